@@ -15,7 +15,7 @@ import threading
 import time
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .paths import gcs_path
 from .variables import from_environment
@@ -67,6 +67,35 @@ def report_path(environ: Mapping[str, str]) -> Optional[str]:
     return None
 
 
+class History:
+    """The metrics of all reports; of many, every second, fourth, ... one, and always the latest."""
+
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._every = 1
+        self._count = 0
+        self._kept: List[Dict[str, Any]] = []
+        self._latest: Optional[Dict[str, Any]] = None
+
+    def add(self, step: Optional[float], metrics: Mapping[str, Any]) -> None:
+        """Add the metrics of a report."""
+        if not metrics:
+            return
+        self._latest = {"step": step, "metrics": metrics}
+        if self._count % self._every == 0:
+            self._kept.append(self._latest)
+            if len(self._kept) >= self._most:
+                self._kept = self._kept[::2]
+                self._every *= 2
+        self._count += 1
+
+    def all(self) -> List[Dict[str, Any]]:
+        """Return the reports that are kept, and the latest one."""
+        if self._latest is None or (self._kept and self._kept[-1] is self._latest):
+            return list(self._kept)
+        return [*self._kept, self._latest]
+
+
 class Reporter:
     """Write the latest report to a file, in a thread, and at most a twentieth of the time."""
 
@@ -76,6 +105,7 @@ class Reporter:
         self._changed = threading.Condition()
         self._writing = threading.Lock()
         self._latest: Optional[Dict[str, Any]] = None
+        self._history = History()
         self._first: Optional[Tuple[float, float, Optional[float]]] = None
         self._step = -math.inf
         self._thread: Optional[threading.Thread] = None
@@ -87,6 +117,7 @@ class Reporter:
             return
         document = self._document(_number(step), _number(total), metrics)
         with self._changed:
+            self._history.add(document["step"], document["metrics"])
             self._latest = document
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="vertex_cluster.report", daemon=True)
@@ -136,8 +167,9 @@ class Reporter:
     def _write(self) -> None:
         with self._changed:
             document, self._latest = self._latest, None
-        if document is None or self._path is None:
-            return
+            if document is None or self._path is None:
+                return
+            document["history"] = self._history.all()
         # In one folder, and with a rename, so that a reader never sees a part of it.
         target = Path(self._path)
         partial = target.with_name(target.name + ".part")

@@ -1,4 +1,4 @@
-"""The tables of `docs/rerun.md`, generated from `rerun.ROWS` and `deletion_policy.ROWS`."""
+"""The tables of `docs/reference/reruns.md`, generated from `rerun.ROWS` and `deletion_policy.ROWS`."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, NoReturn, TypeAlias
 
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
@@ -28,6 +29,16 @@ class Parser(argparse.ArgumentParser):
         made.set_defaults(parser=made)
         self._commands[name] = made
         return made
+
+    def each(self) -> Iterator[Parser]:
+        """Yield this parser and those of all its commands."""
+        yield self
+        for command in self._commands.values():
+            yield from command.each()
+
+    def arguments(self) -> list[argparse.Action]:
+        """Return the options and positional arguments."""
+        return list(self._actions)
 
     def options(self) -> list[str]:
         """Return the names of all options."""
@@ -59,6 +70,13 @@ def whole_number(text: str, *, least: int, most: int) -> int:
             f"{text!r} is not allowed; give a whole number from {least} to {most:,}"
         )
     return number
+
+
+def port(text: str) -> int:
+    """Parse a port. Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 1 to 65535")
+    return int(text)
 
 
 def seconds(text: str) -> float:

@@ -341,7 +341,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
             if importlib.util.find_spec(module) is None
         ),
         installer=next((name for name in ("pip", "ensurepip") if PathFinder.find_spec(name)), None),
-        missing_extras=tuple(extra for extra in (extras.EMULATOR, extras.IMAGES) if extras.missing(extra)),
+        missing_extras=tuple(extra for extra in extras.ALL if extras.missing(extra)),
         data_dir=folder,
         data_dir_problem=None if usable else f"{existing} is not a writable folder",
         free_bytes=space.free,

@@ -22,6 +22,10 @@ Command = Callable[[argparse.Namespace, Output], "int | None"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Return 0, 1 (a failure), 2 (bad usage or input), or 130 after Ctrl-C."""
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks how the command line may go on
+        from pulumi_vertex_training.cli.completion import answer
+
+        answer.complete(parser.build())
     words = list(sys.argv[1:] if arguments is None else arguments)
     output = output_module.for_streams(as_json="--json" in words)
     try:
@@ -61,7 +65,7 @@ def _command(options: argparse.Namespace) -> Command:
         module, function = _EMULATOR_COMMANDS[f"{options.action} {action}".rstrip()]
     else:
         module, function = _COMMANDS[options.command]
-    command: Command = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    command: Command = getattr(importlib.import_module(f".{module}", __package__), function)
     return command
 
 
@@ -72,17 +76,24 @@ _COMMANDS = {
     "doctor": ("doctor", "doctor"),
     "jobs": ("jobs.listing", "list_jobs"),
     "runs": ("runs.command", "list_runs"),
+    "top": ("live.top", "top"),
+    "watch": ("live.watch", "watch"),
+    "tensorboard": ("tensorboard.command", "tensorboard"),
+    "completion": ("completion.command", "completion"),
     "status": ("jobs.commands", "status"),
     "logs": ("jobs.commands", "print_logs"),
     "cancel": ("jobs.commands", "cancel"),
     "import": ("jobs.commands", "import_job"),
+    "preflight": ("preflight.command", "preflight"),
     "plan": ("plan.command", "plan"),
     "apply": ("apply.command", "apply"),
     "drift": ("drift.command", "drift"),
     "promote": ("promote.command", "promote"),
+    "prices": ("prices.command", "prices"),
     "gc": ("gc.command", "collect"),
+    "ui": (".ui.command", "serve"),
 }
-"""Module and function of each command."""
+"""Module and function of each command. The dashboard is a package beside this one."""
 
 _EMULATOR_COMMANDS = {
     "start": ("emulator.commands", "start"),
@@ -98,6 +109,9 @@ _EMULATOR_COMMANDS = {
     "requests": ("emulator.faults", "requests"),
     "clock": ("emulator.settings", "clock"),
     "quota": ("emulator.settings", "quota"),
+    "deny": ("emulator.permissions", "deny"),
+    "allow": ("emulator.permissions", "allow"),
+    "service": ("emulator.permissions", "service"),
     "replica": ("emulator.settings", "replica"),
     "replica forward": ("emulator.forward", "forward"),
     "start-delay": ("emulator.settings", "setting"),

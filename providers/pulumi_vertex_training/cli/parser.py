@@ -7,9 +7,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pulumi_vertex_training.cli.arguments import Parser, Subparsers, whole_number
+from pulumi_vertex_training.cli.arguments import Parser, Subparsers, port, seconds, whole_number
 from pulumi_vertex_training.cli.emulator import options as control_options
 from pulumi_vertex_training.cli.jobs import options as job_options
+from pulumi_vertex_training.cli.live import options as live_options
+from pulumi_vertex_training.cli.prices import options as price_options
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
 from vertex_training import __version__
 
@@ -18,6 +20,7 @@ _FILE_HELP = (
     "training pipeline; - reads standard input"
 )
 _LARGEST = 10_000
+_LONGEST_TIMEOUT = 600
 _STRATEGIES = ("replication", "round-robin")
 
 
@@ -47,12 +50,17 @@ def build() -> Parser:
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     _add_emulator(parser, commands)
     job_options.add_to(parser, commands, parents=[_json_options(), _endpoint_options()])
+    live_options.add_to(parser, commands, parents=[_json_options(), _endpoint_options()])
     _add_declarations(parser, commands)
     _add_placement(parser, commands)
+    _add_preflight(parser, commands)
     _add_plan(parser, commands)
     _add_apply(parser, commands)
     _add_drift(parser, commands)
     _add_promote(parser, commands)
+    price_options.add_to(parser, commands, parents=[_json_options()])
+    live_options.add_completion(parser, commands, parents=[_json_options()])
+    _add_ui(parser, commands)
     doctor = parser.command(
         commands,
         "doctor",
@@ -73,7 +81,7 @@ def _add_emulator(parser: Parser, commands: Subparsers) -> None:
     data_dir = [_json_options(), _data_dir_options()]
     start = emulator.command(actions, "start", "start it, and return when it is ready", parents=data_dir)
     start.add_argument(
-        "--port", type=_port, metavar="P", help="port to listen on (default: the last one, else any)"
+        "--port", type=port, metavar="P", help="port to listen on (default: the last one, else any)"
     )
     emulator.command(actions, "stop", "stop it; its jobs keep running", parents=data_dir)
     emulator.command(actions, "status", "show whether it is running, and where", parents=data_dir)
@@ -136,10 +144,21 @@ def _add_declarations(parser: Parser, commands: Subparsers) -> None:
     explain.add_argument(
         "--replica", metavar="NAME", help="print only the environment of this replica, such as workerpool1-0"
     )
-    explain.add_argument(
+    pictures = explain.add_mutually_exclusive_group()
+    pictures.add_argument(
         "--mermaid",
         action="store_true",
         help="print only a picture of the worker pools, as a Mermaid flowchart, which GitHub and GitLab draw",
+    )
+    pictures.add_argument(
+        "--markdown",
+        action="store_true",
+        help="print Markdown, for a comment: the worker pools as a picture, their cost and the findings",
+    )
+    pictures.add_argument(
+        "--svg",
+        action="store_true",
+        help="print only this picture as SVG, with a mark for each replica, for a page in light or dark",
     )
     explain.add_argument(
         "--persistent-resource",
@@ -156,6 +175,36 @@ def _add_declarations(parser: Parser, commands: Subparsers) -> None:
     diff.add_argument("old", metavar="OLD", help=_FILE_HELP)
     diff.add_argument("new", metavar="NEW", help="the new version, in the same formats")
     diff.add_argument("--exit-code", action="store_true", help="exit with code 1 if they differ")
+
+
+def _add_preflight(parser: Parser, commands: Subparsers) -> None:
+    preflight = parser.command(
+        commands,
+        "preflight",
+        "look up whether the project lets the jobs of a file or a stack run: permissions, quota, images, "
+        "buckets, networks",
+        parents=[_json_options(), _endpoint_options(), _check_options(location=False)],
+    )
+    preflight.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help=f"{_FILE_HELP}. Without FILE, the jobs that the next deployment of a stack submits",
+    )
+    preflight.add_argument("--stack", "-s", metavar="S", help="stack to preview (default: the selected one)")
+    preflight.add_argument(
+        "--cwd", "-C", type=Path, metavar="DIR", help="folder of the Pulumi program (default: this one)"
+    )
+    preflight.add_argument(
+        "--timeout",
+        type=_timeout,
+        metavar="SECONDS",
+        default=10.0,
+        help="longest time that all lookups together may take (default: 10)",
+    )
+    preflight.add_argument(
+        "--markdown", action="store_true", help="print Markdown, for a comment of a pull request"
+    )
 
 
 def _add_plan(parser: Parser, commands: Subparsers) -> None:
@@ -243,6 +292,31 @@ def _add_promote(parser: Parser, commands: Subparsers) -> None:
     )
 
 
+def _add_ui(parser: Parser, commands: Subparsers) -> None:
+    ui = parser.command(
+        commands,
+        "ui",
+        "serve a dashboard of the emulator: jobs, replicas, logs, buckets and images, live",
+        parents=[_json_options(), _data_dir_options()],
+    )
+    ui.add_argument("--open", action="store_true", help="also open it in the browser")
+    ui.add_argument("--port", type=port, metavar="P", help="port to listen on (default: any free one)")
+    ui.add_argument(
+        "--endpoint",
+        choices=("emulator", "google"),
+        help="what to show (default: the emulator); Google Cloud with your credentials",
+    )
+    ui.add_argument(
+        "--project", metavar="P", help="project id to show (default: local, or GOOGLE_CLOUD_PROJECT)"
+    )
+    ui.add_argument("--location", metavar="L", help="region to show (default: us-central1)")
+    ui.add_argument(
+        "--allow-actions",
+        action="store_true",
+        help="on Google Cloud, allow to cancel jobs and to run them again (on the emulator, always allowed)",
+    )
+
+
 def _add_placement(parser: Parser, commands: Subparsers) -> None:
     placement = parser.command(
         commands,
@@ -282,7 +356,7 @@ def _add_placement(parser: Parser, commands: Subparsers) -> None:
     )
 
 
-def _check_options() -> argparse.ArgumentParser:
+def _check_options(*, location: bool = True) -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument(
         "--framework",
@@ -290,12 +364,13 @@ def _check_options() -> argparse.ArgumentParser:
         help="check the needs of this framework or strategy, such as MultiWorkerMirroredStrategy or pytorch, "
         "and fill in what it chooses: image, launcher and variables",
     )
-    options.add_argument(
-        "--location",
-        type=_location,
-        metavar="L",
-        help="check that this region has the accelerators (default: the region in the file)",
-    )
+    if location:
+        options.add_argument(
+            "--location",
+            type=_location,
+            metavar="L",
+            help="check that this region has the accelerators (default: the region in the file)",
+        )
     options.add_argument(
         "--allow-unknown-types",
         action="store_true",
@@ -339,10 +414,13 @@ def _endpoint_options() -> argparse.ArgumentParser:
     return options
 
 
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 1 to 65535")
-    return int(text)
+def _timeout(text: str) -> float:
+    value = seconds(text)
+    if not 0 < value <= _LONGEST_TIMEOUT:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a timeout; give a number of seconds up to {_LONGEST_TIMEOUT}"
+        )
+    return value
 
 
 def _trial(text: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.translation import translated
+from vertex_training.fields import timestamps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,57 @@ def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None
         )
         for one in job.get("replicas", [])
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaUse:
+    """CPU seconds since the start of a replica, and resident bytes, of all its processes."""
+
+    cpu_seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageSample:
+    """The use of each running replica by name at a time in seconds since 1970."""
+
+    at: float
+    replicas: Mapping[str, ReplicaUse]
+
+
+def usage(endpoint: Endpoint, job_id: str) -> tuple[UsageSample, ...]:
+    """Return what the replicas of a custom job used whenever this was asked; nothing on Google Cloud.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    if not endpoint.is_emulator:
+        return ()
+    with translated(endpoint, f"read the use of custom job {job_id}"):
+        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/jobs/{job_id}/usage")
+    return tuple(
+        UsageSample(
+            at=float(one["at"]),
+            replicas={
+                name: ReplicaUse(cpu_seconds=float(use["cpuSeconds"]), memory_bytes=int(use["memoryBytes"]))
+                for name, use in one["replicas"].items()
+            },
+        )
+        for one in answer.get("samples", ())
+    )
+
+
+def metric_reports(endpoint: Endpoint, job_id: str) -> Sequence[Mapping[str, Any]]:
+    """Return what the replicas of a custom job have reported with `cloudml-hypertune`, in the order of lines.
+
+    Each has `replica`, `metric`, `value`, `step` and `time`. It is empty on Google Cloud. Raises the
+    errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    if not endpoint.is_emulator:
+        return ()
+    with translated(endpoint, f"read the metrics of custom job {job_id}"):
+        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/jobs/{job_id}/metric-reports")
+    found: Sequence[Mapping[str, Any]] = answer.get("reports", ())
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,18 +178,78 @@ def proxy(endpoint: Endpoint) -> str | None:
     return None if info.get("proxy") is None else str(info["proxy"])
 
 
+_EVERYTHING = "*"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """The changes of the emulator since an earlier look.
+
+    `instance` names its start, `number` its last change. `names` are those of what changed: of jobs and their
+    replicas "customJobs/123", "" of other things, such as buckets. It is None if all may have changed.
+    """
+
+    instance: str
+    number: int
+    names: tuple[str, ...] | None
+
+    @property
+    def is_everything(self) -> bool:
+        """True if all may have changed."""
+        return self.names is None or _EVERYTHING in self.names
+
+
+def changes_after(endpoint: Endpoint, known: Changes | None, *, wait_seconds: int = 0) -> Changes:
+    """Return what changed on the emulator since an earlier look, and wait for the first change.
+
+    Lines of logs do not count. Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    query: dict[str, int] = {"waitSeconds": wait_seconds}
+    if known is not None:
+        query["after"] = known.number
+    with translated(endpoint, "read the emulator's state"):
+        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/changes", query=query)
+    instance, names = str(answer.get("instance", "")), answer.get("names")
+    if names is None or (known is not None and instance != known.instance):
+        return Changes(instance=instance, number=int(answer["number"]), names=None)
+    return Changes(instance=instance, number=int(answer["number"]), names=tuple(map(str, names)))
+
+
+def changes(endpoint: Endpoint) -> tuple[str, int]:
+    """Return a value that differs once a job, replica, bucket, object or image of the emulator has changed.
+
+    Lines of logs do not count. Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    found = changes_after(endpoint, None)
+    return found.instance, found.number
+
+
+def clock_ahead(endpoint: Endpoint) -> float:
+    """Return the seconds by which the emulator's clock is ahead of the machine's, 0 unless it was moved.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    with translated(endpoint, "read the emulator's clock"):
+        clock = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/clock")
+    return (timestamps.parse(clock["time"]) - timestamps.parse(clock["realTime"])).total_seconds()
+
+
 @dataclass(frozen=True, kw_only=True)
 class EmulatorState:
     """The state of a running emulator.
 
     `live_jobs` counts the jobs that have not ended, in all projects and locations. `network` is the setting
     for new jobs, "host" or "namespace", and `replica_addresses` the range of their replicas' addresses, such
-    as "127.0.0.0/8"; both are "" if an older emulator does not report them.
+    as "127.0.0.0/8"; both are "" if an older emulator does not report them. `quotas`, `denials` and
+    `service_states` are what a user has set, in the JSON of the emulator's controls.
     """
 
     live_jobs: int
     network: str
     replica_addresses: str
+    quotas: Sequence[Mapping[str, Any]] = ()
+    denials: Sequence[Mapping[str, Any]] = ()
+    service_states: Sequence[Mapping[str, Any]] = ()
 
 
 def state(endpoint: Endpoint) -> EmulatorState:
@@ -146,4 +260,7 @@ def state(endpoint: Endpoint) -> EmulatorState:
         live_jobs=int(info.get("liveJobs", 0)),
         network=str(info.get("network", "")),
         replica_addresses=str(info.get("replicaAddresses", "")),
+        quotas=info.get("quotas", ()),
+        denials=info.get("denials", ()),
+        service_states=info.get("serviceStates", ()),
     )

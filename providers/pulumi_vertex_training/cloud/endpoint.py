@@ -11,6 +11,9 @@ EndpointKind = Literal["google", "emulator"]
 STORAGE_URL = "https://storage.googleapis.com"
 _LOGGING_HOST = "logging.googleapis.com"
 _ARTIFACT_REGISTRY_HOST = "artifactregistry.googleapis.com"
+NO_PROJECT = "-"
+"""The project of an endpoint whose calls are about no project."""
+
 UNKNOWN_TYPES_HEADER = "X-Vertex-Training-Allow-Unknown-Types"
 
 
@@ -73,17 +76,23 @@ class Endpoint:
     @property
     def logging_url(self) -> str:
         """The address of Cloud Logging."""
-        return self.vertex_url if self.is_emulator else self.address_of(_LOGGING_HOST)
+        return self.service_url(_LOGGING_HOST)
 
     @property
     def artifact_registry_url(self) -> str:
         """The address of Artifact Registry's API; images themselves are at other hosts."""
-        return self.vertex_url if self.is_emulator else self.address_of(_ARTIFACT_REGISTRY_HOST)
+        return self.service_url(_ARTIFACT_REGISTRY_HOST)
+
+    def service_url(self, host: str) -> str:
+        """Return the address of a service by its host at Google; the emulator has all services at one."""
+        return self.vertex_url if self.is_emulator else self.address_of(host)
 
     def address_of(self, host: str) -> str:
         """Return the URL of a Google host or of a registry, without a trailing slash."""
         return dict(self.addresses).get(host, f"https://{host}")
 
     def __str__(self) -> str:
+        if self.project == NO_PROJECT:
+            return "Google Cloud"
         where = f"emulator at {self.vertex_url}" if self.is_emulator else "Google Cloud"
         return f"project {self.project}, {self.location}, {where}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from pulumi_vertex_training.cloud import clients, rest, retry
+from pulumi_vertex_training.cloud import clients, imports, rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Conflict, InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.translation import translated
@@ -239,6 +239,8 @@ def download(endpoint: Endpoint, bucket: str, name: str, target: Path) -> None:
         _download(endpoint, bucket, name, stream)
 
 
+_PARTIAL = 206
+
 LARGEST_DOCUMENT = 4 << 20
 """Limit in bytes of an object that is read into memory: training code writes these, of any size."""
 
@@ -267,6 +269,24 @@ def read(endpoint: Endpoint, bucket: str, name: str) -> bytes:
                 endpoint=endpoint,
             ) from None
         return stream.getvalue()
+
+
+def read_range(endpoint: Endpoint, bucket: str, name: str, *, start: int, most: int) -> bytes:
+    """Return at most that many bytes of an object, from `start`, which is before its end. Raises NotFound."""
+    with translated(endpoint, f"read gs://{bucket}/{name}"):
+        imports.load_transport()
+        from google.api_core import exceptions
+
+        response = clients.session(endpoint).get(
+            _url(endpoint, bucket, name),
+            params={"alt": "media"},
+            headers={"Accept-Encoding": "gzip", "Range": f"bytes={start}-{start + most - 1}"},
+            timeout=TRANSFER_TIMEOUT,
+        )
+        if response.status_code != _PARTIAL:
+            raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]
+        content: bytes = response.content
+        return content
 
 
 def _download(endpoint: Endpoint, bucket: str, name: str, stream: BinaryIO) -> None:

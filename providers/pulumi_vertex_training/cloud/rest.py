@@ -9,7 +9,7 @@ import http.client
 import io
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from google.api_core.exceptions import GoogleAPICallError
 
 Json = dict[str, Any]
-Query = Mapping[str, "str | int | bool | None"]
+Query = Mapping[str, "str | int | bool | Sequence[str] | None"]
 
 _LARGEST_ANSWER = 64 << 20
 """Limit in bytes of an answer of the emulator, whose port another program may have."""
@@ -37,9 +37,10 @@ def call(
     body: Mapping[str, Any] | None = None,
     idempotent: bool = True,
 ) -> Json:
-    """Return the answer's JSON document, or {} for an empty one. Query values of None are left out.
+    """Return the answer's JSON document, or {} for an empty one.
 
-    Raises the errors of google.api_core, google.auth and requests; use it inside `translation.translated`.
+    A query value of None is left out, and a list repeats the name for each of its values. Raises the errors
+    of google.api_core, google.auth and requests; use it inside `translation.translated`.
     """
     if method == "GET" and endpoint.is_emulator and not clients.has_middleware():
         document = _read_lightly(endpoint, url, query)
@@ -90,7 +91,7 @@ def _read_lightly(endpoint: Endpoint, url: str, query: Query | None) -> Json | N
     """
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=retry.CALL_TIMEOUT)
-    address = f"{parts.path}?{urlencode(_parameters(query))}"
+    address = f"{parts.path}?{urlencode(_parameters(query), doseq=True)}"
     headers = {**endpoint.headers, "Authorization": f"Bearer {endpoint.token}"}
     try:
         connection.request("GET", address, headers=headers)
@@ -129,14 +130,14 @@ def _refusal(url: str, status: int, content: bytes) -> GoogleAPICallError:
     return refusal
 
 
-def _parameters(query: Query | None) -> dict[str, str]:
+def _parameters(query: Query | None) -> dict[str, str | list[str]]:
     return {key: _text(value) for key, value in (query or {}).items() if value is not None}
 
 
-def _text(value: str | int | bool) -> str:
+def _text(value: str | int | bool | Sequence[str]) -> str | list[str]:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return str(value) if isinstance(value, (str, int)) else list(value)
 
 
 _FIRST_PAUSE = 0.05

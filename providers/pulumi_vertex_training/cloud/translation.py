@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.cloud import errors, imports
-from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.endpoint import NO_PROJECT, Endpoint
 
 _OF_STATUS: Mapping[str, type[errors.CloudError]] = {
     "NOT_FOUND": errors.NotFound,
@@ -247,6 +247,8 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: st
     if issubclass(kind, errors.Unauthenticated):
         if local:
             return "See `vertex-training emulator status`: each start of the emulator may renew its token."
+        if endpoint.project == NO_PROJECT:
+            return "Run `gcloud auth application-default login`."
         return (
             "Run `gcloud auth application-default login`, or use the emulator: "
             "`pulumi config set vertex-training:endpoint emulator`."

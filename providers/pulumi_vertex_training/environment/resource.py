@@ -92,7 +92,8 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
         :param planner_account: Existing service account that only reads, for plans of pull requests. True
             makes one. Default: one is made for `workload_identity`.
         :param scheduler_account: Existing service account that schedules submit jobs as. True makes one.
-        :param grant_roles: Grant the accounts the roles in docs/environments.md, also if they exist already.
+        :param grant_roles: Grant the accounts the roles in docs/guides/teams/environments.md, also if they
+            exist already.
         :param deployers: Who may act as the deployer's account, such as `group:ml@example.com`.
         :param workload_identity: Repository of GitHub or GitLab whose workflows act as deployer or planner,
             without a key.

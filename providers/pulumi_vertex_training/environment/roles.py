@@ -29,6 +29,16 @@ def _role(who: Who, role: str, scope: Scope, why: str, needs: str = "") -> Role:
     return Role(who=who, role=f"roles/{role}", scope=scope, why=why, needs=needs)
 
 
+def _preflight(who: Who) -> tuple[Role, ...]:
+    """Return the roles that let a preflight look up what deploying does not need to read."""
+    return (
+        _role(who, "serviceusage.serviceUsageViewer", "project", "reads which services are enabled"),
+        _role(who, "cloudquotas.viewer", "project", "reads quotas, to compare them with a job"),
+        _role(who, "monitoring.viewer", "project", "reads how much of a quota is in use"),
+        _role(who, "browser", "project", "reads the project's policy, for the access of the replicas"),
+    )
+
+
 ROLES = (
     _role(
         "deployer",
@@ -37,6 +47,7 @@ ROLES = (
         "submits, reads, cancels and deletes jobs, and registers models",
     ),
     _role("deployer", "logging.viewer", "project", "reads the logs of jobs, to report why one failed"),
+    *_preflight("deployer"),
     _role("deployer", "iam.serviceAccountUser", "replica account", "runs jobs as the replicas' account"),
     _role(
         "deployer", "storage.objectUser", "bucket", "stages packages and data, and reads metrics and models"
@@ -78,6 +89,7 @@ ROLES = (
         "planner", "aiplatform.viewer", "project", "reads jobs and models, to show what a change does to them"
     ),
     _role("planner", "logging.viewer", "project", "reads the logs of jobs, to report why one failed"),
+    *_preflight("planner"),
     _role("planner", "storage.objectViewer", "bucket", "looks up packages, data and metrics"),
     _role("planner", "storage.legacyBucketReader", "bucket", "reads the bucket's location and settings"),
     _role("planner", "artifactregistry.reader", "repository", "looks up images"),
@@ -106,7 +118,7 @@ ROLES = (
         "tensorboard",
     ),
 )
-"""Every role of the accounts. docs/environments.md has the same table."""
+"""Every role of the accounts. docs/guides/teams/environments.md has the same table."""
 
 IMPERSONATION = "roles/iam.serviceAccountTokenCreator"
 """Role of the people in `deployers` on the deployer's account."""
@@ -125,13 +137,15 @@ SERVICES = (
     "iam.googleapis.com",
     "iamcredentials.googleapis.com",
     "cloudresourcemanager.googleapis.com",
+    "serviceusage.googleapis.com",
+    "cloudquotas.googleapis.com",
+    "monitoring.googleapis.com",
 )
 """Services that every environment needs."""
 
 SERVICES_OF_PARTS = {
     "network": ("compute.googleapis.com", "servicenetworking.googleapis.com"),
     "encryption_key": ("cloudkms.googleapis.com",),
-    "notification_channels": ("monitoring.googleapis.com",),
     "budget": ("billingbudgets.googleapis.com",),
     "workload_identity": ("sts.googleapis.com",),
     "scheduler_account": (

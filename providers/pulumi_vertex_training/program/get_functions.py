@@ -48,25 +48,32 @@ def read_existing(
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingJob:
-    """A job of any kind that exists.
-
-    `name` is its full name, `state` such as SUCCEEDED. Times are RFC 3339 strings, None before the event.
-    `model_directory` is None unless the job succeeded; `metrics` are the contents of metrics.json there, {}
-    without the file. `results` has what `completion` has besides the fields of every job.
-    """
+    """A job of any kind that exists."""
 
     name: str
+    """Full name."""
     job_id: str
+    """Id, the last part of the name."""
     display_name: str
+    """Name for people."""
     state: str
+    """State, such as SUCCEEDED."""
     error: str | None
+    """Error message of the service, None without an error."""
     create_time: str | None
+    """Time when the job was created (RFC 3339)."""
     start_time: str | None
+    """Time when the job started to run (RFC 3339), None before that."""
     end_time: str | None
+    """Time when the job ended (RFC 3339), None before that."""
     model_directory: str | None
+    """gs:// directory of the model, None unless the job succeeded."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    """Contents of metrics.json in that directory, {} without the file."""
     results: Mapping[str, Any] = field(default_factory=dict)
+    """Further values of the `completion` of this kind of job: trials, or the model."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels."""
 
 
 Job = TypeVar("Job", bound=ExistingJob)

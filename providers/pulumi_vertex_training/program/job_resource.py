@@ -20,6 +20,7 @@ from pulumi_vertex_training.program.arguments.named_arguments import unknown_arg
 from pulumi_vertex_training.program.arguments.run_options import RunOptions
 from pulumi_vertex_training.program.notifications import declared as notifications
 from pulumi_vertex_training.program.notifications.declared import DeclaredNotifications
+from pulumi_vertex_training.program.preview import cost_limits
 from pulumi_vertex_training.program.preview import prerequisites as lookups
 from pulumi_vertex_training.program.resource import (
     ProviderReference,
@@ -168,6 +169,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         self.request = JobRequest(
             resource=resource_name, collection=self.kind.collection, declaration=declaration
         )
+        cost_limits.count_job(self, self.kind.collection, resource_name, declaration)
         self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name
@@ -249,7 +251,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
 
         An output of a dictionary with typed attributes: `completion.state`, `job`, `error`, `start_time`,
         `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model directory). In
-        a preview it is known if the job has ended. See docs/waiting.md.
+        a preview it is known if the job has ended. See docs/guides/programs/waiting.md.
         """
         if self._completion is None:
             facts: dict[str, Any] = {

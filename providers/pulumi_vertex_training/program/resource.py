@@ -22,7 +22,7 @@ from pulumi.dynamic import ResourceProvider
 from pulumi.runtime import config
 from pulumi.runtime.settings import get_engine
 
-from pulumi_vertex_training import providers
+from pulumi_vertex_training import configuration_keys, providers
 from pulumi_vertex_training.plugin import settings
 from pulumi_vertex_training.plugin.host.process import engine_address
 from pulumi_vertex_training.plugin.secret_masking import KEY, secret_paths
@@ -123,7 +123,7 @@ def _show_target(configured: Settings) -> None:
         return
     _targets_shown.add(engine)
     pulumi.log.info(target_in_words(configured))
-    key, stack = f"{settings.NAMESPACE}:endpoint", pulumi.get_stack()
+    key, stack = configuration_keys.ENDPOINT.name, pulumi.get_stack()
     if stack != LOCAL_STACK and not config.get_config(key):
         pulumi.log.warn(
             f"stack {stack} has no {key}, so it deploys to the emulator on this machine. For Google Cloud, "
@@ -176,7 +176,7 @@ def location() -> str:
 
 def _required(value: str | None, key: str, example: str) -> str:
     if not value:
-        full = f"{settings.NAMESPACE}:{key}"
+        full = f"{configuration_keys.NAMESPACE}:{key}"
         raise pulumi.RunError(f"{full} is not set for this stack. Run `pulumi config set {full} {example}`.")
     return value
 

@@ -1,6 +1,6 @@
 """Adopt a job that somebody else submitted: it must equal the declaration and belong to no other one.
 
-The reasons, with run identity in mind (docs/architecture.md, "Run identity"):
+The reasons, with run identity in mind (docs/architecture/decisions/0001-run-identity.md):
 
 * A job without our run label belongs to no declaration. Its labels cannot change, so it never will have one;
   the id in the state is what ties it to its declaration. That two stacks adopt one job cannot be detected.

@@ -2,8 +2,8 @@
 
 The key is `<id>-<generation>`: the id is random and made once per declaration, the generation grows with
 every intended run. The key is in Pulumi's state before anything is submitted, and on the job as a label. So a
-deployment that was killed at any point finds its own job again, and nobody else's (docs/architecture.md, "Run
-identity").
+deployment that was killed at any point finds its own job again, and nobody else's
+(docs/architecture/decisions/0001-run-identity.md).
 """
 
 from __future__ import annotations

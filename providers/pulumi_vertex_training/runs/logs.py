@@ -45,16 +45,17 @@ class RunLog:
         self._quiet: dict[str, int] = {}
         self._pending: deque[LogEntry] = deque()
 
-    def see(self, endpoint: Endpoint, record: JobRecord, *, from_now: bool = False) -> None:
+    def see(self, endpoint: Endpoint, record: JobRecord, *, from_now: bool = False, keep: int = 0) -> None:
         """Take note of the jobs that exist now. Raises CloudError.
 
-        With `from_now`, the entries that they have logged so far are skipped.
+        With `from_now`, the entries that they have logged so far are skipped, except the last `keep`.
         """
         for source in gateway_of(record.name).log_sources(endpoint, record):
             if self._label not in (None, source.label):
                 continue
             if source.job_id not in self._tails:
-                after = next(iter(logs.newest(endpoint, source.job_id, count=1)), None) if from_now else None
+                found = logs.newest(endpoint, source.job_id, count=keep + 1) if from_now else []
+                after = found[0] if len(found) > keep else None
                 self._tails[source.job_id] = Tail(source.job_id, task=self._task, after=after)
                 self._quiet[source.job_id] = 0
             self._sources[source.job_id] = source

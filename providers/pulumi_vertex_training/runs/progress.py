@@ -114,7 +114,7 @@ def in_words(report: Report) -> str:
 
 
 def as_json(report: Report | None) -> dict[str, Any] | None:
-    """Return the JSON of a report, see docs/json.md."""
+    """Return the JSON of a report, see docs/reference/json.md."""
     if report is None:
         return None
     return {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pulumi_vertex_training.documents.document import Document
+from vertex_training.cost.cost import Cost
 from vertex_training.environment.job_variables import METRIC_TAG
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.fields.schema import camel_case
@@ -65,6 +66,7 @@ class Explanation:
     `job` is the custom job in the document; for a custom job, the document itself. `sizing` is set only for
     reduction servers, with a number or "auto". `replicas` is empty if the declaration does not determine
     them. `framework` is the one whose settings the replicas have, `preset` that of the named framework.
+    `cost` is that of the whole document in the sample's location, None if errors hide it.
     """
 
     document: Document[Any]
@@ -75,11 +77,17 @@ class Explanation:
     sizing: Sizing | None = None
     framework: str | None = None
     preset: Preset | None = None
+    cost: Cost | None = None
 
     @property
     def spec(self) -> CustomJobSpec | None:
         """The spec of the custom job in the document."""
         return self.job.spec
+
+    @property
+    def has_replicas(self) -> bool:
+        """True if any pool of the custom job in the document has replicas."""
+        return self.spec is not None and any(not pool.is_empty for pool in self.spec.worker_pool_specs)
 
     @property
     def declared_reduction_servers(self) -> int | None:

@@ -162,6 +162,12 @@ def _slices(pool: WorkerPoolSpec) -> str:
     )
 
 
+def machine_and_accelerators(pool: WorkerPoolSpec) -> tuple[str, str]:
+    """Return the machine type of each replica, and its accelerators, such as "2 x NVIDIA_TESLA_T4", or ""."""
+    accelerators, count = _accelerators(pool), machines_of(pool)
+    return known(pool.machine_type), f"{accelerators} on {count} machines" if count > 1 else accelerators
+
+
 def _size(pool: WorkerPoolSpec) -> str:
     accelerators, each = _accelerators(pool), " each" if pool.replica_count > 1 else ""
     return known(pool.machine_type) + (f" with {accelerators}{each}" if accelerators else "")

@@ -49,7 +49,7 @@ def stopped_early(trial: Trial, cancelled: Collection[str]) -> bool:
 
 
 def trial_json(trial: Trial, cancelled: Collection[str]) -> dict[str, Any]:
-    """Return a trial in the format of docs/json.md."""
+    """Return a trial in the format of docs/reference/json.md."""
     return {
         "id": trial.id,
         "state": trial.state,

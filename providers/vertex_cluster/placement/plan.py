@@ -40,11 +40,16 @@ class WorkerPlan:
     """Name of the replica in the logs of Vertex AI."""
 
     build_ensemble: bool
+    """True on a worker that builds the ensemble."""
+
     build_subnetworks: tuple[int, ...]
+    """Subnetworks that it builds."""
+
     train_subnetworks: bool
     """False on a worker that builds subnetworks only for the ensemble."""
 
     trained_subnetworks: tuple[int, ...]
+    """Subnetworks that it trains."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,14 @@ class Plan:
     """The work of all workers in one iteration."""
 
     parameter_servers: int
+    """Number of parameter servers."""
+
     subnetworks: int
+    """Number of subnetworks."""
+
     workers: tuple[WorkerPlan, ...]
+    """The work of each worker, the chief first."""
+
     parameter_server_groups: tuple[tuple[int, ...], ...]
     """By subnetwork, the parameter servers with its variables: all servers if none are dedicated."""
 

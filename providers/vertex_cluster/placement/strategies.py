@@ -58,6 +58,8 @@ class Cost:
     """Name of the cost, one of `MEANINGS`."""
 
     figure: float
+    """The order as a number."""
+
     formula: str
     """The order for m workers, n parameter servers and k subnetworks, such as ``m * n / k``."""
 

@@ -39,6 +39,8 @@ class PlacedWorker:
     """Number of workers, including the chief."""
 
     parameter_servers: int
+    """Number of parameter servers."""
+
     subnetworks: int
     """Number of subnetworks in this iteration; other iterations may have other numbers."""
 

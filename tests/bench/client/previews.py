@@ -131,6 +131,26 @@ def _of_jobs(
             note=f"{seconds[0]:.1f} s against {seconds[1]:.1f} s of {2 * count} resources that do nothing, "
             f"{seconds[2]:.1f} s of an empty program",
         )
+        if count >= 100:
+            yield _with_limits(ours, count, state=state)
+
+
+def _with_limits(ours: Engine, count: int, *, state: str) -> Figure:
+    """Measure a preview that sums up the cost of its jobs, in turns with one that does not."""
+
+    def measured(limit: str) -> float:
+        ours.set("vertex-training:maxHourlyCost", limit)
+        return preview(ours, 2 * count)
+
+    turns = [(measured("1000000"), measured("")) for _ in range(5 if count < 1000 else 1)]
+    seconds = [statistics.median(column) for column in zip(*turns, strict=True)]
+    return Figure(
+        name=f"preview of {count} unchanged jobs, {state}, with a limit of cost, against one without",
+        value=statistics.median(limited / free for limited, free in turns),
+        unit="x",
+        budget=1.05,
+        note=f"{seconds[0]:.1f} s against {seconds[1]:.1f} s",
+    )
 
 
 def live_jobs(engine: Engine, count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The example of docs/pipelines.md, on the real Pulumi CLI and an emulator."""
+"""The example of docs/guides/jobs/pipelines.md, on the real Pulumi CLI and an emulator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from pulumi_vertex_training.kinds.model import gateway as models
 from support.engine import Engine
 
-PAGE = Path(__file__).parents[3] / "docs" / "pipelines.md"
+PAGE = Path(__file__).parents[3] / "docs" / "guides" / "jobs" / "pipelines.md"
 TRAIN = """
 import os, sys
 folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1)

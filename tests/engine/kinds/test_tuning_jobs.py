@@ -18,7 +18,7 @@ from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.engine import Engine, Result
 from support.shared_engine import mentions
 
-GUIDE = Path(__file__).parents[3] / "docs" / "tuning.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "jobs" / "tuning.md"
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
 QUICK = """
 import argparse, hypertune

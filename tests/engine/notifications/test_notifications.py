@@ -218,7 +218,7 @@ def test_status_shows_the_deliveries(steps: Steps) -> None:
 
 
 def test_the_document_of_status_has_the_documented_keys(steps: Steps) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "json.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "json.md").read_text()
     documented = re.findall(r"^\| `notifications\[\]\.(\w+)`", page, re.MULTILINE)
     for one in steps.document["notifications"]:
         assert sorted(one) == sorted(documented)

@@ -101,7 +101,7 @@ def recorded(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Record
 
 
 def test_the_environment_lacks_every_package_of_the_extras(recorded: Recorded) -> None:
-    modules = [module for extra in (extras.EMULATOR, extras.IMAGES) for _, module in extra.modules]
+    modules = [module for extra in extras.ALL for _, module in extra.modules]
     code = (
         "import sys; from importlib.util import find_spec; print([m for m in sys.argv[1:] if find_spec(m)])"
     )
@@ -139,10 +139,11 @@ def test_an_image_with_requirements_names_its_extra(recorded: Recorded) -> None:
     assert re.search(r"-m pip install 'pulumi-vertex-training\[images\]", output)
 
 
-def test_the_doctor_finds_both(recorded: Recorded) -> None:
+def test_the_doctor_finds_each_of_them(recorded: Recorded) -> None:
     found = {each.about: each for each in recorded.findings if each.about.startswith("Extra ")}
     assert {each.about: each.level for each in found.values()} == {
         "Extra emulator": "warning",
         "Extra images": "note",
+        "Extra ui": "note",
     }
     assert "pulumi-vertex-training[emulator]" in found["Extra emulator"].remedy

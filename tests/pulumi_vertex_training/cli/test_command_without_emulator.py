@@ -251,6 +251,19 @@ def test_a_display_name_of_several_jobs(service: Service, env: dict[str, str]) -
     assert run("status", "digits", "--json", env=env).json["id"] == "9"
 
 
+def test_the_display_name_of_a_resource_means_its_latest_run(service: Service, env: dict[str, str]) -> None:
+    def runs(*declarations: str) -> list[dict[str, Any]]:
+        return [
+            job(number, "digits", "JOB_STATE_FAILED", labels={"vertex-training-declaration": declaration})
+            for number, declaration in enumerate(declarations, 1)
+        ]
+
+    service.script(Vertex(*runs("ab12", "ab12", "ab12")))
+    assert run("status", "digits", "--json", env=env).json["id"] == "3"
+    service.script(Vertex(*runs("ab12", "ab12", "cd34")))
+    assert_clean_error(run("status", "digits", env=env), "3 jobs are named 'digits'", "Give the id", code=2)
+
+
 def test_cancel(service: Service, env: dict[str, str]) -> None:
     vertex = Vertex(
         job(1, "digits"), job(2, "words", "JOB_STATE_SUCCEEDED"), job(3, "old", "JOB_STATE_CANCELLED")

@@ -137,6 +137,9 @@ def test_what_is_in_order_has_no_remedy() -> None:
         pytest.param(
             {"missing_extras": (extras.IMAGES,)}, "Extra images", "note", "`requirements`", id="no installer"
         ),
+        pytest.param(
+            {"missing_extras": (extras.UI,)}, "Extra ui", "note", "The dashboard needs it", id="no dashboard"
+        ),
         pytest.param({"container_tools": ()}, "Container tools", "note", "RUN", id="no container tool"),
         pytest.param({"credentials": None}, "Google credentials", "note", "not found", id="no credentials"),
         pytest.param(

@@ -16,7 +16,7 @@ from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.views.output import Output
 
-PAGE = (Path(__file__).parents[3] / "docs" / "json.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "json.md").read_text()
 STACK = "urn:pulumi:prod::train::"
 POOL = {
     "machine_spec": {"machine_type": "n1-standard-4"},

@@ -245,7 +245,7 @@ def test_a_plan_that_is_too_large_ends_with_exit_code_2(capsys: pytest.CaptureFi
 
 
 def test_the_sample_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "placement.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "frameworks" / "placement.md").read_text()
     command, printed = page.split("```\n")[1], page.split("```\n")[3]
     assert main.main(command.split()[1:]) == 0
     assert capsys.readouterr().out == printed

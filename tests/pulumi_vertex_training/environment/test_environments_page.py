@@ -1,4 +1,4 @@
-"""docs/environments.md lists every role and every output."""
+"""docs/guides/teams/environments.md lists every role and every output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pulumi_vertex_training.environment.options import SETTINGS
 from pulumi_vertex_training.environment.roles import ENCRYPTION, FEDERATION, IMPERSONATION, ROLES
 from pulumi_vertex_training.environment.values import OPTIONAL, REQUIRED
 
-PAGE = (Path(__file__).parents[3] / "docs" / "environments.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "guides" / "teams" / "environments.md").read_text()
 
 
 def test_the_table_has_every_role_and_no_other() -> None:

@@ -360,7 +360,6 @@ def test_services_follow_the_parts(full: Program, plain: Program, existing: Prog
         "compute.googleapis.com",
         "servicenetworking.googleapis.com",
         "cloudkms.googleapis.com",
-        "monitoring.googleapis.com",
         "billingbudgets.googleapis.com",
         "sts.googleapis.com",
         "cloudscheduler.googleapis.com",

@@ -39,7 +39,14 @@ def apply(options: argparse.Namespace, output: Output) -> int:
         return _refuse(refused, saved, options, output)
     if not options.yes:
         return _accept(saved, found, output)
-    ended = deploy(options.plan.absolute(), saved, folder, options.stack, output)
+    ended = deploy(
+        options.plan.absolute(),
+        saved,
+        folder,
+        options.stack,
+        output,
+        configuration=previewed.configuration,
+    )
     if ended.differs:
         message = "a secret has another value than in the plan"
         differs = Reason(what="plan", message=message, resource=ended.differs)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.apply.staleness import has_secret
 from pulumi_vertex_training.cli.plan.plan import name_of
 from pulumi_vertex_training.cli.plan.saved_plan import SavedPlan
+from pulumi_vertex_training.cli.policy.stack_policies import policies_of
 from pulumi_vertex_training.views.output import Output
 
 _VIOLATION = re.compile(r"resource (urn:\S+) violates plan|not allowed by the plan|but none were seen")
@@ -51,12 +54,21 @@ class _Reader:
             self.output.line(line)
 
 
-def deploy(file: Path, saved: SavedPlan, folder: Path, stack: str | None, output: Output) -> Ended:
+def deploy(
+    file: Path,
+    saved: SavedPlan,
+    folder: Path,
+    stack: str | None,
+    output: Output,
+    *,
+    configuration: Mapping[str, object] = MappingProxyType({}),
+) -> Ended:
     """Deploy a plan that has been compared with a new preview, and wait for the end.
 
     Only the engine can compare secrets. If the plan sets any, it previews once more before it changes
-    anything.
+    anything. It enforces the policies that the stack's configuration names.
     """
+    policies = policies_of(configuration, folder)
     reader = _Reader(output=output)
     code = pulumi_command.stream(
         [
@@ -67,6 +79,7 @@ def deploy(file: Path, saved: SavedPlan, folder: Path, stack: str | None, output
             *([] if has_secret(saved) else ["--skip-preview"]),
             *(["--refresh"] if saved.refresh else []),
             *pulumi_command.stack_arguments(stack),
+            *(policies.arguments if policies else ()),
         ],
         folder,
         reader,

@@ -11,7 +11,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.emulator.settings import control_of
+from pulumi_vertex_training.cli.emulator.permissions import denial_text, service_text
+from pulumi_vertex_training.cli.emulator.settings import control_of, quota_text
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_emulator import addresses
@@ -129,6 +130,9 @@ def status(options: argparse.Namespace, output: Output) -> int:
             "liveJobs": state.live_jobs,
             "network": state.network,
             "replicaAddresses": state.replica_addresses,
+            "quotas": state.quotas,
+            "denials": state.denials,
+            "serviceStates": state.service_states,
             "unpackedImages": {
                 "size": images.size,
                 "limit": images.limit,
@@ -146,6 +150,8 @@ def status(options: argparse.Namespace, output: Output) -> int:
             output.line(f"gRPC: {emulator.grpc}. Proxy for Google's hosts: {emulator.proxy}.")
         if state.network:
             output.line(f"Network of new jobs: {_network(state)}.")
+        for line in _limits(state):
+            output.line(line)
         if images.folders:
             output.line(f"Unpacked layers of images: {images}.")
         if packages.size:
@@ -156,6 +162,16 @@ def status(options: argparse.Namespace, output: Output) -> int:
                 "start`; its jobs keep running."
             )
     return 0
+
+
+def _limits(state: EmulatorState) -> Iterator[str]:
+    """Yield a line for each kind of limit that a user has set."""
+    if state.quotas:
+        yield f"Quotas: {', '.join(map(quota_text, state.quotas))}."
+    if state.denials:
+        yield f"Denied permissions: {', '.join(map(denial_text, state.denials))}."
+    for each in state.service_states:
+        yield f"{service_text(each)}."
 
 
 def _network(state: EmulatorState) -> str:

@@ -21,6 +21,7 @@ def add_to(emulator: Parser, actions: Subparsers, *, parents: list[argparse.Argu
     _add_clock(clock, clock.add_subparsers(metavar="COMMAND", dest="clock_action"), parents)
     quota = emulator.command(actions, "quota", "limit the accelerators that jobs can have")
     _add_quota(quota, quota.add_subparsers(metavar="COMMAND", dest="quota_action", required=True), parents)
+    _add_permissions(emulator, actions, parents)
     _add_settings(emulator, actions, parents)
     replica = emulator.command(actions, "replica", "kill or preempt a replica of a job, or reach its ports")
     commands = replica.add_subparsers(metavar="COMMAND", dest="replica_action", required=True)
@@ -105,6 +106,33 @@ def _add_quota(quota: Parser, commands: Subparsers, parents: list[argparse.Argum
     clear = quota.command(commands, "clear", "remove all quotas, or some", parents=parents)
     clear.add_argument("metric", metavar="METRIC", nargs="?", help="only quotas of this metric")
     clear.add_argument("--region", metavar="R", help="only quotas of this region")
+
+
+_RESOURCE = "gs://BUCKET, projects/PROJECT, a repository's name, or a service account's address"
+
+
+def _add_permissions(emulator: Parser, actions: Subparsers, parents: list[argparse.ArgumentParser]) -> None:
+    """Add `deny`, `allow` and `service`."""
+    deny = emulator.command(actions, "deny", "deny a permission, or show what is denied", parents=parents)
+    deny.add_argument(
+        "permission",
+        metavar="PERMISSION",
+        nargs="?",
+        help="such as aiplatform.customJobs.create, or 'storage.objects.*' (default: show all)",
+    )
+    deny.add_argument("--resource", metavar="R", help=f"{_RESOURCE} (default: everything)")
+    allow = emulator.command(actions, "allow", "grant denied permissions again", parents=parents)
+    allow.add_argument(
+        "permission", metavar="PERMISSION", nargs="?", help="as it was denied (default: all of them)"
+    )
+    allow.add_argument("--resource", metavar="R", help="only denials for this resource")
+    service = emulator.command(actions, "service", "enable or disable one of Google's services")
+    commands = service.add_subparsers(metavar="COMMAND", dest="service_action", required=True)
+    for action in ("disable", "enable"):
+        one = service.command(commands, action, f"{action} a service", parents=parents)
+        one.add_argument("service", metavar="NAME", help="such as aiplatform.googleapis.com, or aiplatform")
+        one.add_argument("--project", metavar="P", help="only in this project (default: in each)")
+    service.command(commands, "list", "show the services that were enabled or disabled", parents=parents)
 
 
 def _add_replica(replica: Parser, commands: Subparsers, parents: list[argparse.ArgumentParser]) -> None:

@@ -111,6 +111,12 @@ def _list_quotas(options: argparse.Namespace, output: Output) -> None:
         output.table(("METRIC", "REGION", "LIMIT", "USED", "WHEN EXCEEDED"), rows)
 
 
+def quota_text(quota: Mapping[str, Any]) -> str:
+    """Return a quota in words."""
+    where = "each region" if quota["region"] == "*" else quota["region"]
+    return f"{_short(quota)} {quota['limit']} in {where} (used: {_used(quota)})"
+
+
 def _short(quota: Mapping[str, Any]) -> str:
     return str(quota["metric"]).removeprefix(_PREFIX)
 

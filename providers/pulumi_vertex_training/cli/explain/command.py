@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pulumi_vertex_training.cli import check_switches, files
-from pulumi_vertex_training.cli.explain import explanation, framework_page
+from pulumi_vertex_training.cli.explain import explanation, framework_page, markdown
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
+from pulumi_vertex_training.views import topology_picture, topology_svg
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
 from pulumi_vertex_training.views.failure import BAD_INPUT, CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.output import Output
-from pulumi_vertex_training.views.topology_picture import picture
 from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.findings.problems import Problem
+from vertex_training.topology.pools import WorkerPoolSpec
 
 _RESOURCE_POOLS = ("resourcePools", "resource_pools")
 _DESCRIBED = "give the output of `gcloud ai persistent-resources describe` with at least one resource pool"
@@ -27,8 +28,7 @@ _DESCRIBED = "give the output of `gcloud ai persistent-resources describe` with 
 def explain(options: argparse.Namespace, output: Output) -> int:
     """Run the command `explain`. Return 2 if there are errors; everything else is printed as well."""
     checks = check_switches.of_options(options)
-    if options.mermaid and (output.as_json or options.replica is not None or options.file is None):
-        raise InputError("Give --mermaid with a FILE, and without --json and --replica.", path="--mermaid")
+    draw = _drawing(options, output)
     if options.file is None:
         return framework_page.explain_framework(checks.framework, checks.location, output)
     try:
@@ -48,8 +48,11 @@ def explain(options: argparse.Namespace, output: Output) -> int:
         framework=checks.framework,
         resource=resource,
     )
-    if options.mermaid:
-        _picture(explained, output)
+    if draw is not None:
+        _picture(explained, draw, output)
+    elif options.markdown:
+        for line in markdown.lines(explained):
+            output.line(line)
     elif options.replica is not None:
         explained = _one_replica(explained, options.replica, output)
     elif output.as_json:
@@ -59,12 +62,26 @@ def explain(options: argparse.Namespace, output: Output) -> int:
     return BAD_INPUT if explained.errors else 0
 
 
-def _picture(explained: Explanation, output: Output) -> None:
-    """Print the worker pools as a Mermaid flowchart, and the errors of the job."""
+Drawing = Callable[[Sequence[WorkerPoolSpec]], str]
+
+
+def _drawing(options: argparse.Namespace, output: Output) -> Drawing | None:
+    """Return the function that draws the requested picture, None without one. Raises InputError."""
+    chosen = [name for name in ("--mermaid", "--svg", "--markdown") if getattr(options, name[2:])]
+    for switch in chosen:
+        if output.as_json or options.replica is not None or options.file is None:
+            raise InputError(f"Give {switch} with a FILE, and without --json and --replica.", path=switch)
+    if options.svg:
+        return topology_svg.picture
+    return topology_picture.picture if options.mermaid else None
+
+
+def _picture(explained: Explanation, draw: Drawing, output: Output) -> None:
+    """Print a picture of the worker pools, and the errors of the job."""
     output.errors(
         [{"message": explain_view.sentence(problem), "path": problem.path} for problem in explained.errors]
     )
-    if explained.spec is not None and (drawn := picture(explained.spec.worker_pool_specs)):
+    if explained.spec is not None and (drawn := draw(explained.spec.worker_pool_specs)):
         output.line(drawn)
 
 

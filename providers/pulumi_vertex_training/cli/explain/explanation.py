@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pulumi_vertex_training.cli import check_switches
 from pulumi_vertex_training.cli.explain import documents
+from pulumi_vertex_training.cloud.prices.price_file import current_prices
+from pulumi_vertex_training.costs.declared import cost_of, decides
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
@@ -26,11 +29,12 @@ from pulumi_vertex_training.views.explained import (
 from pulumi_vertex_training.views.kind_view import view_of_document
 from vertex_cluster import frameworks as framework_settings
 from vertex_cluster.cluster import Cluster, ClusterError
+from vertex_training.cost.cost import Cost
 from vertex_training.environment.job_variables import local_device_variables
 from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
 from vertex_training.fields.schema import written_path
 from vertex_training.findings.options import CheckOptions
-from vertex_training.findings.problems import Problem
+from vertex_training.findings.problems import Problem, errors
 from vertex_training.findings.rules import Rule
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.framework_choices import preset_of
@@ -138,7 +142,16 @@ def explanation_of(
         sizing=_sizing(job),
         framework=settings,
         preset=preset_of(framework),
+        cost=_cost(document, sample.location),
     )
+
+
+def _cost(document: Document[Any], location: str) -> Cost | None:
+    """Return the cost of the whole document, or None if a value that decides about it is wrong or missing."""
+    wrong = (problem.path for problem in errors(document.problems))
+    if document.spec is None or any(map(decides, (*document.damaged, *document.unsaid, *wrong))):
+        return None
+    return cost_of(document.spec, region=location, table=current_prices())
 
 
 def _replicas(

@@ -19,6 +19,7 @@ from pulumi_vertex_training.views.explained import (
     without_gaps,
 )
 from pulumi_vertex_training.views.kind_view import view_of_document
+from vertex_training.cost import cost
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.findings.problems import Problem
 from vertex_training.job import custom_job
@@ -62,6 +63,7 @@ def refused(message: str, path: str) -> dict[str, Any]:
         "form": None,
         "workerPoolSpecs": [],
         "customJob": None,
+        "cost": None,
         "errors": [{"path": path, "message": message, "rule": "", "source": ""}],
         "warnings": [],
         "reductionServers": None,
@@ -79,6 +81,7 @@ def _head(explanation: Explanation) -> dict[str, Any]:
         "form": whole.form,
         "workerPoolSpecs": job["jobSpec"].get("workerPoolSpecs", []) if job else [],
         "customJob": job if spec and _is_job(explanation, spec) else None,
+        "cost": None if explanation.cost is None else cost.to_json(explanation.cost),
         "errors": findings(explanation.errors),
         "warnings": findings(explanation.warnings),
         "reductionServers": _sizing(explanation),

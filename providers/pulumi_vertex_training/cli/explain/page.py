@@ -10,7 +10,7 @@ from itertools import groupby
 
 from pulumi_vertex_training.cli.explain import framework_page
 from pulumi_vertex_training.cli.explain.rule_index import source_of
-from pulumi_vertex_training.views import pools_view
+from pulumi_vertex_training.views import cost_view, pools_view
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
 from pulumi_vertex_training.views.kind_view import view_of_document
 from pulumi_vertex_training.views.output import Output
@@ -39,6 +39,8 @@ def show(explained: Explanation, output: Output, *, command: str | None) -> None
     kind.show(explained, output)
     if explained.spec is not None:
         pools_view.show_job(explained.spec, output, title=titles.pools, fields_title=titles.fields)
+    if explained.cost is not None and explained.has_replicas:
+        cost_view.show(explained.cost, explained.sample.location, output)
     if explained.errors:
         _show_sizing(explained, output)
         show_findings(explained.problems, output)

@@ -1,4 +1,4 @@
-"""All rules by name, for `docs/rules.md` and for the source of a finding."""
+"""All rules by name, for `docs/reference/rules.md` and for the source of a finding."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _declared(modules: Iterable[ModuleType]) -> tuple[Rule, ...]:
 TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
     {topic: _declared(modules) for topic, modules in _MODULES.items()}
 )
-"""Rules by their heading in `docs/rules.md`."""
+"""Rules by their heading in `docs/reference/rules.md`."""
 
 
 def by_name(rules: Iterable[Rule]) -> Mapping[str, Rule]:
@@ -114,45 +114,3 @@ def source_of(name: str) -> str:
     """Return the source of a rule or of a limit of `explain`, "" for an unknown name."""
     rule = RULES.get(name) or _LIMITS.get(name)
     return rule.source if rule else ""
-
-
-_INTRODUCTION = """# Rules
-
-This page is generated from the code: `python -m pytest
-tests/pulumi_vertex_training/cli/explain/test_every_rule.py --record` writes it.
-
-A rule is a requirement on the declaration of a training job, bucket or other resource. A broken rule gives a
-finding: the path of the value, the value, what is wrong with it, and what to do. `pulumi preview` checks all
-rules before anything is sent to Google Cloud. `vertex-training explain FILE` prints every finding about the
-job in a file with the source of its rule; `--json` also has the name of the rule.
-
-An **error** means that the service would refuse the job, or that it cannot work: the job is not submitted.
-A **warning** means that the service accepts the job, but you may regret it. An option, a declared framework
-or the value itself can change the level of a rule. A source that begins with "ours" is not a document of
-Google's: it gives this project's reason for the rule.
-
-These options change the checks:
-
-| in a program | `explain`, `diff` | effect |
-| --- | --- | --- |
-| `location` | `--location` | the job's region; without it, the rules of regions are skipped |
-| `framework` | `--framework` | checks the needs of this framework, and turns some warnings into errors |
-| `allow_unknown_types` | `--allow-unknown-types` | only warns about a name that is not in the tables |
-| `allow_legacy_types` | `--allow-legacy-types` | accepts names that Google has retired |
-"""
-
-
-def as_markdown() -> str:
-    """Return the page `docs/rules.md`: an introduction and a table for each topic."""
-    return "\n".join([_INTRODUCTION, *(_section(topic, rules) for topic, rules in TOPICS.items())])
-
-
-def _section(topic: str, rules: Iterable[Rule]) -> str:
-    rows = [f"| `{rule.name}` | {rule.level} | {_cell(rule.says)} | {_cell(rule.source)} |" for rule in rules]
-    return "\n".join(
-        [f"## {topic}", "", "| rule | level | says | source |", "| --- | --- | --- | --- |", *rows, ""]
-    )
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -103,7 +103,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
         any_entry = True
         task = entry.task or SERVICE
         if output.as_json:
-            output.document_line(_entry(entry))
+            output.document_line(entry_json(entry))
         else:
             number = numbers.setdefault(task, len(numbers))
             output.log_line(
@@ -115,7 +115,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
                 raw=options.raw,
             )
     if options.follow:
-        output.note(f"Job {record.job_id}: {last.state.word}.{_reason(last)}")
+        output.note(f"Job {record.job_id}: {last.state.word}.{reason_of(last)}")
     elif not any_entry:
         output.note(f"Job {record.job_id} ({record.state.word}) has no log entries yet.")
 
@@ -155,7 +155,8 @@ def _replica(one: ReplicaState) -> dict[str, Any]:
     }
 
 
-def _entry(entry: logs.LogEntry) -> dict[str, str]:
+def entry_json(entry: logs.LogEntry) -> dict[str, str]:
+    """Return the JSON of a log entry, see docs/reference/json.md."""
     return {
         "timestamp": entry.timestamp,
         "severity": entry.severity,
@@ -165,8 +166,8 @@ def _entry(entry: logs.LogEntry) -> dict[str, str]:
     }
 
 
-def _reason(record: JobRecord) -> str:
-    """Return the service's error without the log lines, which were just printed, and the likely cause."""
+def reason_of(record: JobRecord) -> str:
+    """Return the service's error and the likely cause, after a space; the log lines in it were printed."""
     if record.error is None:
         return ""
     diagnosis = diagnose(record.error.message)

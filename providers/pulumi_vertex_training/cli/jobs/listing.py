@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.jobs import status
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.runs.gateway import Inner, gateway_of, gateways
+from pulumi_vertex_training.runs.gateway import Inner, RunGateway, gateway_of, gateways
 from pulumi_vertex_training.runs.progress import Report, as_json, in_words
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Cell, Output
@@ -75,15 +75,20 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
         output.note(f"{hidden} {noun} not shown; --all shows them.")
 
 
-def read_jobs(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Listing:
-    """Read the jobs to list, and the jobs that they belong to. Raises CloudError."""
+def read_jobs(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool, fields: str = "") -> Listing:
+    """Read the jobs to list, and the jobs that they belong to. Raises CloudError.
+
+    `fields` are those to read of custom jobs, unless `live`; by default all.
+    """
     selected = [one.collection for one in gateways() if kind in (None, one.flag)]
     owners = {one.collection for one in gateways() if set(one.runs) & set(selected)}
     wanted = {*selected, *owners}
     if inner:
         wanted |= {name for one in gateways() if one.collection in selected for name in one.runs}
     read = {
-        one.collection: one.list_live(endpoint) if live else one.list_jobs(endpoint)
+        one.collection: one.list_live(endpoint)
+        if live
+        else one.list_jobs(endpoint, fields=_fields(one, fields))
         for one in gateways()
         if one.collection in wanted
     }
@@ -103,8 +108,12 @@ def read_jobs(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) 
     )
 
 
+def _fields(gateway: RunGateway, of_custom_jobs: str) -> str:
+    return of_custom_jobs if gateway.collection == registry.CUSTOM_JOB.collection else ""
+
+
 def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
-    """Return the JSON of one job, see docs/json.md."""
+    """Return the JSON of one job, see docs/reference/json.md."""
     inner = listing.inner.get(job_key(record.name))
     found: dict[str, Any] = {**job_lookup.summary(record), "owner": inner.owner if inner else None}
     if inner and inner.trial:
@@ -173,7 +182,7 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
         state = (trial.state, "stopped early") if early else trial.state
         what, details = f"trial {trial.id}", trial_result(trial)
     else:
-        what, details = gateway_of(record.name).noun, _details(listing, record)
+        what, details = gateway_of(record.name).noun, details_of(listing, record)
     return (
         _INDENT * depth + (record.job_id or "-"),
         what,
@@ -185,7 +194,7 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
     )
 
 
-def _details(listing: Listing, record: JobRecord) -> str:
+def details_of(listing: Listing, record: JobRecord) -> str:
     """Return the result of a tuning job, pipeline or failed job in a few words."""
     cancelled = record.state is JobState.JOB_STATE_CANCELLED
     why = why_failed(record.error.message) if record.error and not cancelled else ""
@@ -200,5 +209,5 @@ def _details(listing: Listing, record: JobRecord) -> str:
         return why
     inner = f"{gateway_of(backing).noun} {job_key(backing).rpartition('/')[2]}"
     found = listing.records.get(job_key(backing))
-    more = (_details(listing, found) if found else "") or why
+    more = (details_of(listing, found) if found else "") or why
     return f"{inner}: {more}" if more else inner

@@ -12,6 +12,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of, gateways
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
 from pulumi_vertex_training.views.study_view import cancelled_job_keys, job_key
 
@@ -99,6 +100,9 @@ def _by_display_name(endpoint: Endpoint, display_name: str) -> JobRecord | None:
     live = [record for record in records if not record.state.is_terminal]
     if len(records) <= 1 or len(live) == 1:
         return next(iter(live or records), None)
+    declarations = {one.labels.get(DECLARATION_LABEL) for one in records}
+    if not live and len(declarations) == 1 and None not in declarations:
+        return records[0]  # the latest of the runs of one resource
     raise InputError(
         f"{len(records)} jobs are named {display_name!r}: {describe(records)}. Give the id of one.",
         path="JOB",

@@ -27,11 +27,20 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
     runs = parser.command(
         commands,
         "runs",
-        "list the runs of a resource, newest first: why each one ran, its metrics, model and logs",
+        "list the runs of a resource, newest first: why each one ran, its cost, metrics, model and logs",
         parents=parents,
     )
     runs.add_argument(
-        "name", metavar="NAME", help="name of the resource in the program, or display name or id of a job"
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="name of the resource in the program, or display name or id of a job",
+    )
+    runs.add_argument(
+        "--by",
+        metavar="LABEL",
+        help="instead of a NAME: show what all jobs have cost, by the value of this label, such as "
+        "pulumi-resource",
     )
     runs.add_argument(
         "--kind", choices=("custom-job", "tuning-job", "training-pipeline"), help="kind of the resource"
@@ -41,6 +50,13 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         "--pulumi-project",
         metavar="NAME",
         help="Pulumi project of the resource (default: the one in Pulumi.yaml here or above)",
+    )
+    runs.add_argument(
+        "--compare",
+        nargs="*",
+        metavar="RUN",
+        help="compare runs side by side: numbers, as this command prints them, or ids of jobs; one RUN is "
+        "compared with the latest one (default: the last two)",
     )
     status = parser.command(
         commands, "status", "show a job and, in the emulator, its replicas", parents=parents

@@ -121,7 +121,7 @@ def delivery_in_words(one: Delivery) -> str:
 
 
 def delivery_json(one: Delivery) -> dict[str, Any]:
-    """Return the JSON of a delivery, see docs/json.md."""
+    """Return the JSON of a delivery, see docs/reference/json.md."""
     return {
         "target": one.target,
         "event": one.event,
@@ -135,7 +135,7 @@ def delivery_json(one: Delivery) -> dict[str, Any]:
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return the JSON of a diagnosis, see docs/json.md."""
+    """Return the JSON of a diagnosis, see docs/reference/json.md."""
     return {
         "replica": diagnosis.replica,
         "exitCode": diagnosis.exit_code,
@@ -215,6 +215,11 @@ def tasks(endpoint: Endpoint, record: JobRecord) -> list[str]:
     sources = gateway_of(record.name).log_sources(endpoint, record)
     labels = [source.label for source in sources if source.label]
     return [*own, *(f"{label}/{name}" for label in labels for name in own)]
+
+
+def declared_replicas(record: JobRecord) -> int:
+    """Return the number of replicas that a job declares; of a tuning job, those of each trial."""
+    return sum(1 for _ in _replica_names(record.wire))
 
 
 def _replica_names(wire: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pulumi_vertex_training.cli import pulumi_command
-from pulumi_vertex_training.cli.plan import view
+from pulumi_vertex_training.cli.plan import checks, view
 from pulumi_vertex_training.cli.plan.comment import comment, comment_of_failure
 from pulumi_vertex_training.cli.plan.live import live_jobs
 from pulumi_vertex_training.cli.plan.preview import Preview, preview
@@ -18,7 +18,10 @@ from pulumi_vertex_training.views.output import Output
 
 
 def plan(options: argparse.Namespace, output: Output) -> int:
-    """Run the command `plan`. Return 2 if the preview has errors, and 1 with --exit-code for any change."""
+    """Run the command `plan`. Return 2 if the preview has errors, else the sum of the failed checks' codes.
+
+    With --exit-code, return 1 for any change if no check failed.
+    """
     if output.as_json and options.markdown:
         raise InputError("Give one of --json and --markdown.", path="--markdown")
     folder = pulumi_command.folder_of(options.cwd)
@@ -28,7 +31,11 @@ def plan(options: argparse.Namespace, output: Output) -> int:
         discard(options.save_plan)  # so that a plan of an earlier preview is never deployed
     try:
         previewed = preview(
-            folder, options.stack, refresh=options.refresh, save=options.save_plan is not None
+            folder,
+            options.stack,
+            refresh=options.refresh,
+            save=options.save_plan is not None,
+            environment=checks.ENVIRONMENT,
         )
     except InputError:
         raise
@@ -39,17 +46,20 @@ def plan(options: argparse.Namespace, output: Output) -> int:
         raise
     found = previewed.plan
     live = live_jobs(found, _data_dir(previewed))
-    if options.save_plan is not None and not found.errors:
+    context = checks.PlanContext(previewed=previewed, folder=folder, stack=options.stack)
+    results = () if found.errors else checks.run(context)
+    code = checks.exit_code(results)
+    if options.save_plan is not None and not found.errors and not code:
         save(previewed, options.save_plan, folder, refresh=options.refresh)
     if output.as_json:
-        output.document(view.document(found, live))
+        output.document(view.document(found, live, results))
     elif options.markdown:
-        output.line(comment(found, live, datetime.now(timezone.utc)))
+        output.line(comment(found, live, datetime.now(timezone.utc), results))
     else:
-        view.show(found, live, output)
+        view.show(found, live, output, results)
     if found.errors:
         return BAD_INPUT
-    return FAILED if found.changes and options.exit_code else 0
+    return code or (FAILED if found.changes and options.exit_code else 0)
 
 
 def _data_dir(previewed: Preview) -> Path | None:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pulumi_vertex_training.cli.plan import checks
+from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult
 from pulumi_vertex_training.cli.plan.live import LiveJob
 from pulumi_vertex_training.cli.plan.plan import Change, Finding, Plan, shown
 from pulumi_vertex_training.cli.plan.view import of_resource, summary_of, title_of, words_of
@@ -65,15 +67,26 @@ def marker(project: str, stack: str) -> str:
     return f"<!-- vertex-training plan {re.sub(r'[^-A-Za-z0-9_./]', '?', place).replace('--', '- -')} -->"
 
 
-def comment(plan: Plan, live: Mapping[str, LiveJob], now: datetime, *, limit: int = LIMIT) -> str:
-    """Return the comment for a plan; `live` are the live jobs to be stopped, by URN."""
-    sections = _sections(plan, live, now)
+def comment(
+    plan: Plan,
+    live: Mapping[str, LiveJob],
+    now: datetime,
+    results: Sequence[CheckResult] = (),
+    *,
+    limit: int = LIMIT,
+) -> str:
+    """Return the comment for a plan.
+
+    `live` are the live jobs to be stopped, by URN, `results` those of the checks.
+    """
+    sections = _sections(plan, live, now, results)
     head = [marker(plan.project, plan.stack), f"### {escaped(title_of(plan))}", "", f"{summary_of(plan)}."]
+    head += [line for result in results for line in _headline(result)]
     foot = ["", f"<sub>Made at {now:%Y-%m-%d %H:%M} UTC.</sub>"]
     _fit(sections.values(), limit - _size([*head, *foot]) - _SIZE_OF_NOTE)
     left_out = [section.left_out for section in sections.values() if section.left_out]
     note = ["", _note(plan, left_out)] if left_out else []
-    order = ("live", "errors", "changes", "warnings", "pictures", "fields")
+    order = ("live", "errors", "checks", "changes", "warnings", "tables", "pictures", "fields")
     return "\n".join([*head, *note, *(line for name in order for line in sections[name].lines()), *foot])
 
 
@@ -94,7 +107,17 @@ def comment_of_failure(project: str, stack: str, message: str, now: datetime) ->
     )
 
 
-def _sections(plan: Plan, live: Mapping[str, LiveJob], now: datetime) -> dict[str, _Section]:
+def _headline(result: CheckResult) -> Iterator[str]:
+    """Yield the line of a check below the summary of the plan, which is never left out."""
+    said = f": {escaped(result.summary)}" if result.summary else ""
+    if said or result.failed:
+        yield ""
+        yield f"**{result.name.capitalize()}{' failed' if result.failed else ''}**{said}."
+
+
+def _sections(
+    plan: Plan, live: Mapping[str, LiveJob], now: datetime, results: Sequence[CheckResult]
+) -> dict[str, _Section]:
     """Return the sections, the most important first: the others get what it leaves."""
     pictures = [picture for change in plan.changes for picture in _pictures(change)]
     return {
@@ -109,13 +132,23 @@ def _sections(plan: Plan, live: Mapping[str, LiveJob], now: datetime) -> dict[st
             before=("> [!WARNING]",),
         ),
         "errors": _findings(plan.findings, "error"),
+        "checks": _Section(
+            noun="finding of a check",
+            plural="findings of checks",
+            items=[_checked(result.name, one) for result in results for one in result.findings],
+        ),
         "changes": _Section(
             noun="change",
             plural="changes",
-            items=[_row(change) for change in plan.changes],
+            items=[_row(change, results) for change in plan.changes],
             before=tuple(markdown.table(("Effect", "Resource", "Type", "Change"), ())),
         ),
         "warnings": _findings(plan.findings, "warning"),
+        "tables": _Section(
+            noun="table of a check",
+            plural="tables of checks",
+            items=["\n".join(["", *_table(result)]) for result in results if result.rows],
+        ),
         "pictures": _Section(
             noun="picture",
             plural="pictures",
@@ -139,8 +172,21 @@ def _findings(findings: Iterable[Finding], severity: str) -> _Section:
     return _Section(noun=severity, plural=f"{severity}s", items=list(items))
 
 
-def _row(change: Change) -> str:
-    words = words_of(change)
+def _checked(name: str, finding: CheckFinding) -> str:
+    figures = "".join(f"<br>{escaped(figure)}" for figure in finding.figures[:_MOST_WORDS])
+    return f"- **{name}, {finding.severity}**: {escaped(finding.sentence, longest=2_000)}{figures}"
+
+
+def _table(result: CheckResult) -> Iterator[str]:
+    rows = [[escaped(cell) for cell in row] for row in result.rows[:_MOST_FIELDS]]
+    more = len(result.rows) - len(rows)
+    table = markdown.table([escaped(heading) for heading in result.headings], rows)
+    notes = (f"\nand {more} more",) if more else ()
+    yield from markdown.details(result.name.capitalize(), [*table, *notes])
+
+
+def _row(change: Change, results: Sequence[CheckResult]) -> str:
+    words = [*words_of(change), *checks.words_about(change.urn, results)]
     cells = [escaped(part) for part in words[:_MOST_WORDS]]
     if len(words) > _MOST_WORDS:
         cells.append(f"and {len(words) - _MOST_WORDS} more")

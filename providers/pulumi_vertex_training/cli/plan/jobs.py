@@ -7,6 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pulumi_vertex_training import registry
+from pulumi_vertex_training.costs.declared import cost_of_decoded, cost_of_inputs
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, normalise
+from vertex_training.cost.cost import Cost
+from vertex_training.cost.prices import PriceTable
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.fields.schema import child
 from vertex_training.job.difference import JobDifference
@@ -83,6 +87,23 @@ def topologies(kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any
     was, will = _both(kind, old, new)
     before, after = _pools(kind, was), _pools(kind, will)
     return tuple(_topologies(before, after, will.unknown))
+
+
+def job_cost(kind: JobKind[Any], inputs: Mapping[str, Any], table: PriceTable) -> Cost | None:
+    """Return the cost of a job by its inputs; None if they are a secret, or cannot be read."""
+    if inputs.get(_POOLS) == HIDDEN or not inputs:
+        return None
+    known = {name: _known(value) for name, value in inputs.items() if value != HIDDEN}
+    return cost_of_inputs(kind, known, table=table)
+
+
+def machines_cost(inputs: Mapping[str, Any], table: PriceTable) -> Cost | None:
+    """Return the cost of a persistent resource by its inputs, as `job_cost` does."""
+    pools = inputs.get("resource_pools")
+    if pools is None or pools == HIDDEN:
+        return None
+    decoded = decode(PersistentResource, {"resource_pools": _known(pools)}).then(normalise, lambda _: ())
+    return cost_of_decoded(decoded, region=_known(inputs.get("location")), table=table)
 
 
 def recorded_job(kind: JobKind[Any], name: str, inputs: Mapping[str, Any]) -> RecordedJob | None:

@@ -154,7 +154,7 @@ def read(preview: Mapping[str, Any]) -> Plan:
     changes = [
         _change(step, reasons.get(name_of(step), ""), findings)
         for step in resources
-        if _effect(step) != "none"
+        if effect_of(step) != "none"
     ]
     urn = str(everything[0]["urn"]).split("::") if everything else []
     return Plan(
@@ -186,7 +186,8 @@ def name_of(step: Mapping[str, Any]) -> str:
     return str(step["urn"]).rpartition("::")[2]
 
 
-def _effect(step: Mapping[str, Any]) -> Effect:
+def effect_of(step: Mapping[str, Any]) -> Effect:
+    """Return the effect of a step."""
     return _OF_STEP.get(str(step.get("op")), "update")
 
 
@@ -196,7 +197,7 @@ def _inputs(step: Mapping[str, Any], state: str) -> Mapping[str, Any]:
 
 
 def _change(step: Mapping[str, Any], reason: str, findings: Iterable[Finding]) -> Change:
-    effect, token = _effect(step), type_of(step)
+    effect, token = effect_of(step), type_of(step)
     old, new = _inputs(step, "oldState"), _inputs(step, "newState")
     kind = job_kind_of(token)
     changes = effect in ("update", "replace")

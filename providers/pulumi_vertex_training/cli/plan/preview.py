@@ -29,10 +29,18 @@ class Preview:
     engine_plan: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
-def preview(folder: Path, stack: str | None, *, refresh: bool = False, save: bool = False) -> Preview:
+def preview(
+    folder: Path,
+    stack: str | None,
+    *,
+    refresh: bool = False,
+    save: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Preview:
     """Run the preview of a stack. Raises CommandError if the engine did not get as far as a preview.
 
-    With `save`, the result has the engine's plan, unless the preview has errors.
+    With `save`, the result has the engine's plan, unless the preview has errors. `environment` has variables
+    of the program besides those of this process.
     """
     # The engine's plan has the program's values, so nobody else may read it.
     with tempfile.TemporaryDirectory(prefix="vertex-training-plan-") as private:
@@ -48,6 +56,7 @@ def preview(folder: Path, stack: str | None, *, refresh: bool = False, save: boo
             ],
             folder,
             _TIMEOUT,
+            environment=environment,
         )
         document = _document(ran)
         found = read(document)

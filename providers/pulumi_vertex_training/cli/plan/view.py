@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from pulumi_vertex_training import registry
+from pulumi_vertex_training.cli.plan import checks
+from pulumi_vertex_training.cli.plan.checks import CheckResult
 from pulumi_vertex_training.cli.plan.live import LiveJob
 from pulumi_vertex_training.cli.plan.plan import Change, Plan, change_document
 from pulumi_vertex_training.views.output import Cell, Output
@@ -27,8 +29,11 @@ _VERBS = {
 _JOBS = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
 
 
-def document(plan: Plan, live: Mapping[str, LiveJob]) -> dict[str, Any]:
-    """Return the plan as JSON; `live` are the live jobs to be stopped, by URN."""
+def document(plan: Plan, live: Mapping[str, LiveJob], results: Sequence[CheckResult] = ()) -> dict[str, Any]:
+    """Return the plan as JSON.
+
+    `live` are the live jobs to be stopped, by URN, `results` those of the checks.
+    """
     return {
         "project": plan.project,
         "stack": plan.stack,
@@ -46,11 +51,15 @@ def document(plan: Plan, live: Mapping[str, LiveJob]) -> dict[str, Any]:
             if one.severity != "error"
         ],
         "errors": [{"resource": one.resource, "message": one.message} for one in plan.errors],
+        "failed": list(checks.failed(results)),
+        **checks.document(results),
     }
 
 
-def show(plan: Plan, live: Mapping[str, LiveJob], output: Output) -> None:
-    """Print the plan for people: first the jobs that will be stopped, then each change."""
+def show(
+    plan: Plan, live: Mapping[str, LiveJob], output: Output, results: Sequence[CheckResult] = ()
+) -> None:
+    """Print the plan for people: the jobs that will be stopped, each change, and the checks."""
     now = datetime.now(timezone.utc)
     output.paragraph(f"{title_of(plan)}: {summary_of(plan)}.", style="bold")
     for change in plan.changes:
@@ -58,17 +67,31 @@ def show(plan: Plan, live: Mapping[str, LiveJob], output: Output) -> None:
             output.paragraph(f"! {job.sentence(change.name, now)}", style="yellow")
     if plan.changes:
         output.line()
-        rows = list(_rows(plan))
+        rows = list(_rows(plan, results))
         output.table(["EFFECT", "RESOURCE", "TYPE", "CHANGE"], rows)
     for severity, style in (("error", "red"), ("warning", "yellow")):
         for finding in plan.findings:
             if finding.severity == severity:
                 output.paragraph(f"{severity}: {of_resource(finding.resource, finding.message)}", style=style)
+    for result in results:
+        _show_check(result, output)
 
 
-def _rows(plan: Plan) -> Iterator[list[Cell]]:
+def _show_check(result: CheckResult, output: Output) -> None:
+    """Print what a check has found: one line if nothing failed and it has no findings."""
+    output.section(f"{result.name.capitalize()}{' failed' if result.failed else ''}")
+    if result.summary:
+        output.paragraph(f"{result.summary}.")
+    styles = {"error": "red", "warning": "yellow", "unknown": "yellow"}
+    for finding in result.findings:
+        output.paragraph(f"{finding.severity}: {finding.sentence}", style=styles.get(finding.severity, ""))
+        for figure in finding.figures:
+            output.paragraph(figure, indent=4)
+
+
+def _rows(plan: Plan, results: Sequence[CheckResult]) -> Iterator[list[Cell]]:
     for change in plan.changes:
-        words = words_of(change)
+        words = [*words_of(change), *checks.words_about(change.urn, results)]
         yield [
             f"{_SIGNS[change.effect]} {change.effect}",
             change.name,

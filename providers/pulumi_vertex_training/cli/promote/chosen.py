@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi_vertex_training.cli.promote.stacks import Value
-from pulumi_vertex_training.plugin.settings import NAMESPACE
+from pulumi_vertex_training.configuration_keys import NAMESPACE, PROMOTE
 from pulumi_vertex_training.views.failure import CommandError
 from vertex_training.fields.decode import decode
 from vertex_training.findings.problems import Problem
 
-KEY = f"{NAMESPACE}:promote"
+KEY = PROMOTE.name
 """The key with the names of the values that a promotion copies."""
 
 _OF_THE_STACK = ("gcp:project", "gcp:region", "gcp:zone")

@@ -15,29 +15,32 @@ from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
-from pulumi_vertex_training.cli.runs import history
+from pulumi_vertex_training.cli.runs import comparison, history, spending
 from pulumi_vertex_training.cli.runs.history import Filter, History, Result, changes_since, result_of
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.policies.rerun import words_of
-from pulumi_vertex_training.views.failure import CommandError
+from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.study_view import why_failed
+from vertex_training.cost.runs import Spent
 
 _AT_ONCE = 8
-_HEADINGS = ("RUN", "CREATED", "STATE", "RAN FOR")
+_HEADINGS = ("RUN", "CREATED", "STATE", "RAN FOR", "COST")
 _GAP = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run with its number, its results, and the changes of its spec since the run before."""
+    """A run with its number, its results, the changes of its spec since the run before, and its cost."""
 
     number: str
     record: JobRecord
     result: Result
     changes: tuple[str, ...] = ()
+    spent: Spent | None = None
 
     @property
     def code(self) -> str:
@@ -46,10 +49,10 @@ class Run:
     @property
     def why(self) -> str:
         """The reason in words, with the changes if the spec changed; "" if it is not known."""
-        words = words_of(self.code)
+        said = words_of(self.code)
         if self.code == "spec" and self.changes:
-            words += f": {'; '.join(self.changes)}"
-        return words
+            said += f": {'; '.join(self.changes)}"
+        return said
 
     def logs(self, endpoint: Endpoint) -> str:
         """Return the command that prints the logs."""
@@ -59,15 +62,48 @@ class Run:
 
 def list_runs(options: argparse.Namespace, output: Output) -> None:
     """Run the command `runs`."""
+    if (options.name is None) == (options.by is None):
+        raise InputError("Give either the NAME of a resource, or --by LABEL for all jobs.", path="NAME")
     endpoint = target.resolve(target.of_options(options))
+    if options.by is not None:
+        spending.show(endpoint, options.by, output)
+        return
     stack = options.stack.rpartition("/")[2] if options.stack else None
     narrowed = Filter(kind=options.kind, project=options.pulumi_project, stack=stack)
     found = history.find(endpoint, options.name, narrowed, here=stack_here)
     runs = _runs(endpoint, found)
+    if options.compare is not None:
+        _compare(endpoint, found, runs, options.compare, output)
+        return
     if output.as_json:
         output.document(_document(endpoint, found, runs))
         return
     _show(endpoint, found, runs, output)
+
+
+def _compare(
+    endpoint: Endpoint, found: History, runs: Sequence[Run], chosen: Sequence[str], output: Output
+) -> None:
+    """Print the chosen runs side by side. Raises InputError for a run that does not exist."""
+    sides = [_side(run) for run in runs]
+    compared = comparison.compare(comparison.choose(sides, chosen))
+    if output.as_json:
+        output.document({**_document(endpoint, found, runs), "comparison": comparison.document(compared)})
+        return
+    output.paragraph(f"{found.resource} ({endpoint})")
+    output.line()
+    comparison.show(compared, output)
+
+
+def _side(run: Run) -> comparison.Side:
+    facts = {
+        "created": status_view.moment(run.record.create_time),
+        "state": run.record.state.word,
+        "ran for": status_view.duration(run.record),
+        "cost": words.spent(run.spent),
+        "reason": words_of(run.code),
+    }
+    return comparison.Side(number=run.number, record=run.record, metrics=run.result.metrics, facts=facts)
 
 
 def stack_here() -> Filter:
@@ -90,6 +126,7 @@ def _runs(endpoint: Endpoint, found: History) -> list[Run]:
     numbers = found.numbers()
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         results = list(pool.map(lambda record: result_of(endpoint, record), found.records))
+    costs = spending.costs_of(endpoint, found.records)
     older: Sequence[JobRecord | None] = (*found.records[1:], None)
     return [
         Run(
@@ -97,13 +134,14 @@ def _runs(endpoint: Endpoint, found: History) -> list[Run]:
             record=record,
             result=result,
             changes=changes_since(before, record) if before else (),
+            spent=spent,
         )
-        for record, result, before in zip(found.records, results, older, strict=True)
+        for record, result, before, spent in zip(found.records, results, older, costs, strict=True)
     ]
 
 
 def _document(endpoint: Endpoint, found: History, runs: Sequence[Run]) -> dict[str, Any]:
-    """Return the JSON, see docs/json.md."""
+    """Return the JSON, see docs/reference/json.md."""
     resource = found.resource
     return {
         "endpoint": job_lookup.endpoint_json(endpoint),
@@ -123,6 +161,7 @@ def _document(endpoint: Endpoint, found: History, runs: Sequence[Run]) -> dict[s
                 "why": run.why or None,
                 "changes": list(run.changes),
                 "duration": status_view.duration(run.record) or None,
+                "cost": spending.document(run.spent),
                 "metrics": dict(run.result.metrics),
                 "modelDirectory": run.result.model_directory,
                 "model": run.result.model,
@@ -130,6 +169,7 @@ def _document(endpoint: Endpoint, found: History, runs: Sequence[Run]) -> dict[s
             }
             for run in runs
         ],
+        "cost": spending.document(spending.sum_of(run.spent for run in runs)),
     }
 
 
@@ -138,7 +178,7 @@ def _show(endpoint: Endpoint, found: History, runs: Sequence[Run], output: Outpu
     output.line()
     rows = [
         [run.number, status_view.moment(run.record.create_time), run.record.state.word,
-         status_view.duration(run.record)]
+         status_view.duration(run.record), words.spent(run.spent)]
         for run in runs
     ]  # fmt: skip
     metrics = _metric_columns([run.result.metrics for run in runs])
@@ -148,6 +188,10 @@ def _show(endpoint: Endpoint, found: History, runs: Sequence[Run], output: Outpu
     if left := [name for name, _ in metrics[len(shown) :]]:
         noun = "metric" if len(left) == 1 else "metrics"
         output.note(f"{len(left)} more {noun}: {', '.join(left)}; --json has all of them.")
+    if (whole := spending.sum_of(run.spent for run in runs)) is not None:
+        output.line()
+        output.paragraph(f"Cost of these runs{spending.at_prices(endpoint)}: {words.spent(whole)}.")
+        spending.show_gaps(whole, output)
     for run in runs:
         output.line()
         output.paragraph(f"Run {run.number}" + (f": {run.why}" if run.why else ""), style="bold")

@@ -78,15 +78,18 @@ def push(
     parts: Sequence[BlobUpload],
     *,
     on_progress: ProgressCallback | None = None,
+    before_send: Callable[[ImageName], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> PushResult:
     """Push an image to the repository of `name`, under its digest; nothing is sent if it already exists.
 
-    Raises NotFound for the repository.
+    `before_send` is called with its name if it does not exist. Raises NotFound for the repository.
     """
     there = name.at(manifest.digest)
     if registry.digest_at(endpoint, there) == manifest.digest:
         return PushResult(sent_bytes=0)
+    if before_send is not None:
+        before_send(there)
     progress = _Progress(on_progress)
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
         mounted = list(pool.map(lambda part: _ensure(endpoint, name, part, progress, sleep), parts))

@@ -79,7 +79,7 @@ class JobOptions(TypedDict, total=False):
     framework: str | None
     """Framework or strategy of the program, such as `pytorch`, `jax` or `MultiWorkerMirroredStrategy`. The
     pools are checked against its requirements, and get the image, launcher and variables that it needs where
-    you give none (docs/frameworks.md).
+    you give none (docs/guides/frameworks/choose.md).
     """
     allow_unknown_types: bool
     """Report machine and accelerator types that this version does not know as a warning, not as an error, for
@@ -90,7 +90,9 @@ class JobOptions(TypedDict, total=False):
     run_token: Input[str] | None
     """Any string. A different one reruns an unchanged job."""
     rerun: Literal["on_change", "on_failure", "always", "never"]
-    """When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md)."""
+    """When the job runs again: `on_change`, `on_failure`, `always` or `never`
+    (docs/guides/programs/rerun.md).
+    """
     rerun_limit: int
     """How often in a row `on_failure` reruns the job."""
     protect_running: bool
@@ -115,7 +117,7 @@ class JobOptions(TypedDict, total=False):
     """Longest wait in seconds. After it the deployment continues with a warning."""
     on_interrupt: OnInterrupt
     """Treatment of the job if the deployment is interrupted while it waits: `leave` or `cancel`
-    (docs/waiting.md).
+    (docs/guides/programs/waiting.md).
     """
     stream_logs: bool
     """Show the log of all replicas while the deployment waits."""
@@ -128,5 +130,5 @@ class JobOptions(TypedDict, total=False):
     notifications: NotificationsLike | None
     """Notifications of the ends of runs, one or several: to a webhook, and on Google Cloud to a Pub/Sub topic
     or channels of Cloud Monitoring, on the emulator to a local command. A change reruns nothing
-    (docs/notifications.md).
+    (docs/guides/programs/notifications.md).
     """

@@ -134,12 +134,13 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param labels: Labels of the job. A change of labels alone reruns nothing: the next run gets them.
         :param framework: Framework or strategy of the program, such as `pytorch`, `jax` or
             `MultiWorkerMirroredStrategy`. The pools are checked against its requirements, and get the image,
-            launcher and variables that it needs where you give none (docs/frameworks.md).
+            launcher and variables that it needs where you give none (docs/guides/frameworks/choose.md).
         :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
             warning, not as an error, for types that Google has added since.
         :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
         :param run_token: Any string. A different one reruns an unchanged job.
-        :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never` (docs/rerun.md).
+        :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never`
+            (docs/guides/programs/rerun.md).
         :param rerun_limit: How often in a row `on_failure` reruns the job.
         :param protect_running: Refuse to replace or destroy the job while it is live.
         :param on_delete: Effect of destroying the job. A live job is always cancelled. By default its record
@@ -154,7 +155,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
             fails the deployment that started or joined it.
         :param wait_timeout: Longest wait in seconds. After it the deployment continues with a warning.
         :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
-            `cancel` (docs/waiting.md).
+            `cancel` (docs/guides/programs/waiting.md).
         :param stream_logs: Show the log of all replicas while the deployment waits.
         :param on_replace: Effect on the job that a new run replaces, after it was cancelled if it was live:
             `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
@@ -162,7 +163,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
             have ended.
         :param notifications: Notifications of the ends of runs, one or several: to a webhook, and on Google
             Cloud to a Pub/Sub topic or channels of Cloud Monitoring, on the emulator to a local command. A
-            change reruns nothing (docs/notifications.md).
+            change reruns nothing (docs/guides/programs/notifications.md).
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.

@@ -12,15 +12,22 @@ from pulumi_vertex_training.program.get_functions import read_existing
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingImageRepository:
-    """A repository that exists. `url` is the prefix of its image names, `registry_host` the first part."""
+    """A repository that exists."""
 
     name: str
+    """Full name."""
     repository_id: str
+    """Id, the last part of the name."""
     registry_host: str
+    """First part of image names, LOCATION-docker.pkg.dev."""
     url: str
+    """Prefix of image names, LOCATION-docker.pkg.dev/PROJECT/REPOSITORY."""
     location: str
+    """Location."""
     description: str
+    """Description."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels."""
 
 
 @checked_call

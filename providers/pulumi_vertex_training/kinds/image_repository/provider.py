@@ -31,7 +31,7 @@ from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -128,8 +128,9 @@ class ImageRepositoryProvider(CrudProvider):
             _require_replaceable(inbound(_olds), _id, replaces)
         if not replaces and OPERATION.was_checked(_context_key(_id)):
             OPERATION.note_kept(_id, _context_key(_id), inbound(_olds))
+        found = DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
         return begun_work.made_good(
-            DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place),
+            begun_creations.with_removals(found, _id, key=_key_of_props(new)),
             _id,
             inbound(_olds),
             lambda endpoint: gateway.get(endpoint, _id),
@@ -145,13 +146,15 @@ class ImageRepositoryProvider(CrudProvider):
             _adopt(endpoint, name, inputs)
             begun_work.forget(name)
             return CreateResult(name, outbound(raw))
-        try:
-            _create(endpoint, name, inputs)
-        except (AlreadyExists, Unavailable) as error:
-            found = _find_abandoned(endpoint, name, inputs)
-            if found is None:
-                raise _explain_conflict(error, inputs) from error
-            _adopt_abandoned(endpoint, found, inputs)
+        title = f"repository {inputs.repository_id}"
+        with begun_creations.noted(self, raw, name, key=_key_of(inputs), title=title):
+            try:
+                _create(endpoint, name, inputs)
+            except (AlreadyExists, Unavailable) as error:
+                found = _find_abandoned(endpoint, name, _key_of(inputs))
+                if found is None:
+                    raise _explain_conflict(error, inputs) from error
+                _adopt_abandoned(endpoint, found, inputs)
         OPERATION.note_made(name)  # an entry that a killed `up --replace` left has this id, too
         begun_work.forget(name)
         return CreateResult(name, outbound(raw))
@@ -160,6 +163,7 @@ class ImageRepositoryProvider(CrudProvider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
         inputs = DECLARED.read_inputs(raw)
+        begun_creations.remove_others(_id, _key_of(inputs))
         change = repository_spec.patch(
             DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))),
             DECLARED.spec_of(inputs),
@@ -174,15 +178,26 @@ class ImageRepositoryProvider(CrudProvider):
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
+        begun_creations.remove_with(_id)
         raw = inbound(_props)
         endpoint = endpoint_of(raw)
         try:
             if not raw.get("force_destroy"):
+                begun_creations.remove_inside(f"{raw['url']}/", lambda: gateway.get(endpoint, _id).labels)
                 _require_empty(endpoint, _id)
             begun_work.note(_id)
             gateway.delete(endpoint, _id)
         except NotFound:
             return
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
+        record = gateway.get(endpoint, id_)
+        if not has_key(record.labels, key):
+            raise NotFound(f"repository {id_} is somebody else's", resource=id_, endpoint=endpoint)
+        if gateway.packages(endpoint, id_, limit=1):
+            return False
+        gateway.delete(endpoint, id_)
+        return True
 
 
 def _require_empty(endpoint: Endpoint, name: str) -> None:
@@ -229,6 +244,14 @@ def _key_of(inputs: RepositoryInputs) -> str:
     return OPERATION.key_of(_context_key(_id_of(inputs)))
 
 
+def _key_of_props(inputs: Mapping[str, Any]) -> str:
+    """Return the key of a declaration whose id is known, or ""."""
+    place = [inputs.get(name) for name in ("project", "location", "repository_id")]
+    if is_unknown(place):
+        return ""
+    return OPERATION.key_of(_context_key(repository_spec.full_name(*map(str, place))))
+
+
 def _labels_of(inputs: RepositoryInputs) -> dict[str, str]:
     """Return the labels that a repository has besides the declared ones."""
     return {**ownership_labels(inputs.marks), **key_label(_key_of(inputs))}
@@ -239,11 +262,11 @@ def _create(endpoint: Endpoint, name: str, inputs: RepositoryInputs) -> None:
     gateway.create(endpoint, name, repository_spec.to_wire(spec, ownership_labels=_labels_of(inputs)))
 
 
-def _find_abandoned(endpoint: Endpoint, name: str, inputs: RepositoryInputs) -> RepositoryRecord | None:
+def _find_abandoned(endpoint: Endpoint, name: str, key: str) -> RepositoryRecord | None:
     """Return the repository if it has this resource's key and no image yet, else None."""
     try:
         record = gateway.get(endpoint, name)
-        ours = has_key(record.labels, _key_of(inputs))
+        ours = has_key(record.labels, key)
         return record if ours and not gateway.packages(endpoint, name, limit=1) else None
     except CloudError:
         return None

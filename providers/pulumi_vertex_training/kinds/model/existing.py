@@ -14,21 +14,26 @@ from pulumi_vertex_training.program.get_functions import read_existing
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingModel:
-    """A version of a model that exists.
-
-    `name` is the model's full name, `full_name` that of the version, with `@VERSION`. `artifact_uri` and
-    `container_image_uri` are "" for a model without.
-    """
+    """A version of a model that exists."""
 
     name: str
+    """Full name of the model."""
     full_name: str
+    """Full name of the version, with `@VERSION`."""
     model_id: str
+    """Id of the model, the last part of its name."""
     version_id: str
+    """Number of the version."""
     version_aliases: tuple[str, ...]
+    """Names of the version."""
     display_name: str
+    """Name for people."""
     artifact_uri: str
+    """gs:// directory of the files, "" without one."""
     container_image_uri: str
+    """Image that serves the model, "" without one."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the model."""
 
 
 @checked_call

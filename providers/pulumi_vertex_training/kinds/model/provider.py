@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, Unavailable
+from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.kinds.model import files as model_files
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import kind as registered_model
@@ -25,7 +25,7 @@ from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import DRIFT, clean, complete, inbound, is_unknown, outbound
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels, root
 from vertex_training.fields.effects import Effect, effect_of
 from vertex_training.fields.labels import key_label
@@ -190,8 +190,11 @@ class ModelProvider(CrudProvider):
                 _memory_key(new), model_versions.replaces_label(_id, inbound(_olds))
             )
         # The new version exists before the old one is deleted: a model always has a version.
+        difference = DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
         return begun_work.made_good(
-            DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False),
+            begun_creations.with_removals(
+                difference, _creation_of(old), key=OPERATION.key_of(_memory_key(new)), recorded_id=_id
+            ),
             _id,
             inbound(_olds),
             lambda endpoint: models.get(endpoint, _id),
@@ -208,7 +211,13 @@ class ModelProvider(CrudProvider):
         OPERATION.note_replaced(_memory_key(complete(inputs)))
         # The replacement of an adopted version is uploaded.
         adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
-        record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
+        key = OPERATION.key_of(_memory_key(complete(inputs)))
+        if adopts:
+            record = _adopt(endpoint, inputs)
+        else:
+            title = f"model {inputs.display_name}"
+            with begun_creations.noted(self, raw, _creation_of(raw), key=key, title=title):
+                record = _upload(endpoint, inputs)
         OPERATION.note_made(record.full_name)
         begun_work.forget(record.full_name)
         return CreateResult(record.full_name, outbound({**raw, **DECLARED.outputs_of(record)}))
@@ -219,6 +228,7 @@ class ModelProvider(CrudProvider):
         raw = inbound(_news)
         old, new = DECLARED.read_inputs(inbound(_olds)), DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
+        begun_creations.remove_others(_creation_of(raw), OPERATION.key_of(_memory_key(complete(new))))
         # The version stays, so versions that were uploaded to replace it are orphans.
         model_versions.delete_orphans(
             endpoint, _id.partition("@")[0], model_versions.replaces_label(_id, inbound(_olds))
@@ -240,6 +250,7 @@ class ModelProvider(CrudProvider):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
         raw = inbound(_props)
+        begun_creations.remove_with(_creation_of(raw), recorded_id=_id)
         endpoint, (name, _, version) = endpoint_of(raw), _id.partition("@")
 
         # A model that was deleted and created again has the same version numbers.
@@ -252,6 +263,18 @@ class ModelProvider(CrudProvider):
             return
         begun_work.note(_id)
         model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
+        name, _, spec = id_.partition("#")
+        models.wait_for_uploads(endpoint, name)
+        known = model_versions.versions_of(endpoint, name)
+        found = model_versions.with_labels(known, {**key_label(key), _SPEC_LABEL: spec})
+        if found is None or OPERATION.made(found.full_name):
+            raise NotFound(f"model {id_} has no version of this key", resource=id_, endpoint=endpoint)
+        try:
+            return model_versions.delete(endpoint, name, found.version, say=say)
+        except FailedPrecondition:  # it is deployed
+            return False
 
 
 def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
@@ -381,6 +404,14 @@ def _labels_of(inputs: ModelInputs) -> dict[str, str]:
 
 def _spec_label(inputs: ModelInputs) -> dict[str, str]:
     return {_SPEC_LABEL: registered_model.spec_hash(DECLARED.spec_of(inputs))}
+
+
+def _creation_of(props: Mapping[str, Any]) -> str:
+    """Return the id of the creation of a version: of its model and its spec."""
+    inputs = DECLARED.decode(props).draft
+    if inputs is None or is_unknown([props.get(name) for name in ("project", "location", "parent_model")]):
+        return ""
+    return f"{_model_name(inputs)}#{registered_model.spec_hash(DECLARED.spec_of(inputs))}"
 
 
 def _model_name(inputs: ModelInputs) -> str:

@@ -14,14 +14,20 @@ from vertex_training.topology.rules.resource_pools import ResourcePool
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingPersistentResource:
-    """A persistent resource that exists. `state` is such as RUNNING; `resource_pools` are its machines."""
+    """A persistent resource that exists."""
 
     name: str
+    """Full name."""
     persistent_resource_id: str
+    """Id, the last part of the name."""
     state: str
+    """State, such as RUNNING."""
     error: str | None
+    """Error message of the service, None without an error."""
     resource_pools: tuple[ResourcePool, ...] = ()
+    """The pools of machines."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels."""
 
 
 @checked_call

@@ -33,7 +33,7 @@ from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider, require_e
 from pulumi_vertex_training.plugin.host.process import engine_address, say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -141,10 +141,11 @@ class PersistentResourceProvider(CrudProvider):
             OPERATION.note_kept(_id, _context_key(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # Ids are unique in a project and location, and quota for a second set of machines may be missing.
+        difference = DiffResult(
+            changes=bool(found or moved or rebooted), replaces=replaces, delete_before_replace=True
+        )
         return begun_work.made_good(
-            DiffResult(
-                changes=bool(found or moved or rebooted), replaces=replaces, delete_before_replace=True
-            ),
+            begun_creations.with_removals(difference, _id, key=_key_of(new.draft)),
             _id,
             inbound(_olds),
             lambda endpoint: _get_unless_deleting(endpoint, _id),
@@ -163,14 +164,16 @@ class PersistentResourceProvider(CrudProvider):
             _adopt_existing(allowing, name, inputs, timeouts)
             begun_work.forget(name)
             return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
-        try:
-            operations.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
-        except (AlreadyExists, Unavailable) as error:
-            found = _find_abandoned(endpoint, name, inputs)
-            if found is None:
-                raise _explain_conflict(error, inputs) from error
-            _adopt(allowing, name, found, inputs, wire, timeouts)
-            OPERATION.note_made(name)
+        title = f"persistent resource {inputs.persistent_resource_id}"
+        with begun_creations.noted(self, raw, name, key=_key_of(inputs), title=title):
+            try:
+                operations.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
+            except (AlreadyExists, Unavailable) as error:
+                found = _find_abandoned(endpoint, name, inputs)
+                if found is None:
+                    raise _explain_conflict(error, inputs) from error
+                _adopt(allowing, name, found, inputs, wire, timeouts)
+                OPERATION.note_made(name)
         begun_work.forget(name)
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
@@ -182,6 +185,7 @@ class PersistentResourceProvider(CrudProvider):
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
+        begun_creations.remove_others(_id, _key_of(inputs))
         record, timeouts = gateway.get(endpoint, _id), _timeouts(raw)
         base = _update_base(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
         _update(endpoint, _id, base, inputs, timeouts)
@@ -199,6 +203,7 @@ class PersistentResourceProvider(CrudProvider):
         raw = inbound(_props)
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id, raw):
             return  # another resource with the same id adopted it
+        begun_creations.remove_with(_id)
         OPERATION.note_recorded_id(_id)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
@@ -215,6 +220,15 @@ class PersistentResourceProvider(CrudProvider):
             return
         if not operations.wait_for_deletion(endpoint, _id):
             say(f"persistent resource {resource_id}: still being deleted; the service finishes it")
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
+        record = _get_unless_deleting(endpoint, id_)
+        if not has_key(record.labels, key):
+            raise NotFound(f"persistent resource {id_} is somebody else's", resource=id_, endpoint=endpoint)
+        if _used_replica_count(record):
+            return False
+        operations.begin_deletion(endpoint, id_)
+        return True
 
 
 def _adopt(

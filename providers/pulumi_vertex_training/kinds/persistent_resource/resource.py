@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.persistent_resource import gateway, readiness
+from pulumi_vertex_training.kinds.persistent_resource import gateway, readiness, spec
 from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePoolArgs, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS, PersistentResourceProvider
 from pulumi_vertex_training.plugin import connection, timeouts
@@ -18,11 +18,17 @@ from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.worker_pools import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.preview import cost_limits
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.waits import Wait, declared
+from vertex_training.fields.decode import decode
+
+if TYPE_CHECKING:
+    from vertex_training.cost.cost import Cost
+    from vertex_training.cost.prices import PriceTable
 
 
 class PersistentResource(Resource, module="persistentResource", name="PersistentResource"):
@@ -138,6 +144,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             },
             pulumi.ResourceOptions.merge(opts, first),
         )
+        cost_limits.count_machines(self, resource_name, inputs, _cost)
         checked = ("resource_pools", "network", "encryption_spec", "resource_runtime_spec")
         self.declared = {name: inputs[name] for name in checked if inputs[name] is not None}
         self._timeout = wait_timeout
@@ -176,6 +183,15 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             asked_by=facts["asked_by"],
             wait=self._in_program,
         )
+
+
+def _cost(values: Mapping[str, Any], table: PriceTable) -> Cost | None:
+    """Return the cost of the machines, by the inputs."""
+    from pulumi_vertex_training.costs.declared import cost_of_decoded
+
+    pools = {"resource_pools": values.get("resource_pools")}
+    decoded = decode(spec.PersistentResource, pools).then(spec.normalise, lambda _: ())
+    return cost_of_decoded(decoded, region=values.get("location"), table=table)
 
 
 _ARGUMENTS = [

@@ -28,7 +28,7 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.promotion import PromotedPackage
 from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.findings.problems import Problem
 
@@ -102,6 +102,25 @@ def _delete_orphans(endpoint: Endpoint, spec: StagedObjectSpec, key: str) -> Non
             known = found.name == spec.object_name or OPERATION.made(uri) or OPERATION.was_recorded(uri)
             if ours and not known:
                 _delete_version(endpoint, found)
+                begun_creations.forget(uri, key)
+
+
+def delete_interrupted(endpoint: Endpoint, uri: str, key: str) -> bool:
+    """Delete the object with this key that no state has; return False if another stack may use it.
+
+    Raises NotFound if there is no object with this key.
+    """
+    bucket, _, name = uri.removeprefix("gs://").partition("/")
+    found = objects.find(endpoint, bucket, name)
+    if found is None or found.metadata.get(STAGED_KEY) != key or OPERATION.made(uri):
+        raise NotFound(f"there is no {uri} with this key", resource=uri, endpoint=endpoint)
+    if SHARED_KEY in found.metadata:
+        return False
+    try:
+        _delete_version(endpoint, found)
+    except Conflict:
+        return False
+    return True
 
 
 def _own_key(record: ObjectRecord) -> str:
@@ -134,6 +153,7 @@ def delete_object(props: Mapping[str, Any]) -> None:
     if OPERATION.made(str(spec.uri)):
         # Names follow from the content, so the replacement of this resource has the same object.
         return
+    begun_creations.remove_with(str(spec.uri))
     for last_try in (False, True):
         record = objects.find(endpoint, spec.bucket, spec.object_name)
         if record is None:

@@ -64,6 +64,5 @@ def gone(entry: PromotedPackage, spec: StagedObjectSpec | None) -> str:
     where = f"neither as {spec.uri} nor as {entry.source}" if spec else f"not as {entry.source}"
     return (
         f"the package {entry.file} with the hash {entry.sha256}, {entry.words}, no longer exists, {where}. "
-        f"Promote another run with `vertex-training promote --from {entry.stack} --to STACK --run RUN`, or "
-        f"deploy stack {entry.stack} again and promote that."
+        f"{entry.remedy}"
     )

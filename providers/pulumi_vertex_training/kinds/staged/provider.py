@@ -6,6 +6,7 @@ import dataclasses
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.staged import operations
 from pulumi_vertex_training.kinds.staged import spec as object_spec
 from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
@@ -31,7 +33,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
@@ -109,8 +111,9 @@ class StagedProvider(Provider):
         if not replaces and OPERATION.was_checked(_context_key(_id)):
             OPERATION.note_made(_id)  # a replacement that a killed deployment began has the same object
         changes = bool(replaces) or old.get(promotion.INPUT) != new.get(promotion.INPUT)
+        found = DiffResult(changes=changes, replaces=replaces)
         return begun_work.made_good(
-            DiffResult(changes=changes, replaces=replaces),
+            begun_creations.with_removals(found, _id, key=OPERATION.key_of(str(new.get("uri")))),
             _id,
             old,
             lambda endpoint: objects.find(endpoint, old["bucket"], old["object_name"]),
@@ -119,6 +122,7 @@ class StagedProvider(Provider):
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        begun_creations.remove_others(_id, OPERATION.key_of(_id))
         kept = {name: value for name, value in _olds.items() if name != promotion.INPUT}
         return UpdateResult({**kept, **_news})
 
@@ -134,6 +138,9 @@ class StagedProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         operations.delete_object(inbound(_props))
 
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
+        return operations.delete_interrupted(endpoint, id_, key)
+
 
 def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
     """Return the inputs that check derives from the object's spec, known in a preview."""
@@ -145,6 +152,12 @@ def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
         "uri": str(spec.uri),
         "path": spec.uri.mounted,
     }
+
+
+def _noted(provider: StagedProvider, props: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Return a context manager that notes the creation of the object."""
+    uri = props["uri"]
+    return begun_creations.noted(provider, props, uri, key=OPERATION.key_of(uri), title=uri)
 
 
 def _note_key(spec: StagedObjectSpec, news: Mapping[str, Any]) -> None:
@@ -217,7 +230,7 @@ class StagedPackageProvider(StagedProvider):
             facts = operations.copy_promoted(raw, promoted)
             return CreateResult(raw["uri"], outbound({**raw, **facts}))
         package = _package(inputs)
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, _noted(self, raw):
             facts = operations.upload(raw, package.save(Path(folder)), package.sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
@@ -310,7 +323,8 @@ class StagedFileProvider(StagedProvider):
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         source = Path(raw["source"])
-        facts = operations.upload(raw, source, _digest(source).sha256)
+        with _noted(self, raw):
+            facts = operations.upload(raw, source, _digest(source).sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 

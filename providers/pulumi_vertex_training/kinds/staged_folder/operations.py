@@ -34,7 +34,7 @@ from pulumi_vertex_training.plugin.host.cancellation import CANCELLED
 from pulumi_vertex_training.plugin.host.process import say, say_on
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Failure
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from vertex_training.findings.problems import Problem
 
 PARALLEL = 16
@@ -269,6 +269,7 @@ def delete_folder(props: Mapping[str, Any]) -> None:
     if OPERATION.made(uri):
         # Names follow from the content, so the replacement of this resource has the same objects.
         return
+    begun_creations.remove_with(uri)
     if props["on_delete"] == "keep":
         say(f"{uri} is kept: its on_delete is keep")
         return
@@ -290,6 +291,25 @@ def delete_folder(props: Mapping[str, Any]) -> None:
     _delete_orphans(endpoint, spec, listed, keys)
 
 
+def delete_interrupted(endpoint: Endpoint, uri: str, key: str) -> bool:
+    """Delete the folder's objects with this key, which no state has; return False if one is shared.
+
+    Raises NotFound if there are no objects with this key.
+    """
+    bucket, _, name = uri.removeprefix("gs://").partition("/")
+    listed = objects.list_objects(endpoint, bucket, prefix=f"{name}/")
+    own = [one for one in listed if one.metadata.get(STAGED_KEY) == key]
+    if not own or OPERATION.made(uri):
+        raise NotFound(f"there is no {uri} with this key", resource=uri, endpoint=endpoint)
+    shared = [one for one in own if SHARED_KEY in one.metadata]
+    _for_each(
+        [one for one in own if one not in shared],
+        lambda record: _delete(endpoint, record),
+        interrupted=lambda: "the next `pulumi up` or `pulumi destroy` continues",
+    )
+    return not shared
+
+
 def _may_be_deleted(record: ObjectRecord) -> bool:
     return SHARED_KEY not in record.metadata and record.metadata.get(STAGED_KEY, KEPT) != KEPT
 
@@ -299,19 +319,22 @@ def _delete_orphans(
 ) -> None:
     """Delete what interrupted deployments staged for this resource with other content: no state has it."""
 
-    def is_orphan(record: ObjectRecord) -> bool:
+    def uri_of(record: ObjectRecord) -> str:
         root = record.name.removeprefix(f"{spec.prefix}/").partition("/")[0]
-        uri = f"gs://{spec.bucket}/{spec.prefix}/{root}"
+        return f"gs://{spec.bucket}/{spec.prefix}/{root}"
+
+    def is_orphan(record: ObjectRecord) -> bool:
+        uri = uri_of(record)
+        root = uri.rpartition("/")[2]
         known = uri == str(spec.uri) or OPERATION.made(uri) or OPERATION.was_recorded(uri)
         is_ours = record.metadata.get(STAGED_KEY) in keys and SHARED_KEY not in record.metadata
         return is_ours and not known and _ROOT.fullmatch(root) is not None
 
+    orphans = [one for one in listed if is_orphan(one)]
     with suppress(PermissionDenied, Conflict, Failure):
-        _for_each(
-            [one for one in listed if is_orphan(one)],
-            lambda record: _delete(endpoint, record),
-            interrupted=lambda: "",
-        )
+        _for_each(orphans, lambda record: _delete(endpoint, record), interrupted=lambda: "")
+        for uri, key in {(uri_of(one), one.metadata[STAGED_KEY]) for one in orphans}:
+            begun_creations.forget(uri, key)
 
 
 def _delete(endpoint: Endpoint, record: ObjectRecord) -> None:

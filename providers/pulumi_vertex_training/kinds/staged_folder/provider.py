@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.staged.provider import StagedInputs, decoded_inputs, made_from
 from pulumi_vertex_training.kinds.staged_folder import operations
 from pulumi_vertex_training.kinds.staged_folder.files import Listing, listing
@@ -35,7 +36,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT, ROW_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
@@ -97,8 +98,9 @@ class StagedFolderProvider(Provider):
             OPERATION.say_once(f"{_id}: {_summary(old, new)}")
         if is_checked and not replaces:
             OPERATION.note_made(_id)  # a replacement that a killed deployment began has the same objects
+        found = DiffResult(changes=changes, replaces=replaces)
         return begun_work.made_good(
-            DiffResult(changes=changes, replaces=replaces),
+            begun_creations.with_removals(found, _id, key=OPERATION.key_of(str(new.get("uri")))),
             _id,
             old,
             lambda endpoint: None if operations.faults(endpoint, old) else old,
@@ -118,12 +120,15 @@ class StagedFolderProvider(Provider):
                 f"changed during the deployment: {now}. When nothing writes to it, run `pulumi up` again."
             )
             raise PackagingError([Problem(path="source", message=f"{raw['source']} {message}")])
-        operations.stage(raw, content)
+        uri = raw["uri"]
+        with begun_creations.noted(self, raw, uri, key=OPERATION.key_of(uri), title=uri):
+            operations.stage(raw, content)
         return CreateResult(raw["uri"], outbound(raw))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         old, new = inbound(_olds), inbound(_news)
+        begun_creations.remove_others(_id, OPERATION.key_of(_id))
         if old.get("on_delete") != new.get("on_delete"):
             operations.relabel(new)
         return UpdateResult({**_olds, **_news})
@@ -138,6 +143,9 @@ class StagedFolderProvider(Provider):
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         operations.delete_folder(inbound(_props))
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
+        return operations.delete_interrupted(endpoint, id_, key)
 
 
 _FIELDS = tuple(FolderInputs.__dataclass_fields__)

@@ -12,13 +12,18 @@ from pulumi_vertex_training.program.get_functions import read_existing
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingBucket:
-    """A bucket that exists. `location` is in lower case, `url` begins with gs://."""
+    """A bucket that exists."""
 
     name: str
+    """Name of the bucket."""
     url: str
+    """Its gs:// URL."""
     location: str
+    """Location in lower case."""
     storage_class: str
+    """Storage class of new objects."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels."""
 
 
 @checked_call

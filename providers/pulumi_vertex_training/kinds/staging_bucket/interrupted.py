@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, Unavailable
+from pulumi_vertex_training.cloud.errors import (
+    AlreadyExists,
+    CloudError,
+    Conflict,
+    NotFound,
+    PermissionDenied,
+    Unavailable,
+)
 from pulumi_vertex_training.kinds.staging_bucket import gateway, wire
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
@@ -43,6 +51,25 @@ def create_or_adopt(endpoint: Endpoint, spec: BucketSpec, key: str) -> BucketRec
     )
     gateway.delete_untouched(endpoint, spec.name, if_metageneration_match=found.metageneration)
     return _create(endpoint, spec, key)
+
+
+def remove(endpoint: Endpoint, name: str, key: str) -> bool:
+    """Delete the bucket with this key that no state has; return False if somebody has touched it.
+
+    Raises NotFound if there is no bucket with this key.
+    """
+    found = None
+    with suppress(PermissionDenied):  # names are global: somebody else's bucket may not show itself
+        found = gateway.get(endpoint, name)
+    if found is None or not has_key(_labels(found), key):
+        raise NotFound(f"bucket {name} is somebody else's", resource=name, endpoint=endpoint)
+    if not _is_untouched(endpoint, found):
+        return False
+    try:
+        gateway.delete_untouched(endpoint, name, if_metageneration_match=found.metageneration)
+    except (AlreadyExists, Conflict):  # somebody was quicker
+        return False
+    return True
 
 
 def needs_lock(record: BucketRecord, spec: BucketSpec) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
@@ -35,7 +36,7 @@ from pulumi_vertex_training.plugin.provider import (
     warnings,
 )
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -130,12 +131,13 @@ class StagingBucketProvider(Provider):
             _require_replaceable(old)
         if not difference.replaces and OPERATION.was_checked(_context_key(new)):
             OPERATION.note_kept(_id, _context_key(new), inbound(_olds))
+        found = DiffResult(
+            changes=bool(difference.summary),
+            replaces=list(difference.replaces),
+            delete_before_replace=same_name,
+        )
         return begun_work.made_good(
-            DiffResult(
-                changes=bool(difference.summary),
-                replaces=list(difference.replaces),
-                delete_before_replace=same_name,
-            ),
+            begun_creations.with_removals(found, _id, key=OPERATION.key_of(_context_key(new))),
             _id,
             inbound(_olds),
             lambda endpoint: gateway.get(endpoint, _id),
@@ -151,17 +153,19 @@ class StagingBucketProvider(Provider):
             OPERATION.note_made(spec.name)
             begun_work.forget(spec.name)
             return CreateResult(spec.name, outbound(raw))
-        record = interrupted.create_or_adopt(endpoint, spec, OPERATION.key_of(_context_key(spec)))
-        OPERATION.note_made(spec.name)
-        if interrupted.needs_lock(record, spec):
-            try:
-                gateway.lock_retention_policy(
-                    endpoint, spec.name, if_metageneration_match=record.metageneration
-                )
-            except CloudError:
-                # No state has this bucket, and it is not as declared. It is empty, so delete it.
-                gateway.delete(endpoint, spec.name)
-                raise
+        key = OPERATION.key_of(_context_key(spec))
+        with begun_creations.noted(self, raw, spec.name, key=key, title=f"bucket {spec.name}"):
+            record = interrupted.create_or_adopt(endpoint, spec, key)
+            OPERATION.note_made(spec.name)
+            if interrupted.needs_lock(record, spec):
+                try:
+                    gateway.lock_retention_policy(
+                        endpoint, spec.name, if_metageneration_match=record.metageneration
+                    )
+                except CloudError:
+                    # No state has this bucket, and it is not as declared. It is empty, so delete it.
+                    gateway.delete(endpoint, spec.name)
+                    raise
         begun_work.forget(spec.name)
         return CreateResult(spec.name, outbound(raw))
 
@@ -169,6 +173,7 @@ class StagingBucketProvider(Provider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
         old, new, endpoint = _read_spec(inbound(_olds)), _read_spec(raw), endpoint_of(raw)
+        begun_creations.remove_others(_id, OPERATION.key_of(_context_key(new)))
         record = None
         if change := wire.patch(old, new):
             record = gateway.patch(endpoint, _id, change)
@@ -202,6 +207,7 @@ class StagingBucketProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
             return  # `up --replace` adopted the empty bucket: it is its own replacement
+        begun_creations.remove_with(_id)
         raw = inbound(_props)
         force, endpoint = bool(raw.get("force_destroy")), endpoint_of(raw)
         reported: list[int] = []
@@ -210,6 +216,7 @@ class StagingBucketProvider(Provider):
             reported.append(count)
             say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
 
+        begun_creations.remove_inside(f"gs://{_id}/", functools.partial(gateway.labels_of, endpoint, _id))
         begun_work.note(_id)
         try:
             notice = soft_delete_notice(gateway.get(endpoint, _id).wire) if force else ""
@@ -239,6 +246,9 @@ class StagingBucketProvider(Provider):
             ) from error
         if reported and notice and not endpoint.is_emulator:
             say(f"bucket {_id}: {notice}")
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
+        return interrupted.remove(endpoint, id_, key)
 
 
 def _identity(inputs: BucketInputs) -> Identity:

@@ -35,7 +35,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     A change of name, project, location, `custom_placement_config`, `hierarchical_namespace` or
     `enable_object_retention` replaces the bucket; the preview shows it, and what happens to the objects.
     Everything else is updated in place. To grant access, use `pulumi_gcp.storage.BucketIAMMember` with its
-    name. See docs/staging.md.
+    name. See docs/guides/data/staging.md.
     """
 
     name: pulumi.Output[str]

@@ -64,14 +64,16 @@ def build_and_push(
     *,
     tell: Callable[[str], None],
     before_push: Callable[[ImageName], None] | None = None,
+    before_send: Callable[[ImageName], None] | None = None,
     builder: Builder = "auto",
     build_bucket: str | None = None,
 ) -> PushedImage:
     """Build the image of a plan, and push it to the repository of `target`.
 
     `tell` is called with progress lines of long transfers and the output of a container tool; `before_push`
-    with the image's name. `builder` and `build_bucket` are used only if the Dockerfile has a RUN. Raises
-    CloudError, and PackagingError with the problems of the build.
+    with the image's name, and so is `before_send` if the repository does not have the image. `builder` and
+    `build_bucket` are used only if the Dockerfile has a RUN. Raises CloudError, and PackagingError with the
+    problems of the build.
     """
     with tempfile.TemporaryDirectory(prefix="vertex-training-image-") as temporary:
         folder = Path(temporary)
@@ -83,6 +85,7 @@ def build_and_push(
                 folder,
                 tell=tell,
                 before_push=before_push,
+                before_send=before_send,
                 builder=builder,
                 build_bucket=build_bucket,
             )
@@ -96,7 +99,12 @@ def build_and_push(
                 before_push(image)
             manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
             pushed = registry_push.push(
-                endpoint, target, manifest, _parts(built), on_progress=teller(target, tell)
+                endpoint,
+                target,
+                manifest,
+                _parts(built),
+                on_progress=teller(target, tell),
+                before_send=before_send,
             )
             return PushedImage(
                 image=image,
@@ -138,6 +146,7 @@ def _build_with_tool(
     *,
     tell: Callable[[str], None],
     before_push: Callable[[ImageName], None] | None,
+    before_send: Callable[[ImageName], None] | None,
     builder: Builder,
     build_bucket: str | None,
 ) -> PushedImage:
@@ -154,7 +163,9 @@ def _build_with_tool(
     image = target.at(manifest.digest)
     if before_push is not None:
         before_push(image)
-    pushed = registry_push.push(endpoint, target, manifest, parts, on_progress=teller(target, tell))
+    pushed = registry_push.push(
+        endpoint, target, manifest, parts, on_progress=teller(target, tell), before_send=before_send
+    )
     return PushedImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
 
 

@@ -72,8 +72,4 @@ def ensure(
 def _gone(promoted: PromotedImage, names: list[ImageName]) -> str:
     places = " nor in ".join(name.repository for name in names)
     where = f"neither in {places}" if len(names) > 1 else f"not in {places}"
-    return (
-        f"the image {promoted.digest}, {promoted.words}, no longer exists, {where}. Promote another run with "
-        f"`vertex-training promote --from {promoted.stack} --to STACK --run RUN`, or deploy stack "
-        f"{promoted.stack} again and promote that."
-    )
+    return f"the image {promoted.digest}, {promoted.words}, no longer exists, {where}. {promoted.remedy}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training.cloud.container_registry.image_names import parse
+from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin import promotion
+from pulumi_vertex_training.plugin import conflicts, promotion
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
@@ -31,7 +33,8 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.fields.effects import Effect
@@ -69,7 +72,7 @@ class TrainingImageProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        props = inbound(news)
+        props, facts = conflicts.split(inbound(news))
         decoded = _decode(props)
         if (found := promotion.of_inputs(PromotedImage, props)) is not None:
             return _check_promoted(decoded, found, inbound(_olds), news)
@@ -89,6 +92,7 @@ class TrainingImageProvider(Provider):
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         checked = {**inputs, **_derived(inputs, plan)}
         OPERATION.note_checked(_context_key(checked))
+        OPERATION.note_key(_context_key(checked), facts.get(KEY_INPUT))
         return CheckResult(outbound(checked), [])
 
     @clean
@@ -114,8 +118,9 @@ class TrainingImageProvider(Provider):
             OPERATION.note_made(_id)
         if replaces and old.get("content_hash") and promoted is None:
             OPERATION.say_once(_describe_rebuild(new, replaces))
+        found = DiffResult(changes=bool(replaces or updates), replaces=replaces)
         return begun_work.made_good(
-            DiffResult(changes=bool(replaces or updates), replaces=replaces),
+            begun_creations.with_removals(found, _id, key=OPERATION.key_of(_context_key(new))),
             _id,
             old,
             lambda endpoint: _find_manifest(endpoint, _id),
@@ -141,18 +146,27 @@ class TrainingImageProvider(Provider):
         if plan.content_hash != raw["content_hash"]:
             changed = "changed during the deployment. When nothing writes to it, run `pulumi up` again."
             raise PackagingError([Problem(path="source", message=f"{inputs.source} {changed}")])
+        key = OPERATION.key_of(_context_key(raw))
+
+        def note(image: ImageName) -> None:
+            OPERATION.note_made(str(image))
+            begun_creations.remove_others(str(image), key)
+
         made = build.build_and_push(
             endpoint,
             plan,
             inputs.image,
             tell=say,
-            before_push=lambda image: OPERATION.note_made(str(image)),
+            before_push=note,
+            before_send=functools.partial(self._note_creation, raw, key),
             builder=inputs.builder,
             build_bucket=inputs.build_bucket,
         )
         for line in warnings(f"image {inputs.name}", made.problems):
             OPERATION.say_once(line)
-        return _created(endpoint, inputs, raw, made)
+        result = _created(endpoint, inputs, raw, made)
+        begun_creations.answered(str(made.image), key)
+        return result
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
@@ -163,6 +177,7 @@ class TrainingImageProvider(Provider):
             old.pop(promotion.INPUT, None)
         was, becomes = _inputs(old).tags, _inputs(raw).tags
         endpoint, image = endpoint_of(raw), parse(_id)
+        begun_creations.remove_others(_id, OPERATION.key_of(_context_key(raw)))
         begun_work.note_tags(_id, becomes)
         build.set_tags(endpoint, image, [tag for tag in becomes if tag not in was])
         build.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
@@ -190,11 +205,26 @@ class TrainingImageProvider(Provider):
         if raw.get("on_delete") != "delete" or OPERATION.made(_id):
             # Another resource of this deployment made or keeps the same image.
             return
+        begun_creations.remove_with(_id)
         begun_work.note(_id)
         tags = {*_inputs(raw).tags, *begun_work.noted_tags(_id)}
         others = build.remove(endpoint_of(raw), parse(_id), tags)
         if others:
             say(f"image {_id} is kept, because it has tags from outside this stack: {', '.join(others)}")
+
+    def _note_creation(self, props: Mapping[str, Any], key: str, image: ImageName) -> None:
+        """Note that an image is about to be pushed which its repository does not have."""
+        name = str(image)
+        if key:
+            begun_work.note_tags(name, _inputs(props).tags)
+        begun_creations.begin(self, props, name, key=key, title=f"image {name}")
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:  # noqa: ARG002
+        from pulumi_vertex_training.kinds.training_image import build
+
+        if OPERATION.made(id_) or _find_manifest(endpoint, id_) is None:
+            raise NotFound(f"there is no image {id_}", resource=id_, endpoint=endpoint)
+        return not build.remove(endpoint, parse(id_), begun_work.noted_tags(id_))
 
 
 def _check_promoted(

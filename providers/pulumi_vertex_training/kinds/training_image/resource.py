@@ -22,6 +22,7 @@ from pulumi_vertex_training.program.arguments.references import (
 from pulumi_vertex_training.program.preview.local_files import check_files
 from pulumi_vertex_training.program.promotions import known_in_preview, promoted_input
 from pulumi_vertex_training.program.resource import as_secret_as, target_inputs, with_outputs
+from pulumi_vertex_training.program.stack_key import key_input
 
 _OUTPUTS = ("content_hash", "base_images", "tag_uris", "base_digests", "size", "sent_bytes", "drift")
 
@@ -153,7 +154,12 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             **target_inputs(project, location),
         }
         # The hash of a short secret could be reversed by trying all values.
-        props = {**with_outputs(inputs, *_OUTPUTS), "content_hash": as_secret_as(inputs)}
+        props = {
+            **with_outputs(inputs, *_OUTPUTS),
+            "content_hash": as_secret_as(inputs),
+            # Images that are kept need no key: nothing looks for them.
+            **({} if on_delete in (None, "keep") else key_input("TrainingImage", resource_name, opts)),
+        }
         super().__init__(TrainingImageProvider(), resource_name, props, opts)
         self._promoted_uri = (
             pulumi.Output.concat(inputs["repository"], "/", inputs["name"], "@", promoted[INPUT]["digest"])

@@ -33,33 +33,61 @@ class TaskOptions(TypedDict, total=False):
     """The options of all three functions, named as in google-cloud-aiplatform."""
 
     args: Input[Sequence[Input[str | float]]] | None
+    """Arguments of the program."""
     environment_variables: Mapping[str, Input[str]] | None
+    """Environment variables of the program."""
     replica_count: int
+    """Number of replicas: a chief, and workers for the rest. Default: 1."""
     machine_type: Input[str]
+    """Machine of each replica. Default: n1-standard-4."""
     accelerator_type: Input[str] | None
+    """Accelerator of each replica."""
     accelerator_count: Input[int]
+    """Number of accelerators of each replica."""
     boot_disk_type: Input[str]
+    """Kind of the boot disk. Default: pd-ssd."""
     boot_disk_size_gb: Input[int]
+    """Size of the boot disk. Default: 100."""
     tpu_topology: Input[str] | None
+    """Topology of a TPU."""
     reservation_affinity_type: Input[str] | None
+    """Use of reservations."""
     reservation_affinity_key: Input[str] | None
+    """Label key of a specific reservation."""
     reservation_affinity_values: Input[Sequence[Input[str]]] | None
+    """Names of specific reservations."""
     reduction_server_replica_count: Input[int]
+    """Number of reduction servers."""
     reduction_server_machine_type: Input[str] | None
+    """Machine of the reduction servers."""
     reduction_server_container_uri: ImageLike | None
+    """Image of the reduction servers."""
     base_output_dir: Input[str] | None
+    """gs:// directory for the output."""
     service_account: ServiceAccountLike | None
+    """Service account that the job runs as."""
     network: Input[str] | None
+    """Full name of the network to which the job is peered."""
     timeout: Input[int] | None
+    """Longest run in seconds."""
     restart_job_on_worker_restart: Input[bool]
+    """Restart all replicas when one restarts."""
     enable_web_access: Input[bool]
+    """Allow interactive shells in the containers."""
     enable_dashboard_access: Input[bool]
+    """Allow access to a dashboard in the chief's container."""
     tensorboard: Input[str] | None
+    """Full name of the TensorBoard for the logs."""
     disable_retries: Input[bool]
+    """Do not retry after an error of the service."""
     persistent_resource_id: PersistentResource | Input[str] | None
+    """Persistent resource on whose machines the job runs."""
     scheduling_strategy: Input[str] | None
+    """Strategy, such as SPOT."""
     max_wait_duration: Input[int] | None
+    """Longest wait for machines in seconds."""
     psc_interface_config: Input[Mapping[str, Any]] | None
+    """Private Service Connect interface."""
 
 
 _DEFAULTS: TaskOptions = {

@@ -167,7 +167,7 @@ def _url(endpoint: Endpoint, host: str, name: str) -> str:
 
 
 def _host(endpoint: Endpoint, host: str) -> str:
-    return endpoint.vertex_url if endpoint.is_emulator else endpoint.address_of(host)
+    return endpoint.service_url(host)
 
 
 def _scheduler(endpoint: Endpoint, action: str) -> AbstractContextManager[None]:

@@ -74,6 +74,23 @@ def delete(endpoint: Endpoint, name: str) -> None:
     gateway.delete_workflow(endpoint, workflow_name(name))
 
 
+def delete_interrupted(endpoint: Endpoint, name: str, key: str) -> None:
+    """Delete the parts of a schedule with this key. Raises NotFound without any."""
+    workflow = gateway.find_workflow(endpoint, workflow_name(name))
+    has_workflow = workflow is not None and has_key(workflow.get("labels") or {}, key)
+    try:
+        has_job = has_key(gateway.get(endpoint, name).labels, key)
+    except NotFound:
+        has_job = False
+    if has_job:
+        with suppress(NotFound):
+            gateway.delete_job(endpoint, name)
+    if has_workflow:
+        gateway.delete_workflow(endpoint, workflow_name(name))
+    if not (has_job or has_workflow):
+        raise NotFound(f"there is no schedule {name} with this key", resource=name, endpoint=endpoint)
+
+
 def put_workflow(endpoint: Endpoint, spec: ScheduleSpec, identity: Identity) -> None:
     """Create or replace the workflow of a schedule that needs one.
 

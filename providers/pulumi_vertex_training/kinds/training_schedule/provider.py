@@ -12,6 +12,7 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError
 from pulumi_vertex_training.kinds.training_schedule import gateway, operations, rules, wire
 from pulumi_vertex_training.kinds.training_schedule import spec as schedule_spec
@@ -25,7 +26,7 @@ from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import DRIFT, clean, failures, inbound, is_unknown, outbound
-from pulumi_vertex_training.plugin.running import begun_work
+from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.declaration import declared_in, ownership_labels
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT, recorded_key
 from pulumi_vertex_training.runs import identity as run_identity
@@ -128,8 +129,9 @@ class TrainingScheduleProvider(CrudProvider):
         replaces = [name for name in changed if name in REPLACING]
         if not replaces and OPERATION.was_checked(_context_key(_id)):
             OPERATION.note_kept(_id, _context_key(_id), recorded)
+        difference = DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
         return begun_work.made_good(
-            DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False),
+            begun_creations.with_removals(difference, _id, key=_key_of_props(new)),
             _id,
             recorded,
             lambda endpoint: gateway.get_job(endpoint, _id),
@@ -142,12 +144,14 @@ class TrainingScheduleProvider(CrudProvider):
         inputs = DECLARED.read_inputs(raw)
         name, key = _name_of(inputs), _key_of(inputs)
         run_key = _run_key(key)
-        try:
-            adopted = operations.create(
-                endpoint_of(raw), DECLARED.spec_of(inputs), _identity_of(inputs, run_key)
-            )
-        except AlreadyExists as error:
-            raise _explain_conflict(error, inputs) from error
+        title = f"schedule {inputs.schedule_id}"
+        with begun_creations.noted(self, raw, name, key=key, title=title):
+            try:
+                adopted = operations.create(
+                    endpoint_of(raw), DECLARED.spec_of(inputs), _identity_of(inputs, run_key)
+                )
+            except AlreadyExists as error:
+                raise _explain_conflict(error, inputs) from error
         if adopted:
             say(f"schedule {inputs.schedule_id}: adopted; an interrupted deployment of this stack created it")
         OPERATION.note_made(name)
@@ -158,6 +162,7 @@ class TrainingScheduleProvider(CrudProvider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
         inputs = DECLARED.read_inputs(raw)
+        begun_creations.remove_others(_id, _key_of(inputs))
         run_key = recorded_key(inbound(_olds)) or _run_key(_key_of(inputs))
         operations.update(endpoint_of(raw), DECLARED.spec_of(inputs), _identity_of(inputs, run_key))
         return UpdateResult(outbound(_outputs(raw, run_key)))
@@ -175,8 +180,13 @@ class TrainingScheduleProvider(CrudProvider):
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
+        begun_creations.remove_with(_id)
         begun_work.note(_id)
         operations.delete(endpoint_of(inbound(_props)), _id)
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
+        operations.delete_interrupted(endpoint, id_, key)
+        return True
 
 
 def _decoded_job(news: Mapping[str, Any]) -> Decoded[Any] | None:
@@ -292,6 +302,14 @@ def _context_key(name: str) -> str:
 
 def _key_of(inputs: ScheduleInputs) -> str:
     return OPERATION.key_of(_context_key(_name_of(inputs)))
+
+
+def _key_of_props(inputs: Mapping[str, Any]) -> str:
+    """Return the key of a declaration whose id is known, or ""."""
+    parts = [inputs.get(name) for name in ("project", "location", "schedule_id")]
+    if is_unknown(parts):
+        return ""
+    return OPERATION.key_of(_context_key(schedule_spec.full_name(*map(str, parts))))
 
 
 def _name_of(inputs: ScheduleInputs) -> str:

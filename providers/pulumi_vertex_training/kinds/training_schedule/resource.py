@@ -15,6 +15,7 @@ from pulumi_vertex_training.program.arguments import checks
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import ServiceAccountLike, service_account_email
 from pulumi_vertex_training.program.job_resource import JobResource
+from pulumi_vertex_training.program.preview import cost_limits
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
 from pulumi_vertex_training.program.resource import ownership, start_emulator, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
@@ -116,6 +117,8 @@ class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedu
             **conflict_inputs(resource_name, opts, inputs, "schedule_id", gateway.labels_of),
         }
         super().__init__(TrainingScheduleProvider(), resource_name, props, opts)
+        if paused is not True:
+            cost_limits.count_job(self, request.collection, resource_name, request.declaration, repeats=True)
 
 
 def _not_a_job(given: object) -> str:

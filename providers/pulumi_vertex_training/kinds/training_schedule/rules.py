@@ -94,7 +94,7 @@ def _account_problems(account: str | None, *, on_google: bool) -> Iterator[Probl
         yield SERVICE_ACCOUNT.broken(
             "service_account",
             "is not given. On Google Cloud a service account submits the runs: give one with the role "
-            "roles/aiplatform.user (docs/schedules.md)",
+            "roles/aiplatform.user (docs/guides/programs/schedules.md)",
         )
     elif account is not None and not _EMAIL.fullmatch(account):
         yield SERVICE_ACCOUNT.broken(

@@ -2,7 +2,7 @@
 
 A schedule is a job of Cloud Scheduler, which sends the job's own request to Vertex AI. Where runs differ or
 depend on other runs, it starts a workflow instead, which is given the request and submits it
-(docs/decisions/0011-schedules.md).
+(docs/architecture/decisions/0011-schedules.md).
 """
 
 from __future__ import annotations

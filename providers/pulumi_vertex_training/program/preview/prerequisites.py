@@ -89,6 +89,7 @@ async def _problems(
         passed_over=inputs.passed_over,
         lookups=program_lookups(),
         settings=stack_settings(),
+        is_preview=True,
     )
 
 
@@ -117,6 +118,11 @@ async def urn_of(resource_name: str, type_: str, opts: pulumi.ResourceOptions | 
         # The value alone: an output would depend on everything in the parent.
         return await urn.future()
     return None
+
+
+async def values_of(declaration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a declaration, with markers for those that are not known yet."""
+    return await _Inputs(depends_on_others=False).read(declaration)
 
 
 class _Inputs:

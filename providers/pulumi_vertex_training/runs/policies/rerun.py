@@ -4,8 +4,8 @@ The reason is in a label of the job. A label is the only place that both the ser
 intact. Its value has at most 63 lowercase letters, digits, dashes and underscores.
 
 `ROWS` is the table; its first row that matches decides. Every combination of facts has a row, and
-`docs/rerun.md` is made from the same rows (`rerun_page`). `deletion_policy` decides what happens to the job
-that is replaced or destroyed.
+`docs/reference/reruns.md` is made from the same rows (`rerun_page`). `deletion_policy` decides what
+happens to the job that is replaced or destroyed.
 """
 
 from __future__ import annotations

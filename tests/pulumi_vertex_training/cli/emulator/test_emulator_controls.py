@@ -15,11 +15,11 @@ from support.job_emulator import SLEEP, job, job_id, pool
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
-from vertex_emulator.control import Control
+from vertex_emulator.control import Control, ControlError
 from vertex_emulator.launcher import Emulator
 
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
-PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 KEYS = {
     command: set(re.findall(r"`([\w.\[\]]+)`", keys))
     for command, keys in re.findall(r"^\| `(emulator [\w -]+)` \| (.*) \|$", PAGE, re.MULTILINE)
@@ -59,7 +59,9 @@ def printed(*words: str, env: dict[str, str]) -> Any:
     """Return the JSON of a command, whose keys must be those of the page."""
     ended = run("emulator", *words, "--json", env=env)
     assert (ended.code, ended.err) == (0, ""), ended
-    command = "emulator " + " ".join(words[:2] if words[0] in ("clock", "quota", "replica") else words[:1])
+    command = "emulator " + " ".join(
+        words[:2] if words[0] in ("clock", "quota", "replica", "service") else words[:1]
+    )
     assert set(ended.json) == KEYS[command], command
     return ended.json
 
@@ -98,6 +100,14 @@ def test_the_clock(env: dict[str, str]) -> None:
         pytest.param(("quota",), "Name a command: set, list, clear", id="quota of what"),
         pytest.param(("quota", "set", "NVIDIA_L4", "-1"), "'-1' is not allowed", id="less than nothing"),
         pytest.param(("quota", "set", "NVIDIA_L44", "1"), "Did you mean NVIDIA_L4?", id="misspelt"),
+        pytest.param(
+            ("deny", "aiplatform.customJob.create"), "Did you mean aiplatform.c", id="no permission"
+        ),
+        pytest.param(("deny", "storage.objects.get", "--resource", "b"), "gs://BUCKET", id="no resource"),
+        pytest.param(("deny", "--resource", "gs://b"), "Name the permission", id="deny nothing"),
+        pytest.param(("allow", "storage"), "is not a permission", id="allow what"),
+        pytest.param(("service",), "Name a command: disable, enable, list", id="what of a service"),
+        pytest.param(("service", "disable", "No!"), "service must be a name", id="no service"),
         pytest.param(("replica", "kill", "digits", "workerpool0-0"), "no job 'digits'", id="no job"),
         pytest.param(("import", "nowhere.tar"), "nowhere.tar does not exist", id="no file"),
         pytest.param(("import", __file__), "The archive was not imported", id="no archive"),
@@ -121,10 +131,51 @@ def test_quotas(env: dict[str, str], control: Control) -> None:
     assert lines[0].split() == ["METRIC", "REGION", "LIMIT", "USED", "WHEN", "EXCEEDED"]
     assert lines[3].split()[:7] == ["cpus", "*", "4", "4", "in", "us-central1", "jobs"]
     assert len(printed("quota", "list", env=env)["quotas"]) == 3
+    shown = said("status", env=env)
+    assert "Quotas: nvidia_l4_gpus 4 in us-central1 (used: 0), " in shown
+    assert "cpus 4 in each region (used: 4 in us-central1).\n" in shown
     assert printed("quota", "clear", "cpus", env=env) == {"removed": 1}
     assert said("quota", "clear", "--region", "us-central1", env=env) == "Removed quotas: 1.\n"
     assert run_on_terminal("emulator", "quota", "clear", env=env).code == 0
     assert said("quota", "list", env=env) == "No quota is set.\n"
+
+
+def test_denied_permissions(env: dict[str, str], control: Control) -> None:
+    assert said("deny", env=env) == "No permission is denied.\n"
+    assert said("deny", "aiplatform.customJobs.create", env=env) == "Denied: aiplatform.customJobs.create.\n"
+    found = printed("deny", "storage.objects.*", "--resource", "gs://digits", env=env)
+    assert found["resource"] == "projects/_/buckets/digits"
+    other = run("emulator", "deny", "bigquery.tables.get", env=env)
+    assert (other.code, "Only checks of permissions leave it out" in other.err) == (0, True)
+    lines = said("deny", env=env).splitlines()
+    assert [line.split() for line in lines[1:3]] == [
+        ["aiplatform.customJobs.create", "everything"],
+        ["storage.objects.*", "projects/_/buckets/digits"],
+    ]
+    with pytest.raises(ControlError, match=r"Permission 'aiplatform\.customJobs\.create' denied"):
+        create(control)
+    assert "Denied permissions: aiplatform.customJobs.create, storage.objects.* on" in said("status", env=env)
+    assert printed("allow", "aiplatform.customJobs.create", env=env) == {"removed": 1}
+    assert said("allow", "--resource", "gs://digits", env=env) == "Removed denials: 1.\n"
+    assert said("allow", env=env) == "Removed denials: 1.\n"
+    create(control)
+
+
+def test_services_are_disabled(env: dict[str, str], control: Control) -> None:
+    nothing = "The emulator's services are enabled in each project.\n"
+    assert said("service", "list", env=env) == nothing
+    words = "aiplatform.googleapis.com is disabled in each project.\n"
+    assert said("service", "disable", "aiplatform", env=env) == words
+    with pytest.raises(ControlError, match="has not been used in project"):
+        create(control)
+    assert words in said("status", env=env)
+    found = printed("service", "enable", "aiplatform.googleapis.com", "--project", "local", env=env)
+    assert (found["enabled"], found["project"]) == (True, "local")
+    create(control)
+    assert len(printed("service", "list", env=env)["services"]) == 2
+    printed("service", "disable", "run.googleapis.com", env=env)
+    printed("service", "enable", "aiplatform", env=env)
+    assert said("service", "list", env=env) == nothing
 
 
 def test_the_start_delay(env: dict[str, str], control: Control) -> None:
@@ -239,20 +290,3 @@ def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> No
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "nothing"))
     assert "is not running" in refused("clock", "freeze", env=env, code=1)
     assert not (tmp_path / "nothing").exists()
-
-
-def test_the_page_has_every_command() -> None:
-    commands = {" ".join(command.split()[1:2]) for command in KEYS}
-    delays = {"start-delay", "persistent-resource-delay"}
-    assert commands == {
-        "clock",
-        "quota",
-        *delays,
-        "unknown-types",
-        "contract",
-        "network",
-        "replica-limit",
-        "replica",
-        "export",
-        "import",
-    }

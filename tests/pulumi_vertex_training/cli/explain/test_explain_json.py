@@ -93,6 +93,7 @@ KEYS = {
     "form",
     "workerPoolSpecs",
     "customJob",
+    "cost",
     "errors",
     "warnings",
     "replicas",

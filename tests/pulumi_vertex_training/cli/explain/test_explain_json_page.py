@@ -1,4 +1,4 @@
-"""`docs/json.md`: its examples are what the commands print, its tables have every key."""
+"""`docs/reference/json.md`: its examples are what the commands print, its tables have every key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from pulumi_vertex_training.cli.main import main
 
-PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 EXAMPLES = [
     (command.split()[1:], json.loads(printed))

@@ -69,8 +69,8 @@ Chief and workers run
 The job of each trial
   base_output_directory  gs://bucket/out/
 
-What the replicas of a trial see
-  With sample values: job 1234567890123456789, project number 123456789012, us-central1, trial 1.
+Cost in us-central1
+  $1.47 an hour, at most $741.73 until its timeout of 7 d.
 """
 PIPELINE_PAGE = """\
 A training pipeline that runs a distributed job of 3 replicas: chief 1 x n1-standard-4, workers \
@@ -294,7 +294,7 @@ def test_a_persistent_resource_that_is_too_small_for_a_trial(command: Run, tmp_p
     assert errors[0]["path"].startswith("trial_job_spec.worker_pool_specs")
 
 
-DOCS = Path(__file__).parents[4] / "docs"
+GUIDES = Path(__file__).parents[4] / "docs" / "guides" / "jobs"
 OTHERS = {
     "wider.yaml": (
         "search.yaml",
@@ -311,7 +311,7 @@ def test_what_a_page_shows_is_printed(
 ) -> None:
     """Line by line; what is left out, "..." stands for."""
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```(yaml|text)\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```(yaml|text)\n(.*?)^```$", (GUIDES / page).read_text(), re.DOTALL | re.MULTILINE)
     for language, text in blocks:
         if language == "yaml":
             Path(text.splitlines()[0].removeprefix("# ")).write_text(text)

@@ -55,6 +55,24 @@ The job
   display_name  train
   labels.team   vision
 
+Cost in us-central1
+  $4.05 an hour, at most $680.67 until its timeout of 7 d.
+
+  #  PART                 AN HOUR  PRICE
+  0  n1-standard-8        $0.38    2026-11-23, derived
+  0  2 x NVIDIA_TESLA_T4  $0.70    2026-11-23
+  0  100 GB pd-ssd        $0.027   2025-03-06, derived
+  0  management fee       $0.16    2026-11-23, derived
+  1  2 x n1-standard-8    $0.76    2026-11-23, derived
+  1  4 x NVIDIA_TESLA_T4  $1.40    2026-11-23
+  1  2 x 100 GB pd-ssd    $0.05    2025-03-06, derived
+  1  2 x management fee   $0.32    2026-11-23, derived
+  3  n1-standard-4        $0.19    2026-11-23, derived
+  3  100 GB pd-ssd        $0.027   2025-03-06, derived
+  3  management fee       $0.028   2026-11-23, derived
+  Source: SkyPilot's catalog of Compute Engine's prices, commit 006059e0 (2026-11-23)
+  Source: google-cloud-pricing-cost-calculator, pricing.yml (2025-03-06)
+
 What the replicas see
   With sample values: job 1234567890123456789, project number 123456789012, us-central1.
   CLUSTER_SPEC workerpool0  cmle-training-workerpool0-22085aa929-0:2222

@@ -1,4 +1,4 @@
-"""The output of `gc`, and the tables of `docs/json.md`, which have every key of `gc` and `import`."""
+"""The output of `gc`, and the tables of `docs/reference/json.md`, with every key of `gc` and `import`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.persistent import PersistentRecord
 from pulumi_vertex_training.views.output import Output
 
-PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 KEYS = {
     section.partition("\n")[0]: set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
     for section in PAGE.split("\n## ")[1:]

@@ -104,7 +104,7 @@ def test_a_job_must_be_named(env: Env) -> None:
 
 
 def test_the_page_has_every_key(env: Env, live: JobRecord) -> None:
-    page = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
     (section,) = [one for one in page.split("\n## ") if one.startswith("import\n")]
     keys = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert keys == list(run("import", live.job_id, "--json", env=env).json)

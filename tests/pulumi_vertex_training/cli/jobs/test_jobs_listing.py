@@ -13,7 +13,7 @@ import pytest
 from pulumi_vertex_training.cli.main import main
 from support.scripted_service import Answer, Asked, Service
 
-PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 PARENT = "projects/7/locations/us-central1"
 JSON = Callable[..., list[dict[str, Any]]]
 Lines = Callable[..., list[str]]

@@ -26,7 +26,7 @@ from support.waiting import eventually
 from vertex_emulator import reset as emulator_reset
 
 Env = dict[str, str]
-PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 REPORT = """
 import argparse, json, os, time
 parser = argparse.ArgumentParser()

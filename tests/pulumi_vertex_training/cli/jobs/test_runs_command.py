@@ -137,7 +137,7 @@ def test_the_table_fits_narrow_terminals(listed: Listed) -> None:
 
 
 def test_the_page_has_every_key(listed: Listed) -> None:
-    page = (Path(__file__).parents[4] / "docs" / "json.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
     section = page.partition("\n## runs\n")[2].partition("\n## ")[0]
     document = listed("after", "--json").json
     of_every_job = {

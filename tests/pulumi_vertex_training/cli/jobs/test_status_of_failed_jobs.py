@@ -14,7 +14,7 @@ from support.services.training import job
 from support.waiting import eventually
 from vertex_emulator.testing.emulator import VertexEmulator
 
-PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 SECTION = PAGE.partition("\n## status\n")[2].partition("\n## ")[0]
 KEYS = set(re.findall(r"^\| `([\w.\[\]]+)` \|", SECTION, re.MULTILINE))
 FREE = ("labels", "jobSpec")

@@ -23,7 +23,7 @@ from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
 from support.tables import every_row
 
-PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 IMAGE = PromotedImage(stack="dev", run="train/4", digest=f"sha256:{'a' * 64}", source="gcr.io/dev/digits")
 PACKAGE = PromotedPackage(
     stack="dev",

@@ -1,4 +1,4 @@
-"""Deviations from the pools of Google's SDK: a test for each row in docs/ai-platform.md."""
+"""Deviations from the pools of Google's SDK: a test for each row in docs/coming-from/sdk-differences.md."""
 
 from __future__ import annotations
 
@@ -96,6 +96,6 @@ def test_a_deviation_is_as_documented(name):
 
 
 def test_every_deviation_has_a_row_and_a_test():
-    guide = Path(__file__).parents[5] / "docs" / "ai-platform.md"
+    guide = Path(__file__).parents[5] / "docs" / "coming-from" / "sdk-differences.md"
     rows = re.findall(r"<a id=\"(deviation-[a-z-]+)\"></a>", guide.read_text(encoding="utf-8"))
     assert sorted(rows) == [name.replace("_", "-") for name in DEVIATIONS]

@@ -1,6 +1,7 @@
 """The conversion of a training input of legacy AI Platform to a custom job.
 
-`docs/ai-platform.md` has the table of all fields. A field that means something else afterwards is a warning.
+`docs/coming-from/ai-platform.md` has the table of all fields. A field that means something else afterwards is
+a warning.
 """
 
 from __future__ import annotations

@@ -1,0 +1,81 @@
+"""The policy pack of Pulumi: passes each declared resource to the policies of `vertex_training.policy`.
+
+The rules are in the package, so that `vertex-training plan` applies the same ones. This file needs Pulumi's
+SDK for policies, and the pure package `vertex_training`: `python policies/install.py` installs both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pulumi_policy import (
+    EnforcementLevel,
+    PolicyConfigSchema,
+    PolicyPack,
+    ReportViolation,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+)
+from pulumi_policy.proxy import UnknownValueError
+
+from vertex_training.fields.values import UNKNOWN
+from vertex_training.policy import settings
+from vertex_training.policy.evaluation import DEFAULT_LEVEL, Configured, settings_of, violations
+from vertex_training.policy.policies import POLICIES, Policy
+from vertex_training.policy.subject import kind_of, stack_of, subject_of
+
+_STACK = "pulumi:pulumi:Stack"
+
+
+def known(value: object) -> object:
+    """Return a value of the engine as plain data, with the package's mark for what is not known yet.
+
+    Pulumi's SDK raises an error when a policy reads an unknown value.
+    """
+    if isinstance(value, Mapping):
+        return {key: _item(value, key) for key in value}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_item(value, index) for index in range(len(value))]
+    return value
+
+
+def _item(container: Mapping[str, object] | Sequence[object], key: str | int) -> object:
+    try:
+        return known(container[key])
+    except UnknownValueError:
+        return UNKNOWN
+
+
+def _policy(policy: Policy) -> ResourceValidationPolicy:
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        chosen, problems = settings_of(policy, args.get_config() or {})
+        if chosen is None:  # reported once, with the stack
+            if args.resource_type == _STACK:
+                for problem in problems:
+                    report(f"The configuration of the policy is wrong. {problem}", None)
+            return
+        kind = kind_of(args.resource_type)
+        inputs = known(args.props)
+        if kind is None or not isinstance(inputs, dict):
+            return
+        subject = subject_of(kind, args.name, stack_of(args.urn), inputs)
+        if subject is None:
+            return
+        configured = Configured(policy=policy, level=DEFAULT_LEVEL, settings=chosen)
+        for violation in violations(configured, subject):
+            if not violation.undecided:
+                report(str(violation), None)
+
+    return ResourceValidationPolicy(
+        name=policy.name,
+        description=policy.says,
+        validate=validate,
+        config_schema=PolicyConfigSchema(properties=settings.json_schema(policy.settings)),
+    )
+
+
+PolicyPack(
+    name="vertex-training",
+    enforcement_level=EnforcementLevel(DEFAULT_LEVEL),
+    policies=[_policy(policy) for policy in POLICIES.values()],
+)

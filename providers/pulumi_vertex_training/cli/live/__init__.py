@@ -1,0 +1,1 @@
+"""The commands `top` and `watch`: jobs on a terminal as they change."""

@@ -1,0 +1,255 @@
+"""The cost of a plan: each job and persistent resource before and after, all that runs, and the limits.
+
+All that runs is what the state has as live, before, and what is live after the deployment: a job that has
+ended and stays as it is costs nothing. A schedule counts as its job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
+from pulumi_vertex_training.cli.plan.jobs import job_cost, job_kind_of, machines_cost
+from pulumi_vertex_training.cli.plan.plan import INTERNAL, Effect, effect_of, name_of, type_of
+from pulumi_vertex_training.cli.plan.preview import Preview
+from pulumi_vertex_training.cloud.prices.price_file import current_prices
+from pulumi_vertex_training.costs import limits, words
+from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
+from pulumi_vertex_training.costs.declared import ResourceCost
+from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
+from vertex_training.cost import cost as ground
+from vertex_training.cost.cost import Cost, total
+from vertex_training.cost.prices import PriceTable
+
+_PERSISTENT = registry.type_token("PersistentResource")
+_SCHEDULE = registry.type_token("TrainingSchedule")
+_GONE: tuple[Effect, ...] = ("delete",)
+_NEW_RUN: tuple[Effect, ...] = ("create", "replace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostChange:
+    """The cost of a resource before and after; None on a side where it does not exist, or is a secret.
+
+    `ran` and `runs` say whether it counts as running on either side, `starts` whether a new run begins.
+    """
+
+    urn: str
+    name: str
+    effect: Effect
+    before: Cost | None = None
+    after: Cost | None = None
+    ran: bool = True
+    runs: bool = True
+    starts: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The cost in words: "$0.62 -> $1.24 an hour, at most $208.66 until its timeout of 7 d"."""
+        if self.after is None:
+            return f"{words.hourly(self.before)} an hour" if self.before is not None else ""
+        said = words.change(self.before, self.after)
+        most = words.per_timeout(self.after) if self.starts else ""
+        gaps = f"without a known price: {words.gaps(self.after.unknown)}" if self.after.unknown else ""
+        return ", ".join([said, *([f"at most {most}"] if most else []), *([gaps] if gaps else [])])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanCost:
+    """The cost of a plan: of its resources that have any, changed ones first, and its sums."""
+
+    changes: tuple[CostChange, ...] = ()
+    excesses: tuple[limits.Excess, ...] = ()
+
+    @property
+    def before(self) -> Cost:
+        """All that runs before."""
+        return total(one.before for one in self.changes if one.ran and one.before is not None)
+
+    @property
+    def after(self) -> Cost:
+        """All that runs after."""
+        return total(one.after for one in self.changes if one.runs and one.after is not None)
+
+    @property
+    def started(self) -> Cost:
+        """The new runs."""
+        return total(one.after for one in self.changes if one.starts and one.after is not None)
+
+    @property
+    def summary(self) -> str:
+        """The sums in a sentence; "" if nothing has a cost."""
+        if not self.changes:
+            return ""
+        old, new = words.hourly(self.before), words.hourly(self.after)
+        said = f"All that runs: {new if old == new else f'{old} -> {new}'} an hour"
+        started = self.started
+        if any(one.starts for one in self.changes) and started.per_timeout is not None:
+            said += f"; the new runs cost at most {words.amount(started.per_timeout)} until their timeouts"
+        unknown = self.after.unknown
+        return said + (f"; without a known price: {words.gaps(unknown)}" if unknown else "")
+
+    def of(self, urn: str) -> CostChange | None:
+        """Return the cost of a resource, None if it has none."""
+        return next((one for one in self.changes if one.urn == urn), None)
+
+
+def check(context: PlanContext) -> CheckResult | None:
+    """Return the check of a plan's cost; None if nothing in the stack has a cost."""
+    found = cost_of_plan(context.previewed)
+    if not found.changes:
+        return None
+    configured = _limits(context.previewed.configuration)
+    return CheckResult(
+        name="cost",
+        summary=found.summary,
+        findings=tuple(
+            CheckFinding(
+                severity="error",
+                message=one.message,
+                resource=one.resource,
+                remedy=one.remedy,
+                figures=one.figures,
+            )
+            for one in found.excesses
+        ),
+        by_resource={one.urn: one.sentence for one in found.changes if one.effect != "none"},
+        headings=("Resource", "An hour before", "An hour after", "Until the timeout"),
+        rows=tuple(_rows(found)),
+        document={
+            **_document(found),
+            "limits": {"maxHourlyCost": configured.max_hourly, "maxRunCost": configured.max_run},
+        },
+    )
+
+
+def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCost:
+    """Return the cost of a preview's resources. Only files of this machine are read for it."""
+    prices = current_prices() if table is None else table
+    changes = tuple(one for step in previewed.steps if (one := _change(step, prices)) is not None)
+    order = sorted(changes, key=lambda one: (one.effect == "none", one.name, one.urn))
+    configured = _limits(previewed.configuration)
+    running = [
+        ResourceCost(name=one.name, cost=one.after, starts=one.starts)
+        for one in order
+        if one.runs and one.after is not None
+    ]
+    return PlanCost(changes=tuple(order), excesses=limits.excesses(running, configured))
+
+
+def _change(step: Mapping[str, Any], prices: PriceTable) -> CostChange | None:
+    token, effect = type_of(step), effect_of(step)
+    if token in INTERNAL:
+        return None
+    old, new = _state(step, "oldState"), _state(step, "newState")
+    before, after = (_cost(token, state.get("inputs") or {}, prices) for state in (old, new))
+    if effect in _GONE:
+        after = None
+    if before is None and after is None:
+        return None
+    is_job = job_kind_of(token) is not None
+    starts = (is_job and effect in _NEW_RUN) or (token == _SCHEDULE and after is not None)
+    ended = is_job and _has_ended(old)
+    return CostChange(
+        urn=str(step["urn"]),
+        name=name_of(step),
+        effect=effect,
+        before=before,
+        after=after,
+        ran=not ended,
+        runs=starts or not ended,
+        starts=starts,
+    )
+
+
+def _cost(token: str, inputs: Mapping[str, Any], prices: PriceTable) -> Cost | None:
+    if token == _PERSISTENT:
+        return machines_cost(inputs, prices)
+    if token == _SCHEDULE:
+        return _cost_of_schedule(inputs, prices)
+    kind = job_kind_of(token)
+    return None if kind is None else job_cost(kind, inputs, prices)
+
+
+def _cost_of_schedule(inputs: Mapping[str, Any], prices: PriceTable) -> Cost | None:
+    """Return the cost of a schedule's job, None while it is paused, or its request is a secret."""
+    request, collection = inputs.get("request"), inputs.get("collection")
+    if inputs.get("paused") is True or not isinstance(request, Mapping):
+        return None
+    entry = next((one for one in registry.RUNNABLE if one.collection == collection), None)
+    declaration = request.get("declaration")
+    if entry is None or not isinstance(declaration, Mapping):
+        return None
+    kind = job_kind_of(registry.type_token(entry.resources[0]))
+    return None if kind is None else job_cost(kind, declaration, prices)
+
+
+def _state(step: Mapping[str, Any], side: str) -> Mapping[str, Any]:
+    found = step.get(side)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _has_ended(state: Mapping[str, Any]) -> bool:
+    recorded = (state.get("outputs") or {}).get("state")
+    return last_run(recorded, LookupResult.NO_ANSWER) in ENDED if isinstance(recorded, str) else False
+
+
+def _limits(configuration: Mapping[str, Any]) -> CostLimits:
+    """Return the limits of the stack; the preview itself reports wrong values."""
+
+    def get(key: str) -> str | None:
+        value = configuration.get(key)
+        if value is None:
+            return None
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return cost_limits(get)[0]
+
+
+def _document(found: PlanCost) -> dict[str, Any]:
+    return {
+        "currency": found.after.currency,
+        "before": _sum(found.before),
+        "after": _sum(found.after),
+        "started": _sum(found.started),
+        "resources": [
+            {
+                "urn": one.urn,
+                "name": one.name,
+                "effect": one.effect,
+                "before": None if one.before is None else ground.to_json(one.before),
+                "after": None if one.after is None else ground.to_json(one.after),
+                "ran": one.ran and one.before is not None,
+                "runs": one.runs and one.after is not None,
+                "starts": one.starts,
+            }
+            for one in found.changes
+        ],
+    }
+
+
+def _sum(cost: Cost) -> dict[str, Any]:
+    """Return the sums of a cost alone: its items are those of the resources."""
+    whole = ground.to_json(cost)
+    return {name: whole[name] for name in ("hourly", "perTimeout")} | {"unknown": len(cost.unknown)}
+
+
+def _rows(found: PlanCost) -> Iterator[tuple[str, str, str, str]]:
+    """Yield name, cost of an hour before and after, and cost until the timeout, of the sum and each part."""
+    yield "all that runs", words.hourly(found.before), words.hourly(found.after), ""
+    kept = [one for one in found.changes if one.effect == "none" and one.runs]
+    for one in found.changes:
+        if one.effect != "none":
+            most = one.after.per_timeout if one.after is not None and one.starts else None
+            yield (
+                one.name,
+                words.hourly(one.before) if one.before is not None else "",
+                words.hourly(one.after) if one.after is not None else "",
+                words.amount(most) if most is not None else "",
+            )
+    if kept:
+        unchanged = words.hourly(total(one.after for one in kept if one.after is not None))
+        yield f"{len(kept)} unchanged", unchanged, unchanged, ""

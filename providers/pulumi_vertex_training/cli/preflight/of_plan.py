@@ -1,0 +1,39 @@
+"""The preflight as a check of `plan`."""
+
+from __future__ import annotations
+
+from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
+from pulumi_vertex_training.cli.preflight import view
+from pulumi_vertex_training.cli.preflight.places import places_of, report_of
+from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.views.failure import CommandError
+
+
+def check(context: PlanContext) -> CheckResult | None:
+    """Return the findings about the jobs that the deployment submits that are not in order.
+
+    Return None without such a job, and for an emulator that does not run: a plan starts nothing.
+    """
+    places = places_of(context.previewed)
+    if not places or context.previewed.plan.errors:
+        return None
+    try:
+        report = report_of(places, context.stack or "")
+    except CommandError:
+        return None
+    return CheckResult(
+        name="preflight",
+        summary=view.summary_of(report),
+        findings=tuple(_finding(finding) for _, finding in report.entries() if finding.level != "ok"),
+        document={"counts": dict(report.counts)},
+    )
+
+
+def _finding(finding: Finding) -> CheckFinding:
+    remedy = f"To fix it: {finding.remedy}" if finding.remedy else ""
+    return CheckFinding(
+        severity="unknown" if finding.level == "ok" else finding.level,
+        message=f"{finding.about}: {finding.message}.",
+        resource=finding.resource,
+        remedy=remedy,
+    )

@@ -1,0 +1,141 @@
+"""The places of jobs: of those that a stack's next deployment submits, and what is found there."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN, job_kind_of
+from pulumi_vertex_training.cli.plan.plan import Change, type_of
+from pulumi_vertex_training.cli.plan.preview import Preview
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.preflight import SECONDS, findings_of
+from pulumi_vertex_training.preflight.report import Report
+from pulumi_vertex_training.preflight.scope import Scope
+from pulumi_vertex_training.preflight.subject import Subject
+from pulumi_vertex_training.runs import prerequisites
+from pulumi_vertex_training.runs.lookups import Lookups
+from vertex_training.fields.decode import UNKNOWN, decode
+from vertex_training.job.job_kind import JobKind
+
+_TARGET = ("endpoint", "project", "location")
+_NAMES = ("name", "image_name", "tags")
+"""Inputs that name what a resource makes, as in `program.preview.declared_names`."""
+_MADE = frozenset({"create", "replace"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The jobs of one project and location, and the function that returns its endpoint."""
+
+    scope: Scope
+    connect: Callable[[], Endpoint | None]
+
+
+def places_of(previewed: Preview, *, data_dir: Path | None = None) -> list[Place]:
+    """Return the places of the jobs that a deployment submits. `data_dir` replaces the stack's."""
+    configured = previewed.configuration.get("vertex-training:dataDir")
+    folder = data_dir or (Path(str(configured)).expanduser() if configured else None)
+    inputs = {str(step["urn"]): _inputs(step) for step in previewed.steps if _inputs(step)}
+    made = set(_made_names(previewed.steps))
+    subjects: dict[tuple[str, str, str], list[Subject]] = {}
+    for change in previewed.plan.changes:
+        kind = _kind(change)
+        if kind is None or change.effect not in _MADE or change.urn not in inputs:
+            continue
+        found = _subject(change, kind, inputs[change.urn], made)
+        where = [str(inputs[change.urn].get(name) or "") for name in _TARGET]
+        if found is not None:
+            subjects.setdefault((where[0], where[1], where[2]), []).append(found)
+    return [_place(*where, tuple(found), folder) for where, found in subjects.items()]
+
+
+def report_of(places: Sequence[Place], title: str, *, seconds: float = SECONDS) -> Report:
+    """Look everything up within `seconds`, in all places at the same time, and return the findings.
+
+    Raises CommandError for an emulator that does not run.
+    """
+    lookups = Lookups()
+
+    def ask(place: Place) -> tuple[Finding, ...]:
+        return findings_of(place.scope, place.connect, lookups, seconds=seconds)
+
+    with ThreadPoolExecutor(max(1, len(places))) as pool:
+        found = list(pool.map(ask, places))
+    return Report(title=title, places=tuple(zip((place.scope for place in places), found, strict=True)))
+
+
+def _place(
+    endpoint: str, project: str, location: str, subjects: tuple[Subject, ...], folder: Path | None
+) -> Place:
+    is_emulator = endpoint != "google"
+    choice = target.Choice(
+        kind=endpoint, project=project, location=location, data_dir=folder if is_emulator else None
+    )
+    scope = Scope(project=project, location=location, is_emulator=is_emulator, subjects=subjects)
+    return Place(scope=scope, connect=functools.partial(target.resolve, choice))
+
+
+def _kind(change: Change) -> JobKind[Any] | None:
+    return job_kind_of(type_of({"urn": change.urn}))
+
+
+def _inputs(step: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = (step.get("newState") or {}).get("inputs")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _made_names(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the names of everything that the deployment creates."""
+    for step in steps:
+        if step.get("op") in ("create", "create-replacement"):
+            inputs = _inputs(step)
+            for field in _NAMES:
+                value = inputs.get(field)
+                yield from (
+                    name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)
+                )
+
+
+def _subject(change: Change, kind: JobKind[Any], inputs: Mapping[str, Any], made: set[str]) -> Subject | None:
+    names = [item.name for item in fields(kind.spec)]
+    declared = {name: _known(inputs[name]) for name in names if name in inputs}
+    decoded = decode(kind.spec, declared)
+    if decoded.draft is None:
+        return None
+    spec = kind.normalise(decoded.draft)
+    staging = inputs.get("staging_bucket")
+    bucket = staging if isinstance(staging, str) and staging not in (HIDDEN, ENGINES_UNKNOWN) else ""
+    unknown = decoded.unknown | decoded.damaged
+    needs = prerequisites.needs_of(spec, staging_bucket=bucket or None, passed_over=())
+    return Subject(
+        name=change.name,
+        collection=_collection(change),
+        spec=spec,
+        staging_bucket=bucket,
+        unknown=unknown,
+        passed_over=frozenset(
+            need.path for need in needs if not made.isdisjoint(prerequisites.names_in(need.path, need.name))
+        ),
+        replaces=change.stopped.name if change.stopped is not None else "",
+    )
+
+
+def _collection(change: Change) -> str:
+    return next(entry.collection for entry in registry.RUNNABLE if change.type in entry.resources)
+
+
+def _known(value: Any) -> Any:
+    """Replace the engine's texts for unknown values and secrets by the marker of this package."""
+    if value in (ENGINES_UNKNOWN, HIDDEN):
+        return UNKNOWN
+    if isinstance(value, Mapping):
+        return {key: _known(item) for key, item in value.items()}
+    return [_known(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,1 @@
+"""`vertex-training prices`: the prices that costs are calculated with."""

@@ -1,0 +1,89 @@
+"""`prices`: print the price table, or read Google's current prices."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import datetime, timezone
+
+from pulumi_vertex_training.cli.prices import view
+from pulumi_vertex_training.cli.prices.options import REFRESH
+from pulumi_vertex_training.cli.target import DEFAULT_LOCATION, location_hint
+from pulumi_vertex_training.cloud.prices import billing_catalog, price_file
+from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.output import Output
+from vertex_training.catalog.machines import MACHINES
+from vertex_training.catalog.regions import REGIONS
+
+
+def prices(options: argparse.Namespace, output: Output) -> int:
+    """Run the command `prices`."""
+    if options.action == REFRESH:
+        _refresh(options, output)
+        return 0
+    known = price_file.load()
+    if known.problem:
+        output.note(
+            f"warning: {known.problem}. The built-in prices count; run `vertex-training prices refresh`."
+        )
+    if options.of:
+        name = _named(options.of, {row.sku for row in known.table.rows.values()})
+        comparison = view.by_region(known.table, name)
+        if output.as_json:
+            output.document(view.comparison_document(known, name, comparison))
+        else:
+            view.show_comparison(known, name, comparison, output)
+        return 0
+    location = options.location or DEFAULT_LOCATION
+    if location not in REGIONS:
+        raise InputError(f"There are no prices of {location!r}.{location_hint(location)}", path="--location")
+    if output.as_json:
+        output.document(view.document(known, location))
+    else:
+        view.show(known, location, output)
+    return 0
+
+
+def _named(name: str, skus: set[str]) -> str:
+    """Return a machine type or SKU in the table's spelling. Raises InputError for another name.
+
+    Words of one name alone are enough: "t4".
+    """
+    names = {each.casefold(): each for each in (*MACHINES, *skus)}
+    if found := names.get(name.casefold()):
+        return found
+    words = set(name.casefold().split("_"))
+    alike = [names[each] for each in sorted(names) if words <= set(each.split("_"))]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        hint = f" Several names have it: {', '.join(alike)}."
+    else:
+        hint = did_you_mean(name, names.values()) or did_you_mean(name.upper(), names.values())
+    raise InputError(
+        f"{name!r} is not a machine type, an accelerator or a SKU of the table."
+        f"{hint} `vertex-training prices` lists the SKUs.",
+        path="--of",
+    )
+
+
+def _refresh(options: argparse.Namespace, output: Output) -> None:
+    if options.location or options.of:
+        raise InputError("`prices refresh` reads all prices. Leave out --location and --of.", path="refresh")
+    catalog = billing_catalog.endpoint()
+    if sys.stderr.isatty():
+        output.note("Reading the Cloud Billing catalog of Vertex AI and Compute Engine ...")
+    rows = billing_catalog.read(catalog, date=datetime.now(timezone.utc).date().isoformat())
+    if not rows:
+        raise CommandError(
+            "The Cloud Billing catalog has no price that this version can read. Nothing was changed."
+        )
+    try:
+        path = price_file.save(rows)
+    except OSError as error:
+        raise CommandError(f"The prices could not be saved: {error}.") from error
+    if output.as_json:
+        output.document(view.refreshed_document(rows, path))
+    else:
+        regions = len({row.region for row in rows})
+        output.line(f"Read {len(rows):,} prices of {regions} regions into {path}.")

@@ -1,0 +1,1 @@
+"""The command `tensorboard`: the logs of jobs in TensorBoard."""

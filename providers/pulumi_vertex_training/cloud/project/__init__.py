@@ -1,0 +1,1 @@
+"""Read-only calls about a project: caller, services, permissions, quotas, capacity and networks."""

@@ -1,0 +1,154 @@
+"""Permissions and policies of a project, its service accounts, buckets and repositories.
+
+A test of permissions answers for the caller alone. For any other account there are only the policies, which
+many callers may not read, and which lack what a folder or an organization grants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from pulumi_vertex_training.cloud import clients, rest
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.translation import translated
+
+PROJECTS_HOST = "cloudresourcemanager.googleapis.com"
+IAM_HOST = "iam.googleapis.com"
+
+Permissions = frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A project: its number, and its state, such as ACTIVE."""
+
+    number: str
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bucket:
+    """A bucket: its location in lower case, and the number of its project."""
+
+    location: str
+    project_number: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binding:
+    """The members that have a role. `is_conditional` is true if they have it under a condition only."""
+
+    role: str
+    members: tuple[str, ...]
+    is_conditional: bool = False
+
+
+Policy = tuple[Binding, ...]
+
+
+def project(endpoint: Endpoint) -> Project:
+    """Return the endpoint's project. Raises NotFound, and PermissionDenied also if it does not exist."""
+    with translated(endpoint, f"read project {endpoint.project}"):
+        wire = rest.call(endpoint, "GET", _project_url(endpoint))
+    return Project(number=str(wire.get("name", "")).rpartition("/")[2], state=str(wire.get("state", "")))
+
+
+def on_project(endpoint: Endpoint, permissions: Iterable[str]) -> Permissions:
+    """Return those of the permissions that the caller has on the endpoint's project."""
+    with translated(endpoint, f"test the permissions on project {endpoint.project}"):
+        return _tested(endpoint, _project_url(endpoint), permissions)
+
+
+def on_account(endpoint: Endpoint, email: str, permissions: Iterable[str]) -> Permissions:
+    """Return those of the permissions that the caller has on a service account. Raises NotFound."""
+    with translated(endpoint, f"test the permissions on service account {email}"):
+        return _tested(endpoint, _account_url(endpoint, email), permissions)
+
+
+def on_repository(endpoint: Endpoint, name: str, permissions: Iterable[str]) -> Permissions:
+    """Return those of the permissions that the caller has on a repository, by its full name."""
+    with translated(endpoint, f"test the permissions on repository {name}"):
+        return _tested(endpoint, f"{endpoint.artifact_registry_url}/v1/{name}", permissions)
+
+
+def on_bucket(endpoint: Endpoint, name: str, permissions: Iterable[str]) -> Permissions:
+    """Return those of the permissions that the caller has on a bucket. Raises NotFound."""
+    with translated(endpoint, f"test the permissions on bucket {name}"):
+        answer = rest.call(
+            endpoint,
+            "GET",
+            f"{_bucket_url(endpoint, name)}/iam/testPermissions",
+            query={"permissions": list(permissions)},
+        )
+    return _permissions(answer)
+
+
+def account_is_disabled(endpoint: Endpoint, email: str) -> bool:
+    """Return whether a service account is disabled. Raises NotFound."""
+    with translated(endpoint, f"read service account {email}"):
+        return bool(rest.call(endpoint, "GET", _account_url(endpoint, email)).get("disabled"))
+
+
+def bucket(endpoint: Endpoint, name: str) -> Bucket:
+    """Return a bucket. Raises NotFound."""
+    with translated(endpoint, f"read bucket {name}"):
+        wire = rest.call(endpoint, "GET", _bucket_url(endpoint, name))
+    return Bucket(
+        location=str(wire.get("location", "")).lower(), project_number=str(wire.get("projectNumber", ""))
+    )
+
+
+def policy_of_project(endpoint: Endpoint) -> Policy:
+    """Return the policy of the endpoint's project, without those of its folders and organization."""
+    with translated(endpoint, f"read the policy of project {endpoint.project}"):
+        body = {"options": {"requestedPolicyVersion": 3}}
+        return _policy(rest.call(endpoint, "POST", f"{_project_url(endpoint)}:getIamPolicy", body=body))
+
+
+def policy_of_bucket(endpoint: Endpoint, name: str) -> Policy:
+    """Return the policy of a bucket. Raises NotFound."""
+    with translated(endpoint, f"read the policy of bucket {name}"):
+        query = {"optionsRequestedPolicyVersion": 3}
+        return _policy(rest.call(endpoint, "GET", f"{_bucket_url(endpoint, name)}/iam", query=query))
+
+
+def policy_of_repository(endpoint: Endpoint, name: str) -> Policy:
+    """Return the policy of a repository, by its full name. Raises NotFound."""
+    with translated(endpoint, f"read the policy of repository {name}"):
+        url = f"{endpoint.artifact_registry_url}/v1/{name}:getIamPolicy"
+        return _policy(rest.call(endpoint, "GET", url, query={"options.requestedPolicyVersion": 3}))
+
+
+def _tested(endpoint: Endpoint, url: str, permissions: Iterable[str]) -> Permissions:
+    body = {"permissions": list(permissions)}
+    return _permissions(rest.call(endpoint, "POST", f"{url}:testIamPermissions", body=body))
+
+
+def _permissions(answer: Mapping[str, object]) -> Permissions:
+    found = answer.get("permissions")
+    return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+
+
+def _policy(answer: rest.Json) -> Policy:
+    return tuple(
+        Binding(
+            role=str(one.get("role", "")),
+            members=tuple(map(str, one.get("members", ()))),
+            is_conditional=bool(one.get("condition")),
+        )
+        for one in answer.get("bindings", ())
+    )
+
+
+def _project_url(endpoint: Endpoint) -> str:
+    return f"{endpoint.service_url(PROJECTS_HOST)}/v3/projects/{endpoint.project}"
+
+
+def _account_url(endpoint: Endpoint, email: str) -> str:
+    return f"{endpoint.service_url(IAM_HOST)}/v1/projects/-/serviceAccounts/{quote(email, safe='@')}"
+
+
+def _bucket_url(endpoint: Endpoint, name: str) -> str:
+    return f"{clients.storage_url(endpoint)}/storage/v1/b/{quote(name, safe='')}"

@@ -1,0 +1,152 @@
+"""The cost of a declared resource of any kind that has machines: a job, or a persistent resource.
+
+Prices are those of `cloud.prices.price_file`: the built-in table, and what `vertex-training prices refresh`
+wrote over it. Nothing here asks a service.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from vertex_training.cost.cost import (
+    Cost,
+    Gap,
+    cost_of_job,
+    cost_of_persistent_resource,
+    cost_of_tuning_job,
+)
+from vertex_training.cost.prices import PriceTable
+from vertex_training.fields.decode import UNKNOWN, Decoded
+from vertex_training.job.job_kind import JobKind
+from vertex_training.job.job_spec import JobSpec
+from vertex_training.job.reading import decode_spec
+from vertex_training.study.tuning import TuningSpec
+
+_OF_THE_RUN = frozenset({"timeout", "scheduling", "max_trial_count"})
+"""Fields that decide about the cost of a run, and not about that of an hour."""
+_OF_AN_HOUR = frozenset(
+    {
+        *("location", "worker_pool_specs", "machine_spec", "disk_spec", "replica_count", "machine_type"),
+        *("accelerator_type", "accelerator_count", "tpu_topology", "boot_disk_type", "boot_disk_size_gb"),
+        *("scheduling", "strategy", "parallel_trial_count", "trial_job_spec", "custom_task", "tuning_task"),
+        *("resource_pools", "autoscaling_spec", "min_replica_count", "max_replica_count"),
+        *("gpu_partition_size", "reservation_affinity", "reservation_affinity_type"),
+    }
+)
+_NOT_YET = "not known before the deployment"
+
+
+def cost_of(spec: object, *, region: str | None, table: PriceTable) -> Cost | None:
+    """Return the cost of a spec, or None if nothing in it has machines."""
+    if isinstance(spec, TuningSpec):
+        return cost_of_tuning_job(spec, region=region, table=table)
+    if isinstance(spec, JobSpec):
+        return cost_of_job(spec, region=region, table=table)
+    if not is_dataclass(spec) or isinstance(spec, type):
+        return None
+    pools = getattr(spec, "resource_pools", None)
+    if pools is not None:
+        return cost_of_persistent_resource(pools, region=region, table=table)
+    for field in fields(spec):
+        found = cost_of(getattr(spec, field.name), region=region, table=table)
+        if found is not None:
+            return _below(found, field.name)
+    return None
+
+
+def cost_of_inputs(
+    kind: JobKind[Any], inputs: Mapping[str, Any], *, table: PriceTable, location: object = None
+) -> Cost | None:
+    """Return the cost of a job by the values of its declaration, which may have `UNKNOWN` in them.
+
+    `location` is for a declaration without one. None if the values cannot be read: their check says why.
+    """
+    region = inputs.get("location") or location
+    framework = inputs.get("framework")
+    names = {field.name for field in fields(kind.spec)}
+    decoded = decode_spec(
+        kind.spec,
+        {name: value for name, value in inputs.items() if name in names and value is not None},
+        normalise=kind.normalise,
+        check=lambda _: (),
+        location=region if region is UNKNOWN or isinstance(region, str) else None,
+        at=kind.at,
+        framework=framework if isinstance(framework, str) else None,
+    )
+    return cost_of_decoded(decoded, region=region, table=table)
+
+
+def cost_of_decoded(decoded: Decoded[Any], *, region: object, table: PriceTable) -> Cost | None:
+    """Return the cost of a decoded declaration; values that are not known yet are gaps in it.
+
+    None if nothing could be read, or a value that decides about the cost could not.
+    """
+    if decoded.draft is None or any(map(decides, decoded.damaged)):
+        return None
+    place = region if isinstance(region, str) and region else None
+    cost = cost_of(decoded.draft, region=place, table=table)
+    unknown = {*decoded.unknown, *(("location",) if region is UNKNOWN else ())}
+    return None if cost is None else with_unknown(cost, unknown)
+
+
+def with_unknown(cost: Cost, unknown: Collection[str]) -> Cost:
+    """Return a cost that depends on values which are not known yet, by their paths."""
+    if any(_last(path) == "persistent_resource_id" for path in unknown):
+        return cost  # The machines belong to the persistent resource, whichever it is.
+    hourly = [path for path in sorted(unknown) if _is_of_an_hour(path)]
+    run = [path for path in sorted(unknown) if _last(path) in _OF_THE_RUN]
+    if hourly:
+        # What was computed from placeholders is no part of the cost.
+        items = tuple(item for item in cost.items if not any(_rests_on(item.path, path) for path in hourly))
+        gaps = tuple(Gap(path=path, what=_last(path) or "the job", why=_NOT_YET) for path in hourly)
+        kept = tuple(gap for gap in cost.unknown if not any(_rests_on(gap.path, path) for path in hourly))
+        return replace(
+            cost, hourly=None, most_hourly=None, per_timeout=None, items=items, unknown=(*kept, *gaps)
+        )
+    if run:
+        gaps = tuple(Gap(path=path, what=_last(path), why=_NOT_YET) for path in run)
+        return replace(cost, per_timeout=None, unknown=(*cost.unknown, *gaps))
+    return cost
+
+
+def decides(path: str) -> bool:
+    """Return whether the value at a path decides about the cost; "" is the whole declaration."""
+    return _is_of_an_hour(path) or _last(path) in _OF_THE_RUN
+
+
+def _is_of_an_hour(path: str) -> bool:
+    return not path or _last(path) in _OF_AN_HOUR
+
+
+def _last(path: str) -> str:
+    """Return the last field of a path, without its position."""
+    return re.sub(r"\[\d+\]$", "", path).rpartition(".")[2]
+
+
+def _rests_on(path: str, unknown: str) -> bool:
+    """Return whether what has a path depends on the unknown value: both are of the same pool."""
+    return _pool(path) == _pool(unknown) or not re.search(r"\[\d+\]", unknown)
+
+
+def _pool(path: str) -> str:
+    return re.sub(r"(\[\d+\]).*$", r"\1", path)
+
+
+def _below(cost: Cost, path: str) -> Cost:
+    return replace(
+        cost,
+        items=tuple(replace(item, path=f"{path}.{item.path}") for item in cost.items),
+        unknown=tuple(replace(gap, path=f"{path}.{gap.path}") for gap in cost.unknown),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceCost:
+    """The cost of a resource of a stack. With `starts`, the deployment starts a run of it."""
+
+    name: str
+    cost: Cost
+    starts: bool = False

@@ -1,0 +1,123 @@
+"""The limits of cost that a stack sets, applied to its resources: all figures at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pulumi_vertex_training.costs import words
+from pulumi_vertex_training.costs.configured import (
+    ALLOW_UNKNOWN_PRICES,
+    MAX_HOURLY_COST,
+    MAX_RUN_COST,
+    CostLimits,
+)
+from pulumi_vertex_training.costs.declared import ResourceCost
+from vertex_training.cost.cost import Cost, total
+from vertex_training.cost.words import usd
+
+_MOST_LISTED = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excess:
+    """A limit that is exceeded, or cannot be checked; `resource` is "" for one of the whole stack.
+
+    `figures` are lines below the message, `remedy` says what to do.
+    """
+
+    message: str
+    remedy: str
+    resource: str = ""
+    figures: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = f"{self.resource}: {self.message}" if self.resource else self.message
+        return "\n".join([f"{said} {self.remedy}", *(f"    {line}" for line in self.figures)])
+
+
+def excesses(costs: Sequence[ResourceCost], limits: CostLimits) -> tuple[Excess, ...]:
+    """Return every limit that the resources exceed together or alone, and every unknown price.
+
+    `costs` are those of the resources that run, or will.
+    """
+    if not limits.are_set:
+        return ()
+    return (*_unknown(costs, limits), *_of_the_stack(costs, limits), *_of_runs(costs, limits))
+
+
+def in_words(found: Iterable[Excess]) -> str:
+    """Return the refusal of a preview."""
+    return "\n".join(["The cost is above the limits of this stack:", *map(str, found)])
+
+
+def _of_the_stack(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Excess]:
+    if limits.max_hourly is None:
+        return
+    known = sum(most_of_an_hour(one.cost) for one in costs)
+    if not _above(known, limits.max_hourly):
+        return
+    yield Excess(
+        message=f"The resources of this stack cost {usd(known)} an hour while all of them run, above "
+        f"{MAX_HOURLY_COST} of {usd(limits.max_hourly)}.",
+        remedy=f"Make them smaller, or run `pulumi config set {MAX_HOURLY_COST} {_rounded(known)}`.",
+        figures=tuple(_listed(costs)),
+    )
+
+
+def _of_runs(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Excess]:
+    for one in costs:
+        cost = one.cost
+        if limits.max_run is None or not one.starts or cost.per_timeout is None:
+            continue
+        if _above(cost.per_timeout, limits.max_run):
+            yield Excess(
+                resource=one.name,
+                message=f"a run costs {words.hourly(cost)} an hour, and up to {words.per_timeout(cost)}, "
+                f"above {MAX_RUN_COST} of {usd(limits.max_run)}.",
+                remedy="Set a shorter scheduling.timeout, make it smaller, or run "
+                f"`pulumi config set {MAX_RUN_COST} {_rounded(cost.per_timeout)}`.",
+            )
+
+
+def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Excess]:
+    if limits.allow_unknown:
+        return
+    for one in costs:
+        if one.cost.unknown:
+            yield Excess(
+                resource=one.name,
+                message=f"the price of {words.gaps(one.cost.unknown)} is not known, so the limits cannot be "
+                "checked.",
+                remedy="Run `vertex-training prices refresh`, or let it through with "
+                f"`pulumi config set {ALLOW_UNKNOWN_PRICES} true`.",
+                figures=tuple(
+                    f"{gap.path}: {gap.what}: {gap.why}" for gap in one.cost.unknown[:_MOST_LISTED]
+                ),
+            )
+
+
+def most_of_an_hour(cost: Cost) -> float:
+    """Return the most that an hour costs, as far as the prices are known."""
+    return cost.most_hourly if cost.most_hourly is not None else cost.known_hourly
+
+
+def _listed(costs: Sequence[ResourceCost]) -> Iterator[str]:
+    dearest = sorted(costs, key=lambda one: (-most_of_an_hour(one.cost), one.name))
+    shown = [one for one in dearest if most_of_an_hour(one.cost)][:_MOST_LISTED]
+    width = max((len(one.name) for one in shown), default=0)
+    for one in shown:
+        yield f"{one.name:<{width}}  {usd(most_of_an_hour(one.cost))}"
+    rest = total(one.cost for one in dearest[len(shown) :])
+    if len(dearest) > len(shown) and most_of_an_hour(rest):
+        yield f"{len(dearest) - len(shown)} more: {usd(most_of_an_hour(rest))}"
+
+
+def _above(amount: float, limit: float) -> bool:
+    """Return whether an amount is above a limit, by more than the rounding of sums."""
+    return amount > limit * (1 + 1e-9)
+
+
+def _rounded(amount: float) -> str:
+    """Return the next amount of whole cents, for a command."""
+    return f"{int(amount * 100) / 100 + 0.01:.2f}"

@@ -1,0 +1,1 @@
+"""The checks of a preflight: each names its lookups, and judges their answers without any call."""

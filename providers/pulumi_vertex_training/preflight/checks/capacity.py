@@ -1,0 +1,179 @@
+"""Checks of capacity: quota minus what live jobs take, and reservations."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from pulumi_vertex_training.cloud.project import compute, quotas
+from pulumi_vertex_training.cloud.project.compute import Reservation
+from pulumi_vertex_training.preflight import live, remedies
+from pulumi_vertex_training.preflight.finding import Finding, Level
+from pulumi_vertex_training.preflight.live import LiveJob
+from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
+from pulumi_vertex_training.preflight.scope import Scope, member_of_caller, not_known
+from pulumi_vertex_training.preflight.subject import Part, demand_of
+from vertex_training.topology.rules.reservations import KEY
+
+LIMITS: Question[Mapping[str, int]] = Question(key="quota limits", look=quotas.limits)
+USAGE: Question[Mapping[str, int]] = Question(key="quota usage", look=quotas.usage)
+LIVE: Question[tuple[LiveJob, ...]] = Question(key="live jobs", look=live.live_jobs)
+
+QUOTA_VIEWER, METRIC_VIEWER = "roles/cloudquotas.viewer", "roles/monitoring.viewer"
+COMPUTE_VIEWER = "roles/compute.viewer"
+
+
+def checks(scope: Scope) -> Iterator[Check]:
+    """Yield the checks of quota and reservations."""
+    yield _quota(scope)
+    for name, (machine, count, part, path) in _reservations(scope).items():
+        yield _reservation(scope, name, machine, count, part, path)
+
+
+def _quota(scope: Scope) -> Check:
+    demand = demand_of(scope.parts)
+    replaced = [subject.replaces for subject in scope.subjects if subject.replaces]
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        for path in demand.uncounted:
+            yield Finding(
+                check="quota",
+                level="unknown",
+                about="quota",
+                message="which quota this machine takes is not known",
+                remedy=remedies.quota_page(scope.project),
+                path=path,
+            )
+        if not demand.counts:
+            return
+        limits = facts.of(LIMITS)
+        if isinstance(limits, Trouble):
+            remedy = remedies.on_project(scope.project, member_of_caller(facts), QUOTA_VIEWER)
+            yield not_known("quota", f"quotas in {scope.location}", limits, remedy=remedy)
+            return
+        used = _used(facts, replaced)
+        for metric, wanted in sorted(demand.counts.items()):
+            in_use = used if isinstance(used, Trouble) else used[metric]
+            yield _of_metric(scope, metric, wanted, limits.get(metric), in_use)
+        if isinstance(used, Trouble):
+            remedy = remedies.on_project(scope.project, member_of_caller(facts), METRIC_VIEWER)
+            yield not_known("quota", f"quota in use in {scope.location}", used, remedy=remedy)
+
+    return Check(questions=(LIMITS, USAGE, LIVE), judge=judge)
+
+
+def _used(facts: Facts, replaced: list[str]) -> Counter[str] | Trouble:
+    """Return the quota in use by metric without the jobs that are replaced.
+
+    Google's count lags and has the quota of jobs in other places than the list; the larger count is taken.
+    """
+    usage, jobs = facts.of(USAGE), facts.of(LIVE)
+    found: Counter[str] = Counter()
+    if not isinstance(jobs, Trouble):
+        found |= Counter(live.taken(jobs, without=replaced))
+    if not isinstance(usage, Trouble):
+        counted = Counter(usage)
+        if not isinstance(jobs, Trouble):
+            counted -= Counter(live.taken(jobs)) - Counter(live.taken(jobs, without=replaced))
+        found |= counted
+    elif isinstance(jobs, Trouble):
+        return usage
+    return found
+
+
+def _of_metric(scope: Scope, metric: str, wanted: int, limit: int | None, used: int | Trouble) -> Finding:
+    short = metric.rpartition("/")[2]
+    level: Level
+    if limit is None:
+        level, message = "unknown", f"{wanted} asked for; Google lists no such quota here"
+    elif limit == quotas.UNLIMITED:
+        level, message = "ok", f"{wanted} asked for, without a limit"
+    elif wanted > limit:
+        level, message = "error", f"{wanted} asked for, but the quota is {limit}"
+    elif isinstance(used, Trouble):
+        level, message = (
+            "unknown",
+            f"{wanted} asked for, the quota is {limit}; how much is in use is not known",
+        )
+    elif wanted > limit - used:
+        level = "warning"
+        message = (
+            f"{wanted} asked for, but {used} of {limit} are in use: the service refuses the job, or queues "
+            "it until others end"
+        )
+    else:
+        level, message = "ok", f"{wanted} asked for, {used} of {limit} in use"
+    more = (
+        remedies.quota_of_emulator(short, wanted) if scope.is_emulator else remedies.quota_page(scope.project)
+    )
+    return Finding(
+        check="quota",
+        level=level,
+        about=f"{short} in {scope.location}",
+        message=message,
+        remedy="" if level == "ok" else more,
+    )
+
+
+def _reservations(scope: Scope) -> dict[str, tuple[str, int, Part, str]]:
+    """Return each named reservation with the machine type and number of machines, and where it is named."""
+    found: dict[str, tuple[str, int, Part, str]] = {}
+    for part in scope.parts:
+        for path, pool in part.pools:
+            affinity = pool.machine_spec.reservation_affinity if pool.machine_spec else None
+            at = f"{path}.machine_spec.reservation_affinity.values"
+            if affinity is None or affinity.key != KEY or not part.subject.looks_up(at):
+                continue
+            for name in affinity.values:
+                whole = name.partition("/reservationBlocks/")[0]
+                before = found[whole][1] if whole in found else 0
+                count = before + pool.replica_count * part.copies
+                found[whole] = (pool.machine_type, count, part, at)
+    return found
+
+
+def _reservation(scope: Scope, name: str, machine: str, count: int, part: Part, path: str) -> Check:
+    about, at = f"reservation {name}", {"resource": part.subject.name, "path": path}
+    if scope.is_emulator:
+        finding = Finding(
+            check="reservations",
+            level="unknown",
+            about=about,
+            message="the emulator has no reservations",
+            **at,
+        )
+        return Check(questions=(), judge=lambda _: [finding])
+    question: Question[Reservation] = Question(
+        key=f"reservation:{name}", look=functools.partial(compute.reservation, name=name)
+    )
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        found = facts.of(question)
+        project = name.split("/")[1]
+        level: Level
+        if isinstance(found, Trouble):
+            if found.cause != "missing":
+                remedy = remedies.on_project(project, member_of_caller(facts), COMPUTE_VIEWER)
+                yield not_known("reservations", about, found, remedy=remedy, **at)
+                return
+            level, message = "error", "does not exist"
+        elif found.machine_type and found.machine_type != machine:
+            level, message = "error", f"has {found.machine_type}, but the job asks for {machine}"
+        elif found.status not in ("READY", ""):
+            level, message = "warning", f"is in state {found.status}"
+        elif count > found.count - found.in_use:
+            level = "warning"
+            message = f"{count} machines asked for, but {found.in_use} of {found.count} are in use"
+        else:
+            level, message = "ok", f"{count} machines asked for, {found.in_use} of {found.count} in use"
+        yield Finding(
+            check="reservations",
+            level=level,
+            about=about,
+            message=message,
+            remedy="" if level == "ok" else f"gcloud compute reservations list --project={project}",
+            **at,
+        )
+
+    return Check(questions=(question,), judge=judge)

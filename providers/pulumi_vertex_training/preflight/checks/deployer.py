@@ -1,0 +1,167 @@
+"""Checks of the caller: credentials, project, enabled services, permissions on the project."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+
+from pulumi_vertex_training.cloud.project import access, services
+from pulumi_vertex_training.preflight import remedies
+from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
+from pulumi_vertex_training.preflight.scope import CALLER, PROJECT, Scope, member_of_caller, not_known
+
+SERVICES = ("aiplatform.googleapis.com", "storage.googleapis.com", "logging.googleapis.com")
+"""Services that every job needs."""
+SERVICE_OF_IMAGES = "artifactregistry.googleapis.com"
+SERVICE_OF_NETWORKS = "compute.googleapis.com"
+
+USER, LOG_VIEWER = "roles/aiplatform.user", "roles/logging.viewer"
+SERVICE_VIEWER = "roles/serviceusage.serviceUsageViewer"
+
+_OF_JOBS = ("create", "get", "list", "cancel", "delete")
+_READING = (".get", ".list")
+_LOGS = "logging.logEntries.list"
+_REGISTRY = "-docker.pkg.dev/"
+
+
+def checks(scope: Scope) -> Iterator[Check]:
+    """Yield the checks of the caller."""
+    yield Check(questions=(CALLER,), judge=functools.partial(_credentials, scope))
+    yield Check(questions=(PROJECT,), judge=functools.partial(_project, scope))
+    yield _services(scope)
+    yield _permissions(scope)
+
+
+def _credentials(scope: Scope, facts: Facts) -> Iterator[Finding]:
+    found = facts.of(CALLER)
+    if isinstance(found, Trouble):
+        return  # nothing else was looked up then, see `findings_of`
+    if scope.is_emulator:
+        whose = "the emulator's token"
+    else:
+        whose = found.email or "Application Default Credentials of a person"
+    yield Finding(check="credentials", level="ok", about="credentials", message=whose)
+
+
+def _project(scope: Scope, facts: Facts) -> Iterator[Finding]:
+    found, about = facts.of(PROJECT), f"project {scope.project}"
+    if isinstance(found, Trouble):
+        if found.cause == "missing":
+            yield Finding(
+                check="project",
+                level="error",
+                about=about,
+                message="does not exist",
+                remedy="gcloud projects list",
+            )
+        else:
+            remedy = remedies.on_project(scope.project, member_of_caller(facts), "roles/browser")
+            yield not_known("project", about, found, remedy=remedy)
+    elif found.state != "ACTIVE":
+        yield Finding(
+            check="project",
+            level="error",
+            about=about,
+            message=f"is in state {found.state or 'unknown'}",
+            remedy=f"gcloud projects undelete {scope.project}",
+        )
+    else:
+        yield Finding(check="project", level="ok", about=about, message=f"active, number {found.number}")
+
+
+def _services(scope: Scope) -> Check:
+    names = [*SERVICES]
+    if any(_REGISTRY in image for part in scope.parts for _, pool in part.pools for _, image in pool.images):
+        names.append(SERVICE_OF_IMAGES)
+    if any(part.spec.network or part.spec.psc_interface_config for part in scope.parts):
+        names.append(SERVICE_OF_NETWORKS)
+    question: Question[Mapping[str, bool]] = Question(
+        key=f"services:{','.join(names)}", look=functools.partial(services.enabled, names=names)
+    )
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        found = facts.of(question)
+        if isinstance(found, Trouble):
+            remedy = remedies.on_project(scope.project, member_of_caller(facts), SERVICE_VIEWER)
+            yield not_known("services", "enabled services", found, remedy=remedy)
+            return
+        disabled = [name for name in names if found.get(name) is False]
+        unsure = [name for name in names if name not in found]
+        for name in disabled:
+            yield Finding(
+                check="services",
+                level="error",
+                about=name,
+                message=f"is not enabled in project {scope.project}",
+                remedy=remedies.enable([name], scope.project),
+            )
+        for name in unsure:
+            yield Finding(
+                check="services", level="unknown", about=name, message="Service Usage does not report it"
+            )
+        if not disabled and not unsure:
+            yield Finding(check="services", level="ok", about="services", message=f"{len(names)} enabled")
+
+    return Check(questions=(question,), judge=judge)
+
+
+def _permissions(scope: Scope) -> Check:
+    question, wanted = permissions_question(scope), _wanted(scope)
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        found, about = facts.of(question), f"permissions on project {scope.project}"
+        if isinstance(found, Trouble):
+            yield not_known("permissions", about, found)
+            return
+        if plans_only(scope, facts):
+            message = (
+                "the account only reads jobs, as one that plans; what the deployer may do was not looked up"
+            )
+            yield Finding(check="permissions", level="ok", about=about, message=message)
+            return
+        member = member_of_caller(facts)
+        missing = [name for name in wanted if name not in found]
+        if missing:
+            yield Finding(
+                check="permissions",
+                level="error",
+                about=about,
+                message=f"the deployer lacks {', '.join(missing)}",
+                remedy=remedies.on_project(scope.project, member, USER),
+            )
+        if _LOGS not in found:
+            yield Finding(
+                check="permissions",
+                level="warning",
+                about=about,
+                message=f"the deployer lacks {_LOGS}: the log of a job that failed cannot be reported",
+                remedy=remedies.on_project(scope.project, member, LOG_VIEWER),
+            )
+        if not missing and _LOGS in found:
+            message = f"the deployer has all {len(wanted) + 1}"
+            yield Finding(check="permissions", level="ok", about=about, message=message)
+
+    return Check(questions=(question,), judge=judge)
+
+
+def permissions_question(scope: Scope) -> Question[access.Permissions]:
+    """Return the lookup of the caller's permissions on the project."""
+    wanted = [*_wanted(scope), _LOGS]
+    return Question(
+        key=f"permissions:{','.join(wanted)}", look=functools.partial(access.on_project, permissions=wanted)
+    )
+
+
+def plans_only(scope: Scope, facts: Facts) -> bool:
+    """Return whether a preview is made by an account that reads jobs and may change none."""
+    found = facts.of(permissions_question(scope))
+    if not scope.is_preview or isinstance(found, Trouble):
+        return False
+    reading = {name for name in _wanted(scope) if name.endswith(_READING)}
+    return found & set(_wanted(scope)) == reading
+
+
+def _wanted(scope: Scope) -> list[str]:
+    collections = sorted({subject.collection for subject in scope.subjects})
+    return [f"aiplatform.{collection}.{verb}" for collection in collections for verb in _OF_JOBS]

@@ -1,0 +1,271 @@
+"""Checks of the account that the replicas run as: whether it can be used, and reaches buckets and images."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pulumi_vertex_training.cloud.project import access
+from pulumi_vertex_training.cloud.project.access import Bucket, Policy
+from pulumi_vertex_training.preflight import policies, remedies
+from pulumi_vertex_training.preflight.checks.deployer import permissions_question, plans_only
+from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
+from pulumi_vertex_training.preflight.scope import PROJECT, Scope, member_of_caller, not_known
+from pulumi_vertex_training.preflight.subject import Part
+from vertex_training.fields import uris
+
+ACT_AS = "iam.serviceAccounts.actAs"
+ACCOUNT_USER = "roles/iam.serviceAccountUser"
+OBJECT_USER, OBJECT_VIEWER = "roles/storage.objectUser", "roles/storage.objectViewer"
+IMAGE_READER = "roles/artifactregistry.reader"
+
+POLICY_OF_PROJECT: Question[Policy] = Question(key="policy of project", look=access.policy_of_project)
+
+_REPOSITORY = re.compile(
+    r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev/(?P<project>[a-z][a-z0-9.:-]*)/(?P<repository>[a-z0-9-]+)/.+"
+)
+_OF_GOOGLE = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platform-release"})
+
+
+def checks(scope: Scope) -> Iterator[Check]:
+    """Yield the checks of the replicas' accounts."""
+    yield from (_account(scope, email, part) for email, part in _accounts(scope).items())
+    yield from (_bucket(need) for need in _needs(scope))
+    yield from (_repository(name, part) for name, part in _foreign_repositories(scope).items())
+
+
+def bucket_question(name: str) -> Question[Bucket]:
+    """Return the lookup of a bucket."""
+    return Question(key=f"bucket:{name}", look=functools.partial(access.bucket, name=name))
+
+
+def _accounts(scope: Scope) -> dict[str, Part]:
+    found: dict[str, Part] = {}
+    for part in scope.parts:
+        if part.spec.service_account and part.subject.looks_up(part.at("service_account")):
+            found.setdefault(part.spec.service_account, part)
+    return found
+
+
+def _account(scope: Scope, email: str, part: Part) -> Check:
+    disabled: Question[bool] = Question(
+        key=f"account:{email}", look=functools.partial(access.account_is_disabled, email=email)
+    )
+    act_as: Question[access.Permissions] = Question(
+        key=f"actAs:{email}", look=functools.partial(access.on_account, email=email, permissions=[ACT_AS])
+    )
+    about = f"service account {email}"
+    at = {"resource": part.subject.name, "path": part.at("service_account")}
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        is_disabled, allowed = facts.of(disabled), facts.of(act_as)
+        if isinstance(is_disabled, Trouble) and is_disabled.cause == "missing":
+            yield Finding(
+                check="replicas",
+                level="error",
+                about=about,
+                message="does not exist",
+                remedy=f"gcloud iam service-accounts create {email.partition('@')[0]} "
+                f"--project={_project_of(email)}",
+                **at,
+            )
+            return
+        if is_disabled is True:
+            yield Finding(
+                check="replicas",
+                level="error",
+                about=about,
+                message="is disabled",
+                remedy=f"gcloud iam service-accounts enable {email}",
+                **at,
+            )
+        if isinstance(allowed, Trouble):
+            yield not_known("permissions", f"{ACT_AS} on {email}", allowed, **at)
+        elif ACT_AS not in allowed and plans_only(scope, facts):
+            return
+        elif ACT_AS not in allowed:
+            remedy = remedies.on_account(email, member_of_caller(facts), ACCOUNT_USER)
+            message = f"the deployer lacks {ACT_AS} on it, so it cannot run jobs as this account"
+            yield Finding(
+                check="permissions", level="error", about=about, message=message, remedy=remedy, **at
+            )
+        else:
+            message = "the deployer may run jobs as this account"
+            yield Finding(check="permissions", level="ok", about=about, message=message, **at)
+
+    return Check(questions=(disabled, act_as, permissions_question(scope)), judge=judge)
+
+
+def _project_of(email: str) -> str:
+    return email.partition("@")[2].partition(".")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Need:
+    """A bucket that replicas write to, or only read. `email` is None for Vertex AI's own account."""
+
+    bucket: str
+    writes: bool
+    email: str | None
+    part: Part
+    path: str
+
+
+def _needs(scope: Scope) -> list[_Need]:
+    found: dict[tuple[str, str | None], _Need] = {}
+    for part in scope.parts:
+        email = part.spec.service_account or None
+        if not part.subject.looks_up(part.at("service_account")):
+            continue
+        for bucket, writes, path in buckets_of(part):
+            known = found.get((bucket, email))
+            if known is None or (writes and not known.writes):
+                found[bucket, email] = _Need(bucket=bucket, writes=writes, email=email, part=part, path=path)
+    return list(found.values())
+
+
+def buckets_of(part: Part) -> Iterator[tuple[str, bool, str]]:
+    """Yield each bucket that a job writes to (true) or only reads, with the path that names it."""
+    subject = part.subject
+    directory, path = part.spec.base_output_directory, part.at("base_output_directory")
+    if directory and subject.looks_up(path) and (address := _address(directory)) is not None:
+        yield address.bucket, True, path
+    elif not directory and subject.staging_bucket and subject.looks_up("staging_bucket"):
+        yield subject.staging_bucket.removeprefix("gs://").partition("/")[0], True, "staging_bucket"
+    for pool_path, pool in part.pools:
+        package = pool.python_package_spec
+        for index, uri in enumerate(package.package_uris if package else ()):
+            at = f"{pool_path}.python_package_spec.package_uris[{index}]"
+            if subject.looks_up(at) and (address := _address(uri)) is not None:
+                yield address.bucket, False, at
+
+
+def _address(uri: str) -> uris.GcsUri | None:
+    try:
+        return uris.parse(uri)
+    except ValueError:
+        return None
+
+
+def _bucket(need: _Need) -> Check:
+    bucket = bucket_question(need.bucket)
+    policy: Question[Policy] = Question(
+        key=f"policy of bucket:{need.bucket}",
+        look=functools.partial(access.policy_of_bucket, name=need.bucket),
+    )
+    about = f"bucket {need.bucket}"
+    at = {"resource": need.part.subject.name, "path": need.path}
+    verb, roles, role = (
+        ("write to", policies.OBJECT_WRITERS, OBJECT_USER)
+        if need.writes
+        else ("read", policies.OBJECT_READERS, OBJECT_VIEWER)
+    )
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        found, project = facts.of(bucket), facts.of(PROJECT)
+        if isinstance(found, Trouble) and found.cause == "missing":
+            return  # reported with the buckets
+        number = "" if isinstance(project, Trouble) else project.number
+        if need.email is None and not number:
+            trouble = project if isinstance(project, Trouble) else Trouble(cause="other")
+            yield not_known("replicas", f"{about}: access of Vertex AI's own account", trouble, **at)
+            return
+        email = need.email or default_account(number)
+        of_bucket, of_project = facts.of(policy), facts.of(POLICY_OF_PROJECT)
+        is_here = not isinstance(found, Trouble) and bool(number) and found.project_number in ("", number)
+        if need.email is None and is_here:
+            message = f"Vertex AI's own account may {verb} the buckets of its project"
+            yield Finding(check="replicas", level="ok", about=about, message=message, **at)
+            return
+        read = [each for each in (of_bucket, of_project) if not isinstance(each, Trouble)]
+        found_roles = policies.has_role(email, roles, read)
+        if found_roles == "yes":
+            message = f"{email} may {verb} it"
+            yield Finding(check="replicas", level="ok", about=about, message=message, **at)
+            return
+        unread = next((one for one in (of_bucket, of_project) if isinstance(one, Trouble)), None)
+        remedy = remedies.on_bucket(need.bucket, f"serviceAccount:{email}", role)
+        if found_roles == "perhaps" or unread is not None:
+            why = (
+                "by a group, a condition or a custom role, which the policies do not resolve"
+                if unread is None
+                else f"the policies cannot be read: {unread.message.rstrip('.') or 'no answer in time'}"
+            )
+            message = f"whether {email} may {verb} it is not known: {why}"
+            yield Finding(
+                check="replicas", level="unknown", about=about, message=message, remedy=remedy, **at
+            )
+            return
+        message = (
+            f"neither the bucket nor the project lets {email} {verb} it; the job fails, unless a folder or "
+            "an organization does"
+        )
+        yield Finding(check="replicas", level="warning", about=about, message=message, remedy=remedy, **at)
+
+    return Check(questions=(bucket, policy, POLICY_OF_PROJECT, PROJECT), judge=judge)
+
+
+def default_account(number: str) -> str:
+    """Return Vertex AI's Custom Code Service Agent.
+
+    Jobs without an account run as it, and the images of all jobs are pulled as it ("Troubleshoot", image).
+    """
+    return f"service-{number}@gcp-sa-aiplatform-cc.iam.gserviceaccount.com"
+
+
+def _foreign_repositories(scope: Scope) -> dict[str, tuple[Part, str]]:
+    """Return the repositories of other projects, with the first image in each."""
+    found: dict[str, tuple[Part, str]] = {}
+    for part in scope.parts:
+        for path, pool in part.pools:
+            for name, image in pool.images:
+                match = _REPOSITORY.fullmatch(image)
+                if match is None or match["project"] in (*_OF_GOOGLE, scope.project):
+                    continue
+                if part.subject.looks_up(f"{path}.{name}"):
+                    full = (
+                        f"projects/{match['project']}/locations/{match['location']}"
+                        f"/repositories/{match['repository']}"
+                    )
+                    found.setdefault(full, (part, f"{path}.{name}"))
+    return found
+
+
+def _repository(name: str, first: tuple[Part, str]) -> Check:
+    policy: Question[Policy] = Question(
+        key=f"policy of repository:{name}",
+        look=functools.partial(access.policy_of_repository, name=name),
+    )
+    part, path = first
+    about, at = f"repository {name}", {"resource": part.subject.name, "path": path}
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        project, found = facts.of(PROJECT), facts.of(policy)
+        if isinstance(found, Trouble) or isinstance(project, Trouble):
+            trouble = found if isinstance(found, Trouble) else project
+            if isinstance(trouble, Trouble):
+                yield not_known("replicas", f"{about}: access of Vertex AI", trouble, **at)
+            return
+        email = default_account(project.number)
+        has = policies.has_role(email, policies.IMAGE_READERS, [found])
+        if has == "yes":
+            message = f"{email}, which pulls the images of jobs, may read it"
+            yield Finding(check="replicas", level="ok", about=about, message=message, **at)
+            return
+        message = (
+            f"it is in another project, and its policy does not let {email} read it, which pulls the images "
+            "of jobs; the policy of its project may"
+        )
+        yield Finding(
+            check="replicas",
+            level="unknown" if has == "perhaps" else "warning",
+            about=about,
+            message=message,
+            remedy=remedies.on_repository(name, f"serviceAccount:{email}", IMAGE_READER),
+            **at,
+        )
+
+    return Check(questions=(policy, PROJECT), judge=judge)

@@ -1,0 +1,70 @@
+"""Ask everything that a preflight has to know, at the same time, and judge the answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.preflight import remedies
+from pulumi_vertex_training.preflight.checks import capacity, deployer, inputs, network, replicas
+from pulumi_vertex_training.preflight.finding import CHECKS, Finding
+from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble, answered
+from pulumi_vertex_training.preflight.scope import CALLER, PROJECT, Scope, not_known
+from pulumi_vertex_training.runs.lookups import Lookups
+
+SECONDS = 10.0
+"""How long all lookups together may take."""
+
+
+def findings_of(
+    scope: Scope, connect: Callable[[], Endpoint | None], lookups: Lookups, *, seconds: float = SECONDS
+) -> tuple[Finding, ...]:
+    """Return the findings about the jobs of a place, in the order of `CHECKS`.
+
+    `connect` returns the endpoint, or None if nothing answers there. A lookup without an answer in time is
+    an unknown finding. Without credentials there is one finding alone.
+    """
+    deadline = time.monotonic() + seconds
+    made = list(_checks(scope))
+    questions = {question.key: question for check in made for question in check.questions}
+    place = ("preflight", scope.is_emulator, scope.project, scope.location)
+
+    def ask(some: Mapping[str, Question[Any]]) -> dict[str, object]:
+        looks = {key: functools.partial(answered, question) for key, question in some.items()}
+        return lookups.ask(place, connect, looks, seconds=deadline - time.monotonic())
+
+    # First, because every other lookup waits for the credentials, and without any says nothing else.
+    answers = ask({CALLER.key: questions.pop(CALLER.key)})
+    caller = Facts(answers).of(CALLER)
+    if isinstance(caller, Trouble):
+        return (_refused(caller),)
+    answers |= ask(questions)
+    facts = Facts(answers)
+    project = facts.of(PROJECT)
+    if isinstance(project, Trouble) and project.cause == "unauthenticated":
+        return (_refused(project),)
+    found = (finding for check in made for finding in check.judge(facts))
+    if scope.is_emulator:
+        found = (dataclasses.replace(one, remedy=remedies.on_emulator(one.remedy)) for one in found)
+    return tuple(sorted(dict.fromkeys(found), key=lambda finding: CHECKS.index(finding.check)))
+
+
+def _refused(trouble: Trouble) -> Finding:
+    if trouble.cause != "unauthenticated":
+        return not_known("credentials", "credentials", trouble)
+    return Finding(
+        check="credentials",
+        level="error",
+        about="credentials",
+        message=trouble.message.partition(". Run `gcloud")[0].rstrip("."),
+        remedy=remedies.LOGIN,
+    )
+
+
+def _checks(scope: Scope) -> Iterator[Check]:
+    for module in (deployer, replicas, capacity, inputs, network):
+        yield from module.checks(scope)

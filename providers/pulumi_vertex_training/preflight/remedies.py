@@ -1,0 +1,56 @@
+"""Commands and pages that fix the findings of a preflight."""
+
+from __future__ import annotations
+
+import shlex
+
+LOGIN = "gcloud auth application-default login"
+ALLOW = "vertex-training emulator allow"
+_GRANTS = "add-iam-policy-binding"
+AGAIN = "Run it again, or look at https://status.cloud.google.com."
+
+
+def enable(services: list[str], project: str) -> str:
+    """Return the command that enables services."""
+    return f"gcloud services enable {' '.join(services)} --project={shlex.quote(project)}"
+
+
+def on_project(project: str, member: str, role: str) -> str:
+    """Return the command that grants a role on a project. `member` is quoted for a shell already."""
+    return (
+        f"gcloud projects {_GRANTS} {shlex.quote(project)} --member={member} --role={role} --condition=None"
+    )
+
+
+def on_bucket(bucket: str, member: str, role: str) -> str:
+    """Return the command that grants a role on a bucket."""
+    return f"gcloud storage buckets {_GRANTS} {shlex.quote(f'gs://{bucket}')} --member={member} --role={role}"
+
+
+def on_account(email: str, member: str, role: str) -> str:
+    """Return the command that grants a role on a service account."""
+    return f"gcloud iam service-accounts {_GRANTS} {shlex.quote(email)} --member={member} --role={role}"
+
+
+def on_repository(name: str, member: str, role: str) -> str:
+    """Return the command that grants a role on a repository, by its full name."""
+    _, project, _, location, _, repository = name.split("/")
+    return (
+        f"gcloud artifacts repositories {_GRANTS} {repository} --project={project} "
+        f"--location={location} --member={member} --role={role}"
+    )
+
+
+def on_emulator(remedy: str) -> str:
+    """Return what to do on the emulator, where only its own settings deny what a role would grant."""
+    return ALLOW if _GRANTS in remedy else remedy
+
+
+def quota_of_emulator(metric: str, limit: int) -> str:
+    """Return the command that sets a quota of the emulator. `metric` is the name without its service."""
+    return f"vertex-training emulator quota set {metric.removeprefix('custom_model_training_')} {limit}"
+
+
+def quota_page(project: str) -> str:
+    """Return the page on which more quota is requested."""
+    return f"https://console.cloud.google.com/iam-admin/quotas?project={project}"

@@ -1,0 +1,88 @@
+"""The scope of a preflight: a project and location, the jobs there, and lookups that checks share."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pulumi_vertex_training.cloud.project import access
+from pulumi_vertex_training.cloud.project.access import Project
+from pulumi_vertex_training.cloud.project.caller import Caller, caller
+from pulumi_vertex_training.preflight.finding import CheckName, Finding
+from pulumi_vertex_training.preflight.question import Facts, Question, Trouble
+from pulumi_vertex_training.preflight.remedies import AGAIN, enable
+from pulumi_vertex_training.preflight.subject import Part, Subject
+
+_DISABLED = re.compile(
+    r"/apis/api/(?P<service>[a-z]+\.googleapis\.com)/overview\?project=(?P<project>[a-z0-9-]+)"
+)
+"""The page that Google's error names if a service is not enabled."""
+
+CALLER: Question[Caller] = Question(key="caller", look=caller)
+PROJECT: Question[Project] = Question(key="project", look=access.project)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """The jobs of one project and location. `is_emulator` is true for those of the emulator.
+
+    `is_preview` is true in a preview, whose account may be one that only reads and never deploys.
+    """
+
+    project: str
+    location: str
+    is_emulator: bool
+    subjects: tuple[Subject, ...]
+    is_preview: bool = False
+
+    @functools.cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The jobs that run, of all subjects."""
+        return tuple(part for subject in self.subjects for part in subject.parts)
+
+
+def member_of_caller(facts: Facts) -> str:
+    """Return the account of the calls as IAM names it, for a shell."""
+    found = facts.of(CALLER)
+    return (Caller() if isinstance(found, Trouble) else found).member
+
+
+def not_known(
+    check: CheckName,
+    about: str,
+    trouble: Trouble,
+    *,
+    remedy: str = "",
+    resource: str = "",
+    path: str = "",
+) -> Finding:
+    """Return the finding for a lookup without an answer. `remedy` lets the caller read it."""
+    disabled = _DISABLED.search(trouble.message)
+    if disabled is not None:
+        message = f"{disabled['service']} is not enabled"
+        remedy = enable([disabled["service"]], disabled["project"])
+    elif trouble.cause == "denied":
+        message = f"the account may not read it: {trouble.message}"
+    elif trouble.cause == "late":
+        message, remedy = "no answer in time", AGAIN
+    else:
+        message, remedy = trouble.message, ""
+    return Finding(
+        check=check,
+        level="unknown",
+        about=about,
+        message=message.rstrip("."),
+        remedy=remedy,
+        resource=resource,
+        path=path,
+    )
+
+
+def by_name(parts: Iterator[tuple[str, Part, str]]) -> dict[str, tuple[Part, str]]:
+    """Return each name once, with the first part and path that has it."""
+    found: dict[str, tuple[Part, str]] = {}
+    for name, part, path in parts:
+        found.setdefault(name, (part, path))
+    return found

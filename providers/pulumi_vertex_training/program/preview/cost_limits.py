@@ -1,0 +1,217 @@
+"""Refuse a preview whose cost is above the stack's limits, with all figures at once.
+
+The program knows all of its resources, which no provider does: the engine asks one about each resource alone.
+Everything is counted after the last registration, when it is known which jobs run again. A job that has ended
+and stays as it is costs nothing. Without a limit, nothing is imported, kept or computed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import weakref
+from collections.abc import Callable, Collection, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pulumi
+from pulumi.runtime.mocks import MockMonitor
+
+from pulumi_vertex_training.costs.configured import LIMITS_VARIABLE, REPORTED
+from pulumi_vertex_training.plugin.settings import Settings, Target, target_of
+from pulumi_vertex_training.program import messages
+from pulumi_vertex_training.program.preview.lookups import program_lookups
+from pulumi_vertex_training.program.preview.prerequisites import values_of
+from pulumi_vertex_training.program.resource import stack_settings
+from pulumi_vertex_training.program.waiting.waits import program_waits
+from pulumi_vertex_training.registry import collection_of, is_runnable
+from pulumi_vertex_training.runs.lookups import Lookups
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.costs.declared import ResourceCost
+    from vertex_training.cost.cost import Cost
+    from vertex_training.cost.prices import PriceTable
+
+CostOf = Callable[[Mapping[str, Any], "PriceTable"], "Cost | None"]
+"""The cost of a resource by its values, with markers for those that are not known yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counted:
+    """A resource to count. With `repeats` it starts runs as long as it exists, as a schedule does."""
+
+    resource: pulumi.CustomResource
+    name: str
+    declaration: Mapping[str, Any]
+    cost_of: CostOf
+    is_job: bool = True
+    repeats: bool = False
+
+
+_COUNTED: MutableMapping[asyncio.AbstractEventLoop, list[_Counted]] = weakref.WeakKeyDictionary()
+"""The resources of each program: with the Automation API a process may run several at once."""
+
+
+def count_job(
+    resource: pulumi.CustomResource,
+    collection: str,
+    name: str,
+    declaration: Mapping[str, Any],
+    *,
+    repeats: bool = False,
+) -> None:
+    """Count a job, or the job that a schedule starts, in a preview of a stack with limits."""
+
+    def cost_of(values: Mapping[str, Any], table: PriceTable) -> Cost | None:
+        from pulumi_vertex_training import registry
+        from pulumi_vertex_training.costs.declared import cost_of_inputs
+        from vertex_training.job.job_kind import JobKind
+
+        kind = registry.runnable(collection).part("kind", "KIND", JobKind)
+        return cost_of_inputs(kind, {"display_name": name, **values}, table=table)
+
+    _count(resource, name, declaration, cost_of, repeats=repeats)
+
+
+def count_machines(
+    resource: pulumi.CustomResource, name: str, inputs: Mapping[str, Any], cost_of: CostOf
+) -> None:
+    """Count a persistent resource, whose machines cost as long as it exists."""
+    _count(resource, name, inputs, cost_of, is_job=False)
+
+
+def _count(
+    resource: pulumi.CustomResource,
+    name: str,
+    declaration: Mapping[str, Any],
+    cost_of: CostOf,
+    *,
+    is_job: bool = True,
+    repeats: bool = False,
+) -> None:
+    if not stack_settings().cost_limits.are_set or not _is_checked_here():
+        return
+    counted = _COUNTED.setdefault(asyncio.get_running_loop(), [])
+    counted.append(
+        _Counted(
+            resource=resource,
+            name=name,
+            declaration=declaration,
+            cost_of=cost_of,
+            is_job=is_job,
+            repeats=repeats,
+        )
+    )
+    if len(counted) == 1:
+        program_waits()  # counts the calls of the program from now on
+        _: pulumi.Output[None] = pulumi.Output.from_input(_require(counted))
+
+
+def _is_checked_here() -> bool:
+    """Return whether this is a preview that applies the limits; `plan` applies them to its own preview."""
+    is_mocked = isinstance(pulumi.runtime.settings.get_monitor(), MockMonitor)
+    is_program = pulumi.runtime.get_root_resource() is not None and not is_mocked
+    return is_program and pulumi.runtime.is_dry_run() and os.environ.get(LIMITS_VARIABLE) != REPORTED
+
+
+async def _require(counted: list[_Counted]) -> None:
+    """Raise `pulumi.RunError` with all figures if the resources are above the limits."""
+    prices = asyncio.create_task(asyncio.to_thread(_prices))  # while the resources are registered
+    await program_waits().rest()  # Everything is registered, also what an output leads to.
+    from pulumi_vertex_training.costs import limits
+
+    table, configured = await prices, stack_settings().cost_limits
+    figures = [figure for one in counted if (figure := await _figure(one, table)) is not None]
+    if not limits.excesses([figure.cost for figure in figures], configured):
+        return
+    ended = await _ended({figure.job for figure in figures if figure.job})
+    found = limits.excesses([one.cost for one in figures if one.job not in ended], configured)
+    if found:
+        raise pulumi.RunError(messages.masked(limits.in_words(found)))
+
+
+def _prices() -> PriceTable:
+    """Return the prices. Also imports what counts the cost, which takes a tenth of a second."""
+    import pulumi_vertex_training.costs.declared
+    import pulumi_vertex_training.costs.limits  # noqa: F401
+    from pulumi_vertex_training.cloud.prices.price_file import current_prices
+
+    return current_prices()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Figure:
+    """The cost of a resource. `job` is its live job by the state, which may have ended since; else None."""
+
+    cost: ResourceCost
+    job: _LiveJob | None = None
+
+
+class _LiveJob(NamedTuple):
+    """A job that stays as it is: where it runs, and its full name."""
+
+    target: Target
+    name: str
+
+
+async def _figure(one: _Counted, table: PriceTable) -> _Figure | None:
+    """Return the cost of a resource, or None for one that does not run, or whose check refuses it."""
+    from pulumi_vertex_training.costs.declared import ResourceCost
+
+    try:
+        is_kept = one.is_job and not one.repeats and await one.resource.id.is_known()
+        if is_kept and await _has_ended(one.resource):
+            return None
+        values = await values_of(one.declaration)
+        name = await one.resource.id.future() if is_kept else None
+    except Exception:
+        return None  # The engine reports why an output failed, and the preview fails for that.
+    cost, target = one.cost_of(values, table), target_of(values)
+    if cost is None:
+        return None
+    return _Figure(
+        cost=ResourceCost(name=one.name, cost=cost, starts=one.is_job and not is_kept),
+        job=_LiveJob(target, name) if name and target is not None and is_runnable(name) else None,
+    )
+
+
+async def _ended(jobs: Collection[_LiveJob]) -> set[_LiveJob | None]:
+    """Return the jobs that have ended since the state was written: one list for each kind and target.
+
+    Only a preview that would be refused asks. A job counts as live if there is no answer in time.
+    """
+    ended: set[_LiveJob | None] = set()
+    by_place: dict[tuple[Target, str], list[_LiveJob]] = {}
+    for job in jobs:
+        by_place.setdefault((job.target, collection_of(job.name)), []).append(job)
+    for (target, collection), several in by_place.items():
+        answers = await asyncio.to_thread(_listed, program_lookups(), target, collection, stack_settings())
+        ended.update(job for job in several if job.name in answers)
+    return ended
+
+
+def _listed(lookups: Lookups, target: Target, collection: str, settings: Settings) -> frozenset[str]:
+    """Return the full names of the ended jobs of a kind."""
+    from pulumi_vertex_training.plugin.connection import endpoint_for_lookups
+    from pulumi_vertex_training.runs.gateway import gateway_in
+    from pulumi_vertex_training.runs.identity import RUN_LABEL
+
+    gateway = gateway_in(collection)
+    found = lookups.ask(
+        target,
+        functools.partial(endpoint_for_lookups, target, settings),
+        {("ended", collection): lambda endpoint: gateway.list_labelled(endpoint, RUN_LABEL)},
+        seconds=settings.lookup_seconds,
+    )
+    return frozenset(one.name for records in found.values() for one in records if one.state.is_terminal)
+
+
+async def _has_ended(resource: pulumi.CustomResource) -> bool:
+    """Return whether the state has the job as ended. That costs no call, and a live one is counted."""
+    from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
+
+    recorded = vars(resource).get("state")
+    if not isinstance(recorded, pulumi.Output):
+        return False
+    return last_run(await recorded.future(), LookupResult.NO_ANSWER) in ENDED

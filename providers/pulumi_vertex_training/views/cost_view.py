@@ -1,0 +1,73 @@
+"""The cost of a declaration on a terminal, and as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pulumi_vertex_training.costs import words
+from pulumi_vertex_training.views import markdown
+from pulumi_vertex_training.views.markdown import code, escaped
+from pulumi_vertex_training.views.output import Output
+from vertex_training.cost.cost import Cost
+from vertex_training.cost.words import usd
+
+_HEADINGS = ("#", "PART", "AN HOUR", "PRICE")
+
+
+def show(cost: Cost, location: str, output: Output) -> None:
+    """Print a section with the sums, each part, and where the prices are from."""
+    output.section(f"Cost in {location}")
+    output.paragraph(f"{_sentence(cost)}.", indent=2)
+    if cost.items:
+        output.line()
+        rows = [
+            [_pool(item.path), item.what, usd(item.hourly), _date(item.derived, item.date)]
+            for item in cost.items
+        ]
+        output.table(_HEADINGS, rows, indent=2)
+    for gap in cost.unknown:
+        output.paragraph(f"Not known: {gap.what}: {gap.why}", indent=2, style="yellow")
+    for source in words.sources(cost):
+        output.paragraph(f"Source: {source}", indent=2, style="dim")
+
+
+def as_markdown(cost: Cost, location: str) -> Iterator[str]:
+    """Yield the lines of the same section."""
+    yield f"#### Cost in {escaped(location)}"
+    yield ""
+    yield f"{escaped(_sentence(cost))}."
+    if cost.items:
+        yield ""
+        yield from markdown.table(
+            ("Part", "An hour", "Price", "Field"),
+            (
+                (
+                    escaped(item.what),
+                    escaped(usd(item.hourly)),
+                    escaped(_date(item.derived, item.date)),
+                    code(item.path),
+                )
+                for item in cost.items
+            ),
+        )
+    if cost.unknown:
+        yield ""
+        yield from (f"- **not known**: {escaped(f'{gap.what}: {gap.why}')}" for gap in cost.unknown)
+    for source in words.sources(cost):
+        yield f"\n<sub>Source: {escaped(source)}</sub>"
+
+
+def _sentence(cost: Cost) -> str:
+    said = words.sentence(cost)
+    return said[:1].upper() + said[1:]
+
+
+def _pool(path: str) -> str:
+    """Return the position of the pool that a path is in."""
+    position = re.search(r"\[(\d+)\]", path)
+    return position[1] if position else ""
+
+
+def _date(derived: bool, date: str) -> str:
+    return f"{date}, derived" if derived else date

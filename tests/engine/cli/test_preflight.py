@@ -1,0 +1,162 @@
+"""`vertex-training preflight` of a stack, and the preflight of a preview, on the real engine.
+
+For the endpoint `google`, the emulator's proxy stands for Google's hosts.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.kinds.custom_job import gateway as jobs
+from support.emulator import call
+from support.engine import Engine, Result
+from support.shared_engine import shared_engine as shared_engine
+
+PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+ACCOUNT = "trainer@local.iam.gserviceaccount.com"
+BUCKET = 'vt.StagingBucket("out", name="preflight-out", location="us-central1", force_destroy=True)'
+JOBS = f"""
+for name in config.require_object("names"):
+    vt.CustomJob(
+        name,
+        worker_pool_specs=[
+            {{
+                "machine_spec": {{"machine_type": "n1-standard-4"}},
+                "replica_count": 1,
+                "container_spec": {{
+                    "image_uri": "{PREBUILT}",
+                    "command": ["sleep", config.get("seconds") or "600"],
+                }},
+            }}
+        ],
+        base_output_directory="gs://preflight-out/out",
+        service_account="{ACCOUNT}",
+    )
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """The results of the command and of previews, by step; `live` are the live jobs at the end."""
+
+    commands: dict[str, subprocess.CompletedProcess[str]]
+    previews: dict[str, Result]
+    live: list[str]
+
+    def findings(self, step: str) -> list[dict[str, Any]]:
+        """Return the findings of a step that are not in order."""
+        ran = self.commands[step]
+        document = json.loads(ran.stdout)
+        return [one for one in document["findings"] if one["level"] != "ok"]
+
+
+def run(engine: Engine, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["vertex-training", *arguments],
+        cwd=engine.folder,
+        env=engine.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def deny(engine: Engine, *permissions: str) -> None:
+    endpoint = engine.endpoint()
+    for permission in permissions:
+        body = {"permission": permission, "resource": None}
+        answer = call(endpoint.vertex_url, "POST", "/_local/denials", body=body, token=endpoint.token)
+        assert answer.status == 200, answer.body
+
+
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    engine.write(f"{BUCKET}\n{JOBS}")
+    engine.set("vertex-training:preflightTimeout", "120")  # no test bets on the speed of a machine
+    commands: dict[str, subprocess.CompletedProcess[str]] = {}
+    previews: dict[str, Result] = {}
+
+    def look(step: str, *names: str, seconds: str = "600") -> None:
+        engine.set("names", json.dumps(names))
+        engine.set("seconds", seconds)
+        commands[step] = run(engine, "preflight", "--json", "--timeout", "120")
+
+    look("new", "one")
+    engine.up().ok()
+    look("unchanged", "one")
+    run(engine, "emulator", "quota", "set", "cpus", "7").check_returncode()
+    look("replaced", "one", seconds="601")
+    look("one more", "one", "two")
+    look("too many", "one", "two", "three")
+    deny(engine, "aiplatform.customJobs.create")
+    look("denied", "one", "two", seconds="601")
+    live = [job.display_name for job in jobs.list_live(engine.endpoint())]
+
+    engine.set("vertex-training:endpoint", "google")
+    engine.set("vertex-training:project", "local")
+    engine.set("vertex-training:location", "us-central1")
+    exported = run(engine, "emulator", "env", "--proxy").stdout
+    for line in exported.splitlines():
+        name, _, value = shlex.split(line.removeprefix("export "))[0].partition("=")
+        engine.environment[name] = value
+    engine.write(JOBS)
+    engine.set("names", json.dumps(["other"]))
+    previews["google"] = engine.preview()
+    engine.environment["VERTEX_TRAINING_PREFLIGHT"] = "off"
+    previews["off"] = engine.preview()
+    del engine.environment["VERTEX_TRAINING_PREFLIGHT"]
+    engine.set("vertex-training:preflightTimeout", "0")
+    previews["no time"] = engine.preview()
+    return Steps(commands=commands, previews=previews, live=live)
+
+
+def test_what_the_program_itself_makes_is_not_missing(steps: Steps) -> None:
+    assert steps.commands["new"].returncode == 0, steps.commands["new"].stdout
+    assert steps.findings("new") == []
+
+
+def test_an_unchanged_stack_submits_nothing(steps: Steps) -> None:
+    assert json.loads(steps.commands["unchanged"].stdout)["findings"] == []
+
+
+def test_a_job_that_is_replaced_leaves_its_quota(steps: Steps) -> None:
+    assert steps.findings("replaced") == []
+
+
+def test_a_live_job_leaves_too_little_for_another(steps: Steps) -> None:
+    (finding,) = steps.findings("one more")
+    assert (finding["check"], finding["level"]) == ("quota", "warning")
+    assert steps.commands["one more"].returncode == 0
+
+
+def test_the_jobs_of_a_deployment_are_added_up(steps: Steps) -> None:
+    (finding,) = steps.findings("too many")
+    assert (finding["level"], finding["message"]) == ("error", "8 asked for, but the quota is 7")
+    assert steps.commands["too many"].returncode == 1
+
+
+def test_a_denied_permission_is_found_before_anything_is_cancelled(steps: Steps) -> None:
+    found = {(one["check"], one["level"]) for one in steps.findings("denied")}
+    assert ("permissions", "error") in found
+    assert steps.commands["denied"].returncode == 1
+    assert steps.live == ["one"]
+
+
+def test_a_preview_of_google_cloud_fails_with_what_fixes_it(steps: Steps) -> None:
+    output = steps.previews["google"].failed().output
+    assert "the deployer lacks aiplatform.customJobs.create" in output
+    assert "--role=roles/aiplatform.user" in output
+
+
+def test_the_preflight_of_previews_can_be_turned_off(steps: Steps) -> None:
+    for name in ("off", "no time"):
+        assert "the deployer lacks" not in steps.previews[name].ok().output

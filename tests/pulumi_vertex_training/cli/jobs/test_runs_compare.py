@@ -1,0 +1,147 @@
+"""`vertex-training runs NAME --compare`: runs side by side, on the real emulator."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.runs import identity
+from support.command import Ended, environment, run, run_on_terminal
+from support.waiting import eventually
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+
+BUCKET = "compared-bucket"
+ATTACK = "\x1b]0;owned\x07"
+POOL: dict[str, Any] = {
+    "machineSpec": {"machineType": "n1-standard-4"},
+    "replicaCount": "1",
+    "containerSpec": {
+        "imageUri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
+        "command": ["true"],
+    },
+}
+WIDE = {**POOL, "machineSpec": {"machineType": "n1-standard-8"}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """The command, and the ids of the jobs of its runs, oldest first."""
+
+    env: dict[str, str]
+    ids: tuple[str, ...]
+
+    def __call__(self, *words: str) -> Ended:
+        return run("runs", *words, env=self.env)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
+    home = tmp_path_factory.mktemp("compared")
+    data_dir = home / "emulator"
+    launcher.ensure(data_dir)
+    env = environment(home, VERTEX_TRAINING_DATA_DIR=str(data_dir))
+    try:
+        endpoint = target.resolve(target.Choice(data_dir=data_dir), {})
+        buckets.create(endpoint, {"name": BUCKET, "location": "us-central1"})
+        ids = []
+        for number, (pools, loss) in enumerate(
+            (([POOL], 0.5), ([WIDE], 0.25), ([WIDE, POOL], 0.75)), start=1
+        ):
+            base = f"{number}/train"
+            metrics = {"loss": loss, f"only{ATTACK}{number}": 1}
+            objects.upload(endpoint, BUCKET, f"{base}/model/metrics.json", json.dumps(metrics).encode())
+            labels = {**identity.labels(f"aaaa-{number}", "v2-0", reason="spec"), "pulumi-resource": "train"}
+            body = {
+                "displayName": "train",
+                "jobSpec": {
+                    "workerPoolSpecs": pools,
+                    "baseOutputDirectory": {"outputUriPrefix": f"gs://{BUCKET}/{base}"},
+                },
+                "labels": labels,
+            }
+            ids.append(custom_jobs.create(endpoint, body).job_id)
+        alone = {**identity.labels("bbbb-1", "v2-0", reason="first-run"), "pulumi-resource": "alone"}
+        custom_jobs.create(
+            endpoint, {"displayName": "alone", "jobSpec": {"workerPoolSpecs": [POOL]}, "labels": alone}
+        )
+        eventually(lambda: run("jobs", "--live", "--json", env=env).json["jobs"] == [])
+        yield Compared(env=env, ids=tuple(ids))
+    finally:
+        emulator_reset.reset(data_dir)
+
+
+def test_without_a_choice_the_last_two_runs_are_compared(compared: Compared) -> None:
+    ended = compared("train", "--compare")
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert re.fullmatch(r"RUN +2 +3", lines[2])
+    rows = {line.split()[0]: line for line in lines[3:] if line}
+    assert re.fullmatch(r"state +\w+ +\w+", rows["state"])
+    assert "Run 3, compared with run 2" in lines
+    assert "  workers: added, 1 x n1-standard-4; chief unchanged" in lines
+
+
+def test_the_first_of_the_chosen_runs_is_the_base(compared: Compared) -> None:
+    document = compared("train", "--compare", "1", "train/2", compared.ids[2], "--json").json
+    assert document["comparison"]["base"] == "1"
+    second, third = document["comparison"]["runs"]
+    assert (second["run"], third["run"]) == ("2", "3")
+    assert second["changes"] == ["chief: machine type n1-standard-4 -> n1-standard-8"]
+    assert third["changes"] == [f"{second['changes'][0]}; workers: added, 1 x n1-standard-4"]
+    assert len(document["runs"]) == 3
+
+
+def test_metrics_have_their_differences(compared: Compared) -> None:
+    document = compared("train", "--compare", "1", "2", "--json").json["comparison"]["runs"][0]
+    assert document["metricsMore"]["loss"] == -0.25
+    assert document["metricsMore"][f"only{ATTACK}1"] is None
+    text = compared("train", "--compare", "1", "2").out
+    assert re.search(r"^loss +0\.5 +0\.25 \(-0\.25\)$", text, re.MULTILINE)
+    assert r"only\x1b]0;owned\x071" in text and "\x1b" not in text
+
+
+def test_one_run_is_compared_with_the_latest(compared: Compared) -> None:
+    for chosen, base, other in (("1", "1", "3"), ("3", "2", "3")):
+        comparison = compared("train", "--compare", chosen, "--json").json["comparison"]
+        assert (comparison["base"], [one["run"] for one in comparison["runs"]]) == (base, [other])
+
+
+def test_wrong_runs_are_bad_usage(compared: Compared) -> None:
+    for words, message in (
+        (("train", "--compare", "7"), "There is no run '7'. Runs: 3, 2, 1."),
+        (("train", "--compare", compared.ids[0][:-1] + "x"), f"Did you mean '{compared.ids[0]}'?"),
+        (("train", "--compare", "2", "train/2"), "Run 2 is named twice."),
+        (("alone", "--compare"), "There is only one run, 1, so there is nothing to compare."),
+    ):
+        ended = compared(*words)
+        assert (ended.code, ended.out) == (2, "")
+        assert message in ended.err
+
+
+def test_the_table_fits_a_narrow_terminal(compared: Compared) -> None:
+    for columns in (80, 100):
+        ended = run_on_terminal(
+            "runs", "train", "--compare", "1", "2", "3", env=compared.env, columns=columns
+        )
+        assert ended.code == 0
+        assert max(map(len, ended.plain.splitlines())) <= columns
+
+
+def test_the_page_has_every_key(compared: Compared) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    section = page.partition("\n## runs --compare\n")[2].partition("\n## ")[0]
+    comparison = compared("train", "--compare", "--json").json["comparison"]
+    keys = {f"comparison.{key}" for key in comparison}
+    keys |= {f"comparison.runs[].{key}" for key in comparison["runs"][0]}
+    assert keys == set(re.findall(r"^\| `([\w.\[\]]+)`", section, re.MULTILINE))

@@ -1,0 +1,111 @@
+"""The checks of a plan: what they say in the text, the comment and the JSON, and the exit code."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.cli.plan import checks, view
+from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
+from pulumi_vertex_training.cli.plan.comment import comment
+from pulumi_vertex_training.cli.plan.plan import Change, Plan
+from pulumi_vertex_training.cli.plan.preview import Preview
+from pulumi_vertex_training.views.output import Output
+
+NOW = datetime(2026, 11, 23, 12, 0, tzinfo=timezone.utc)
+URN = "urn:pulumi:dev::digits::a:b:CustomJob::train"
+PLAN = Plan(
+    stack="dev",
+    project="digits",
+    changes=(Change(urn=URN, type="CustomJob", name="train", effect="create"),),
+)
+FAILED = CheckResult(
+    name="cost",
+    summary="all that runs: $1.00 -> $2.00 an hour",
+    findings=(
+        CheckFinding(
+            severity="error",
+            resource="train",
+            message="is too dear.",
+            remedy="Run `pulumi up`.",
+            figures=("a | b", "c"),
+        ),
+    ),
+    by_resource={URN: "$2.00 an hour"},
+    headings=("Resource", "After"),
+    rows=(("train", "$2.00"),),
+    document={"currency": "USD"},
+)
+UNKNOWN = CheckResult(
+    name="preflight",
+    findings=(CheckFinding(severity="unknown", message="the quota is not known."),),
+)
+
+
+def results(*names: str) -> list[CheckResult]:
+    broken = CheckFinding(severity="error", message="no")
+    return [CheckResult(name=name, findings=(broken,) if name in names else ()) for name in checks.EXIT_CODES]
+
+
+def test_the_exit_code_says_which_checks_failed():
+    names = list(checks.EXIT_CODES)
+    chosen = [some for count in range(len(names) + 1) for some in combinations(names, count)]
+    codes = {some: checks.exit_code(results(*some)) for some in chosen}
+    assert len(set(codes.values())) == len(chosen)
+    assert codes[()] == 0
+    assert not {1, 2} & set(codes.values()), "1 and 2 have another meaning"
+
+
+def test_a_check_that_does_not_apply_is_left_out():
+    context = PlanContext(previewed=Preview(plan=PLAN), folder=Path())
+    assert checks.run(context, [lambda _: None, lambda _: FAILED]) == (FAILED,)
+
+
+def test_the_registered_checks_can_be_loaded():
+    assert checks.run(PlanContext(previewed=Preview(plan=Plan()), folder=Path())) == ()
+
+
+def test_only_errors_make_a_check_fail():
+    assert checks.failed([FAILED, UNKNOWN]) == ("cost",)
+
+
+def test_the_json_has_each_check_by_its_name():
+    document = view.document(PLAN, {}, [FAILED, UNKNOWN])
+    assert document["failed"] == ["cost"]
+    assert document["cost"]["currency"] == "USD"
+    assert document["cost"]["findings"][0]["figures"] == ["a | b", "c"]
+    assert document["preflight"]["findings"][0]["severity"] == "unknown"
+
+
+def test_the_text_has_a_section_for_each_check(capsys: pytest.CaptureFixture[str]):
+    view.show(PLAN, {}, Output(as_json=False, terminal=False), [FAILED, UNKNOWN])
+    text = capsys.readouterr().out
+    assert "cost: $2.00 an hour" in text
+    assert "\nCost failed\nall that runs: $1.00 -> $2.00 an hour.\n" in text
+    assert "error: train: is too dear. Run `pulumi up`.\n    a | b\n    c\n" in text
+    assert "\nPreflight\nunknown: the quota is not known.\n" in text
+
+
+def test_the_comment_has_the_result_in_its_head_and_escapes_the_findings():
+    text = comment(PLAN, {}, NOW, [FAILED, UNKNOWN])
+    assert "\n**Cost failed**: all that runs: &#36;1.00 -&gt; &#36;2.00 an hour.\n" in text
+    assert "- **cost, error**: train: is too dear. Run \\`pulumi up\\`.<br>a \\| b<br>c" in text
+    assert "- **preflight, unknown**: the quota is not known." in text
+    assert "cost: &#36;2.00 an hour" in text
+    assert (
+        "<details><summary>Cost</summary>\n\n| Resource | After |\n| --- | --- |\n| train | &#36;2.00 |"
+        in text
+    )
+
+
+def test_a_short_comment_keeps_the_result_and_leaves_the_table_out():
+    text = comment(PLAN, {}, NOW, [FAILED], limit=1_900)
+    assert "**Cost failed**" in text
+    long = CheckResult(name="cost", summary="x", rows=(("a" * 700, "b"),) * 20, headings=("A", "B"))
+    short = comment(PLAN, {}, NOW, [long], limit=3_000)
+    assert "**Cost**: x." in short
+    assert "1 table of a check is left out" in short
+    assert len(short.encode()) <= 3_000

@@ -1,0 +1,163 @@
+"""The cost of a plan by the steps of its preview: each resource, all that runs, and the limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cli.plan import checks
+from pulumi_vertex_training.cli.plan.checks import PlanContext
+from pulumi_vertex_training.cli.plan.costs import PlanCost, check, cost_of_plan
+from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN
+from pulumi_vertex_training.cli.plan.plan import read
+from pulumi_vertex_training.cli.plan.preview import Preview
+from support.specs.prices import REGION, table
+
+JOB = 1.1
+"""An hour of one n1-standard-4 with its disk."""
+
+
+def inputs(*counts: Any, **more: Any) -> dict[str, Any]:
+    pools = [
+        {
+            "machine_spec": {"machine_type": "n1-standard-4"},
+            "replica_count": count,
+            "container_spec": {"image_uri": "repo/a:1"},
+        }
+        for count in counts
+    ]
+    day = {"timeout": "86400s"}
+    return {"display_name": "a", "location": REGION, "worker_pool_specs": pools, "scheduling": day, **more}
+
+
+def step(
+    op: str,
+    name: str,
+    old: dict[str, Any] | None,
+    new: dict[str, Any] | None,
+    *,
+    state: str = "JOB_STATE_RUNNING",
+    resource: str = "CustomJob",
+) -> dict[str, Any]:
+    token = registry.type_token(resource)
+    found: dict[str, Any] = {"op": op, "urn": f"urn:pulumi:dev::digits::{token}::{name}"}
+    if old is not None:
+        found["oldState"] = {"inputs": old, "outputs": {"state": state}, "id": "x"}
+    if new is not None:
+        found["newState"] = {"inputs": new}
+    return found
+
+
+def preview(*steps: dict[str, Any], **limits: str) -> Preview:
+    configuration = {f"vertex-training:{name}": value for name, value in limits.items()}
+    return Preview(plan=read({"steps": steps}), configuration=configuration, steps=steps)
+
+
+def cost(*steps: dict[str, Any], **limits: str) -> PlanCost:
+    return cost_of_plan(preview(*steps, **limits), table())
+
+
+def hourly(found: PlanCost) -> tuple[float | None, float | None]:
+    return found.before.hourly, found.after.hourly
+
+
+def test_a_resource_has_its_cost_before_and_after():
+    found = cost(step("replace", "train", inputs(1, 1), inputs(1, 3)))
+    (train,) = found.changes
+    assert train.before is not None
+    assert train.after is not None
+    assert (train.before.hourly, train.after.hourly) == (pytest.approx(2 * JOB), pytest.approx(4 * JOB))
+    assert train.sentence == "$2.20 -> $4.40 an hour, at most $105.60 until its timeout of 1 d"
+
+
+def test_new_and_removed_resources_count_on_one_side():
+    new = cost(step("create", "new", None, inputs(1)))
+    assert hourly(new) == (0, pytest.approx(JOB))
+    gone = cost(step("delete", "gone", inputs(1), None))
+    assert hourly(gone) == (pytest.approx(JOB), 0)
+    assert gone.changes[0].sentence == "$1.10 an hour"
+
+
+def test_unchanged_jobs_count_while_they_are_live():
+    live = step("same", "live", inputs(1), inputs(1))
+    ended = step("same", "ended", inputs(1), inputs(1), state="JOB_STATE_SUCCEEDED")
+    found = cost(live, ended, step("create", "new", None, inputs(2)))
+    assert hourly(found) == (pytest.approx(JOB), pytest.approx(3 * JOB))
+    assert found.started.per_timeout == pytest.approx(2 * JOB * 24)
+
+
+def test_a_job_that_ended_and_runs_again_counts_after():
+    found = cost(step("replace", "train", inputs(1), inputs(1), state="JOB_STATE_FAILED"))
+    assert hourly(found) == (0, pytest.approx(JOB))
+    assert found.changes[0].sentence.startswith("$1.10 an hour, at most")
+
+
+def test_machines_of_a_persistent_resource_count_and_the_jobs_on_it_do_not():
+    pools = [{"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 2}]
+    small = {"location": REGION, "resource_pools": pools}
+    large = {"location": REGION, "resource_pools": [{**pools[0], "replica_count": 5}]}
+    found = cost(
+        step("update", "cluster", small, large, resource="PersistentResource"),
+        step("create", "train", None, inputs(1, persistent_resource_id="cluster")),
+    )
+    assert hourly(found) == (pytest.approx(2 * JOB), pytest.approx(5 * JOB))
+
+
+@pytest.mark.parametrize(("paused", "after"), [(None, 1.1), (True, 0)])
+def test_a_schedule_counts_as_a_run_of_its_job(paused: bool | None, after: float):
+    schedule = {
+        "collection": "customJobs",
+        "request": {"declaration": inputs(1)},
+        **({} if paused is None else {"paused": paused}),
+    }
+    assert hourly(cost(step("create", "night", None, schedule, resource="TrainingSchedule"))) == (
+        0,
+        pytest.approx(after),
+    )
+
+
+def test_values_that_are_not_known_yet_are_gaps():
+    found = cost(step("create", "new", None, inputs(1, ENGINES_UNKNOWN)))
+    assert found.after.hourly is None
+    assert found.changes[0].sentence == "at least $1.10 an hour, without a known price: replica_count"
+
+
+def test_secret_pools_have_no_cost():
+    assert cost(step("create", "new", None, inputs(worker_pool_specs=HIDDEN))).changes == ()
+
+
+def test_other_resources_have_no_cost():
+    bucket = step("create", "data", None, {"location": REGION}, resource="StagingBucket")
+    run = step("create", "train", None, inputs(1), resource="Run")
+    assert cost(bucket, run).changes == ()
+
+
+def test_a_stack_without_cost_has_no_check():
+    assert check(PlanContext(previewed=preview(), folder=Path())) is None
+
+
+def test_limits_of_the_stack_are_applied_to_the_whole_plan():
+    steps = (
+        step("same", "live", inputs(1), inputs(1)),
+        step("create", "new", None, inputs(2)),
+        step("same", "ended", inputs(9), inputs(9), state="JOB_STATE_SUCCEEDED"),
+    )
+    assert cost(*steps, maxHourlyCost="3.31").excesses == ()
+    (hour,) = cost(*steps, maxHourlyCost="3").excesses
+    assert hour.figures == ("new   $2.20", "live  $1.10")
+    (run,) = cost(*steps, maxRunCost="50").excesses
+    assert run.resource == "new"
+
+
+def test_the_check_has_words_for_each_changed_resource_and_a_table():
+    steps = (step("same", "live", inputs(1), inputs(1)), step("create", "new", None, inputs(2)))
+    result = check(PlanContext(previewed=preview(*steps, maxRunCost="0.01"), folder=Path()))
+    assert result is not None
+    assert list(result.by_resource) == [steps[1]["urn"]]
+    assert [row[0] for row in result.rows] == ["all that runs", "new", "1 unchanged"]
+    assert result.failed
+    assert checks.exit_code([result]) == 4
+    assert [one["name"] for one in result.document["resources"]] == ["new", "live"]

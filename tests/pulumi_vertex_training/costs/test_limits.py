@@ -1,0 +1,111 @@
+"""The limits of a stack: their configuration, and every figure above them in one message."""
+
+from __future__ import annotations
+
+import pytest
+
+from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
+from pulumi_vertex_training.costs.declared import ResourceCost
+from pulumi_vertex_training.costs.limits import excesses, in_words
+from vertex_training.cost.cost import Cost, Gap, Item
+
+GAP = Gap(path="worker_pool_specs[0].machine_spec.machine_type", what="a5-mega-8g", why="no price is known")
+
+
+def item(hourly: float) -> Item:
+    return Item(path="x", what="x", hourly=hourly, source="a test", date="2026-11-01", derived=False)
+
+
+def job(name: str, hourly: float, *, hours: int = 10, starts: bool = True) -> ResourceCost:
+    cost = Cost(
+        hourly=hourly,
+        per_timeout=hourly * hours,
+        timeout_seconds=hours * 3600,
+        most_hourly=hourly,
+        items=(item(hourly),),
+    )
+    return ResourceCost(name=name, cost=cost, starts=starts)
+
+
+def unpriced(name: str, known: float) -> ResourceCost:
+    cost = Cost(hourly=None, per_timeout=None, timeout_seconds=3600, items=(item(known),), unknown=(GAP,))
+    return ResourceCost(name=name, cost=cost, starts=True)
+
+
+def test_configured_amounts_are_read():
+    limits, wrong = cost_limits(
+        {"vertex-training:maxHourlyCost": "12.50", "vertex-training:allowUnknownPrices": "true"}.get
+    )
+    assert limits == CostLimits(max_hourly=12.5, allow_unknown=True)
+    assert (limits.are_set, wrong) == (True, ())
+    assert not cost_limits({}.get)[0].are_set
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "free", "1e3", "nan", "inf", "$5", "1,000"])
+def test_a_wrong_amount_is_reported_with_a_command(text: str):
+    limits, (message,) = cost_limits({"vertex-training:maxRunCost": text}.get)
+    assert limits.max_run is None
+    assert repr(text) in message
+    assert "Run `pulumi config set vertex-training:maxRunCost 12.50`" in message
+
+
+def test_all_wrong_values_are_reported():
+    values = {
+        "vertex-training:maxHourlyCost": "a",
+        "vertex-training:maxRunCost": "b",
+        "vertex-training:allowUnknownPrices": "yes",
+    }
+    assert len(cost_limits(values.get)[1]) == 3
+
+
+def test_without_limits_nothing_is_above_them():
+    assert excesses([job("train", 1e6), unpriced("new", 1.0)], CostLimits()) == ()
+
+
+def test_the_hour_of_all_resources_counts_together():
+    costs = [job("train", 6), job("other", 5, starts=False)]
+    assert excesses(costs, CostLimits(max_hourly=11)) == ()
+    (found,) = excesses(costs, CostLimits(max_hourly=10))
+    assert "cost $11.00 an hour while all of them run, above vertex-training:maxHourlyCost of $10.00" in (
+        found.message
+    )
+    assert found.figures == ("train  $6.00", "other  $5.00")
+    assert "`pulumi config set vertex-training:maxHourlyCost 11.01`" in found.remedy
+
+
+def test_a_run_counts_alone_and_only_if_it_starts():
+    costs = [job("train", 6), job("other", 50, starts=False), job("small", 1)]
+    (found,) = excesses(costs, CostLimits(max_run=50))
+    assert found.resource == "train"
+    assert "$6.00 an hour" in found.message
+    assert "up to $60.00 until its timeout of 10 h" in found.message
+
+
+def test_every_figure_is_in_one_message():
+    costs = [job("train", 6), job("again", 7), unpriced("new", 1)]
+    text = in_words(excesses(costs, CostLimits(max_hourly=10, max_run=50)))
+    assert "$14.00 an hour" in text
+    assert "train: a run costs" in text
+    assert "again: a run costs" in text
+    assert "new: the price of a5-mega-8g is not known" in text
+    assert f"{GAP.path}: a5-mega-8g: no price is known" in text
+
+
+def test_an_unknown_price_is_refused_unless_allowed():
+    (found,) = excesses([unpriced("new", 1)], CostLimits(max_hourly=10))
+    assert "vertex-training prices refresh" in found.remedy
+    assert "vertex-training:allowUnknownPrices true" in found.remedy
+    assert excesses([unpriced("new", 1)], CostLimits(max_hourly=10, allow_unknown=True)) == ()
+    (known,) = excesses([unpriced("new", 11)], CostLimits(max_hourly=10, allow_unknown=True))
+    assert "$11.00" in known.message
+
+
+def test_an_autoscaled_resource_counts_with_its_maximum():
+    cost = Cost(hourly=1.0, per_timeout=None, most_hourly=8.0, items=(item(1.0),))
+    (found,) = excesses([ResourceCost(name="cluster", cost=cost)], CostLimits(max_hourly=5))
+    assert "$8.00" in found.message
+
+
+def test_the_sum_of_many_small_costs_is_not_above_itself():
+    costs = [job(f"train-{number}", 0.1) for number in range(10)]
+    assert excesses(costs, CostLimits(max_hourly=1.0)) == ()

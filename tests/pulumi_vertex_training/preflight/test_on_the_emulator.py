@@ -1,0 +1,151 @@
+"""A preflight against the emulator's own answers: denied permissions, disabled services, small quotas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.kinds.custom_job import gateway as jobs
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.preflight import findings_of
+from pulumi_vertex_training.preflight.scope import Scope
+from pulumi_vertex_training.preflight.subject import Subject
+from pulumi_vertex_training.runs.lookups import Lookups
+from support.emulator import call
+from support.services.training import SLEEP, job
+from support.waiting import eventually
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
+
+NEVER_LATE = 120.0
+ACCOUNT = "trainer@local.iam.gserviceaccount.com"
+PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+BUCKET = "preflight-on-the-emulator"
+CPUS = "aiplatform.googleapis.com/custom_model_training_cpus"
+SPEC = CustomJobSpec(
+    display_name="train",
+    worker_pool_specs=(
+        WorkerPoolSpec(
+            machine_spec=MachineSpec(machine_type="n1-standard-4"),
+            replica_count=1,
+            container_spec=ContainerSpec(image_uri=PREBUILT),
+        ),
+    ),
+    service_account=ACCOUNT,
+    base_output_directory=f"gs://{BUCKET}/out/",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _bucket(endpoint: Endpoint) -> None:
+    buckets.create(endpoint, {"name": BUCKET, "location": "us-central1"})
+
+
+@pytest.fixture
+def local(endpoint: Endpoint) -> Iterator[Local]:
+    made = Local(endpoint)
+    yield made
+    made.settle()
+
+
+class Local:
+    """The emulator's controls, and what they changed."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._disabled: list[str] = []
+
+    def control(self, method: str, path: str, body: Any = None) -> Any:
+        answer = call(self.endpoint.vertex_url, method, path, body=body, token=self.endpoint.token)
+        assert answer.status == 200, answer.body
+        return answer.json()
+
+    def deny(self, permission: str, resource: str | None = None) -> None:
+        self.control("POST", "/_local/denials", {"permission": permission, "resource": resource})
+
+    def disable(self, service: str) -> None:
+        self._disabled.append(service)
+        self.control("PUT", "/_local/services", {"service": service, "project": "local", "enabled": False})
+
+    def quota(self, metric: str, limit: int) -> None:
+        self.control("POST", "/_local/quotas", {"metric": metric, "region": "us-central1", "limit": limit})
+
+    def settle(self) -> None:
+        self.control("DELETE", "/_local/denials")
+        self.control("DELETE", "/_local/quotas")
+        for name in self._disabled:
+            self.control("PUT", "/_local/services", {"service": name, "project": "local", "enabled": True})
+
+    def look(self) -> list[Finding]:
+        """Return the findings that are not in order."""
+        subject = Subject(name="train", collection="customJobs", spec=SPEC)
+        scope = Scope(project="local", location="us-central1", is_emulator=True, subjects=(subject,))
+        found = findings_of(scope, lambda: self.endpoint, Lookups(), seconds=NEVER_LATE)
+        return [finding for finding in found if finding.level != "ok"]
+
+
+def seen(found: list[Finding]) -> list[tuple[str, str]]:
+    return [(finding.check, finding.level) for finding in found]
+
+
+def test_a_new_emulator_is_in_order(local: Local) -> None:
+    assert local.look() == []
+
+
+def test_a_denied_permission(local: Local) -> None:
+    local.deny("aiplatform.customJobs.create")
+    (finding,) = local.look()
+    assert (finding.check, finding.level) == ("permissions", "error")
+    assert "aiplatform.customJobs.create" in finding.message
+    assert "aiplatform.customJobs.get" not in finding.message
+    assert finding.remedy == "vertex-training emulator allow"
+
+
+def test_a_denied_act_as_on_one_account(local: Local) -> None:
+    local.deny("iam.serviceAccounts.actAs", ACCOUNT)
+    (finding,) = local.look()
+    assert (finding.check, finding.level) == ("permissions", "error")
+    assert ACCOUNT in finding.about
+
+
+def test_a_bucket_that_replicas_may_not_write_to(local: Local) -> None:
+    local.deny("storage.objects.create")
+    assert seen(local.look()) == [("replicas", "warning")]
+
+
+def test_a_disabled_service(local: Local) -> None:
+    local.disable("logging.googleapis.com")
+    (finding,) = local.look()
+    assert (finding.check, finding.level) == ("services", "error")
+    assert finding.remedy == "gcloud services enable logging.googleapis.com --project=local"
+
+
+def test_services_that_cannot_be_read_are_unknown(local: Local) -> None:
+    local.disable("serviceusage.googleapis.com")
+    (finding,) = local.look()
+    assert (finding.check, finding.level) == ("services", "unknown")
+    assert finding.message == "serviceusage.googleapis.com is not enabled"
+    assert finding.remedy.startswith("gcloud services enable serviceusage.googleapis.com --project=")
+
+
+def test_a_quota_that_is_too_small(local: Local) -> None:
+    local.quota("cpus", 3)
+    (finding,) = local.look()
+    assert (finding.level, finding.message) == ("error", "4 asked for, but the quota is 3")
+
+
+def test_a_live_job_takes_quota_until_it_ends(local: Local) -> None:
+    local.quota("cpus", 7)
+    assert local.look() == []
+    live = jobs.create(local.endpoint, job("busy", SLEEP))
+    try:
+        (finding,) = eventually(local.look)
+        assert (finding.check, finding.level) == ("quota", "warning")
+        assert finding.message.startswith("4 asked for, but 4 of 7 are in use")
+    finally:
+        jobs.cancel(local.endpoint, live.name)
+    eventually(lambda: local.look() == [], what=local.look)
