@@ -13,7 +13,7 @@ LOCATION ?=
 CLEAN ?=
 export STACK FOLDER ARGS FORCE UPGRADE VERSION PROJECT BUDGET LOCATION CLEAN
 
-.PHONY: help up preview down logs unlock test check format bench soak suites verify-google setup tools lock generate descriptors version release
+.PHONY: help up preview down logs unlock test check format bench soak suites verify-google screenshots docs setup tools policies lock generate descriptors version release
 
 help:
 	@echo 'make up           deploy the stack: bucket, package, distributed training job (on the emulator)'
@@ -29,18 +29,21 @@ help:
 	@echo 'make bench        print the budget table with the figures of this machine'
 	@echo 'make soak         kill processes at random points, deploy again, and compare (hours): make soak ARGS="--kills 50"'
 	@echo 'make suites       run test suites of others against the emulator (10 minutes): make suites ARGS="--only gcsfs"'
-	@echo '                  compare the emulator with Google Cloud: make verify-google PROJECT=my-project BUDGET=1 (dollars)'
+	@echo 'make screenshots  write the pictures of the dashboard in docs/ (with Chromium, by `make tools`)'
+	@echo 'make docs         build the documentation site into .local/site and check it (ARGS=--serve: at http://127.0.0.1:8000)'
+	@echo 'make verify-google   compare the emulator with Google Cloud: PROJECT=my-project BUDGET=1 (dollars)'
 	@echo
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
 	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl, crane, act, actionlint, Google'"'"'s clients, TensorFlow, PyTorch'
+	@echo 'make policies     install the environment of the policy pack, policies/venv (docs/guides/cost/policies.md)'
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: take newer versions)'
-	@echo 'make generate     write argument classes, signatures and docs/reference/ from the messages'
+	@echo 'make generate     write argument classes, signatures and docs/reference/ from the code'
 	@echo 'make descriptors  write the emulator'"'"'s copy of the API descriptions again'
 	@echo 'make version      write a new version into the files that have it: make version VERSION=0.2.0'
 	@echo 'make release      build both distributions into dist/, check them, and try the template with them'
 	@echo
 	@echo 'Another stack:    make up STACK=dev (Google Cloud; see Pulumi.dev.yaml for its needs), staging or prod'
-	@echo 'Its environment:  make up FOLDER=environment STACK=dev (accounts, bucket, network; see docs/environments.md)'
+	@echo 'Its environment:  make up FOLDER=environment STACK=dev (accounts, bucket, network; see docs/guides/teams/environments.md)'
 	@echo 'Manually:         source ./activate, then plain `pulumi`'
 
 up preview down logs:
@@ -49,13 +52,13 @@ up preview down logs:
 unlock:
 	@scripts/chore $@ --stack "$$STACK" --folder "$$FOLDER" --force "$$FORCE"
 
-test bench soak suites:
+test bench soak suites screenshots docs:
 	@scripts/chore $@ --args="$$ARGS"
 
 verify-google:
 	@scripts/chore $@ --project "$$PROJECT" --budget "$$BUDGET" --location "$$LOCATION" --clean "$$CLEAN" --args="$$ARGS"
 
-check format setup tools generate descriptors release:
+check format setup tools policies generate descriptors release:
 	@scripts/chore $@
 
 lock:

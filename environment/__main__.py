@@ -1,7 +1,7 @@
 """The environment of a stage: what its trainings need once. Copy this folder and edit it.
 
 The same program runs on the emulator, where it makes what exists there, and says what it leaves out.
-docs/environments.md has its settings and the roles that it grants.
+docs/guides/teams/environments.md has its settings and the roles that it grants.
 """
 
 import pulumi_vertex_training as vt

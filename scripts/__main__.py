@@ -15,6 +15,7 @@ from scripts import (
     environment,
     google_clients,
     lock_files,
+    policy_pack,
     pulumi_cli,
     python_packages,
     pytorch_client,
@@ -27,6 +28,7 @@ from scripts import (
 from scripts.layout import layout
 from scripts.processes import run_openly
 from scripts.report import ChoreError, Report
+from scripts.site import command as site
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,8 +73,13 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             client_tools.ensure(here, report)
             pytorch_client.ensure(here, report)
             google_clients.ensure(here, report)
+            client_tools.ensure_browser(here, report)
             python_packages.ensure(here, report, development=True)
             tensorflow_client.ensure(here, report)
+            policy_pack.ensure_for_tests(here, report)
+        case "policies":
+            python_packages.ensure(here, report, development=False)
+            policy_pack.ensure(here, report)
         case "test":
             return quality.test(here, report, arguments=extra)
         case "bench":
@@ -81,6 +88,10 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             return quality.soak(here, report, arguments=extra)
         case "suites":
             return quality.suites(here, report, arguments=extra)
+        case "screenshots":
+            return quality.screenshots(here, report, arguments=extra)
+        case "docs":
+            return site.docs(here, report, arguments=extra)
         case "verify-google":
             named = [
                 f"--{name}={getattr(options, name)}" for name in ("project", "budget", "location", "clean")
@@ -117,10 +128,13 @@ def _parser() -> argparse.ArgumentParser:
         "activate",
         "setup",
         "tools",
+        "policies",
         "test",
         "bench",
         "soak",
         "suites",
+        "screenshots",
+        "docs",
         "verify-google",
         "check",
         "format",

@@ -40,7 +40,17 @@ SERVICES = {
         "6.11.0",
         tuple(
             f"google/cloud/aiplatform/v1/{name}_service.proto"
-            for name in ("job", "pipeline", "model", "dataset", "persistent_resource")
+            for name in (
+                "job",
+                "pipeline",
+                "model",
+                "dataset",
+                "persistent_resource",
+                "tensorboard",
+                "metadata",
+                "endpoint",
+                "schedule",
+            )
         ),
     ),
     "artifact_registry": Service(
@@ -69,6 +79,20 @@ SERVICES = {
             "google/cloud/workflows/v1/workflows.proto",
             "google/cloud/workflows/executions/v1/executions.proto",
         ),
+    ),
+    "service_usage": Service(
+        "@google-cloud/service-usage",
+        "4.2.2",
+        (
+            "google/api/serviceusage/v1/serviceusage.proto",
+            "google/api/serviceusage/v1beta1/serviceusage.proto",
+        ),
+    ),
+    "cloud_quotas": Service(
+        "@google-cloud/cloudquotas", "2.4.0", ("google/api/cloudquotas/v1/cloudquotas.proto",)
+    ),
+    "monitoring": Service(
+        "@google-cloud/monitoring", "5.4.0", ("google/monitoring/v3/metric_service.proto",)
     ),
 }
 SHARED = {

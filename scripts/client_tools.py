@@ -21,6 +21,9 @@ from scripts.report import ChoreError, Report, Step
 DEBIAN = ("skopeo", "buildah")
 """Programs from Debian packages of the same name."""
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+"""Programs that the dashboard is tested with: that of the Debian package, and its names on other systems."""
+
 _LOCK_SECONDS = 300
 
 
@@ -81,6 +84,29 @@ def ensure(
                 _build(program, layout, step, environ)
         left = [name for missing in _missing(layout, environ) for name in _names(missing)]
         step.done(f"without {', '.join(left)}" if left else "installed")
+
+
+def ensure_browser(
+    layout: Layout,
+    report: Report,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    is_root: bool = os.geteuid() == 0,
+) -> None:
+    """Install Chromium, with which the dashboard is tested, or report why it is missing."""
+    with report.step("Chromium") as step:
+        if browser(environ):
+            step.done("up to date", idle=True)
+            return
+        with alone(layout.cache / "client-tools.lock", step):
+            install_packages(BROWSERS[:1], step, environ, is_root=is_root)
+        step.done("installed" if browser(environ) else f"without {BROWSERS[0]}")
+
+
+def browser(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the path of a browser for the tests of the dashboard, or None."""
+    found = (shutil.which(name, path=environ.get("PATH", os.defpath)) for name in BROWSERS)
+    return next(filter(None, found), None)
 
 
 def _missing(layout: Layout, environ: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[GoProgram, ...]]:

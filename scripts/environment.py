@@ -12,7 +12,7 @@ import os
 import shlex
 from collections.abc import Mapping
 
-from scripts import backend_files
+from scripts import backend_files, policy_pack
 from scripts.layout import Layout
 from scripts.pulumi_cli import PulumiCli
 
@@ -100,7 +100,11 @@ def _assignment(name: str, value: str | None) -> str:
 
 
 def _path(layout: Layout, cli: PulumiCli, environ: Mapping[str, str]) -> str:
-    """Put the programs of .venv first, then our CLI. The user's own CLI is already on PATH."""
-    front = [str(layout.venv / "bin"), *([str(cli.folder)] if cli.ours else [])]
+    """Put the programs of .venv first, then our CLI. The user's own CLI is already on PATH.
+
+    Our CLI starts the policy pack by a script.
+    """
+    script = [str(policy_pack.scripts(layout))] if policy_pack.is_installed(layout) else []
+    front = [str(layout.venv / "bin"), *([str(cli.folder), *script] if cli.ours else [])]
     rest = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if part not in front]
     return os.pathsep.join([*front, *rest])

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from scripts import tensorflow_client
+from scripts import policy_pack, tensorflow_client
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
@@ -25,7 +25,7 @@ _COMPILE = (
     "--python-version=3.10",
 )
 
-_RUNTIME = ("--extra=infra", "--extra=emulator", "--extra=images")
+_RUNTIME = ("--extra=infra", "--extra=emulator", "--extra=images", "--extra=ui")
 """The extras of a deployment from the clone. `infra` is for its own program."""
 
 
@@ -35,7 +35,8 @@ def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
         uv = _install_uv(Path(temporary), step)
         development, runtime = layout.root / DEVELOPMENT_LOCK, layout.root / RUNTIME_LOCK
         tensorflow = tensorflow_client.lock(layout)
-        before = _contents(development, runtime, tensorflow)
+        policies = policy_pack.lock(layout)
+        before = _contents(development, runtime, tensorflow, policies)
         newer = ["--upgrade"] if upgrade else []
         step.say(f"resolving {development.name}")
         _compile(layout, uv, development, [*_RUNTIME, "--extra=dev", *newer])
@@ -47,7 +48,9 @@ def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
             raise ChoreError("The two lock files disagree:\n" + "\n".join(problems))
         step.say("resolving TensorFlow")
         _compile(layout, uv, tensorflow, newer, source=tensorflow.with_suffix(".in"))
-        same = _contents(development, runtime, tensorflow) == before
+        step.say("resolving the policy pack")
+        _compile(layout, uv, policies, newer, source=policies.with_suffix(".in"))
+        same = _contents(development, runtime, tensorflow, policies) == before
         step.done("unchanged" if same else "written; see git diff")
     return 0
 

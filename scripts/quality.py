@@ -10,6 +10,7 @@ from scripts import (
     client_tools,
     environment,
     google_clients,
+    policy_pack,
     pulumi_cli,
     python_packages,
     pytorch_client,
@@ -24,9 +25,12 @@ _WORKERS = min((os.cpu_count() or 2) + 2, 6)
 
 _WRITTEN = (
     *("providers", "infra", "environment", "examples", "templates", "gitops", "scripts", "docs"),
+    *("policies/__main__.py", "policies/install.py", "policies/README.md"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""
+
+_WORKFLOWS = (".github/workflows/ci.yml", ".github/workflows/docs.yml")
 
 _PROGRAMS = {"infra": "infra", "environment": "environment", "template": "templates/vertex-training"}
 """Pulumi programs, which must pass the strict checks of mypy and pyright, as a user's own program would."""
@@ -42,6 +46,8 @@ def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
         client_tools.ensure(layout, report)
         pytorch_client.ensure(layout, report)
         google_clients.ensure(layout, report)
+        policy_pack.ensure_for_tests(layout, report)
+        client_tools.ensure_browser(layout, report)
     env = _prepare(layout, report)
     if os.environ.get("CI"):
         tensorflow_client.ensure(layout, report)
@@ -69,8 +75,16 @@ def suites(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     return run_openly([layout.python, layout.root / "tests" / "suites", *arguments], cwd=layout.root, env=env)
 
 
+def screenshots(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
+    """Write the pictures of the dashboard in docs/."""
+    env = _prepare(layout, report)
+    client_tools.ensure_browser(layout, report)
+    folder = layout.root / "tests" / "ui" / "screenshots"
+    return run_openly([layout.python, folder, *arguments], cwd=layout.root, env=env)
+
+
 def verify_google(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Compare the emulator with Google Cloud, within a budget (docs/verify-google.md)."""
+    """Compare the emulator with Google Cloud, within a budget (docs/architecture/verify-google.md)."""
     python_packages.ensure(layout, report, development=True)
     env = {name: value for name, value in os.environ.items() if name != environment.BYTECODE_VARIABLE}
     command: list[str | Path] = [layout.python, "-m", "scripts.verify_google", *arguments]
@@ -105,7 +119,7 @@ def check(layout: Layout, report: Report) -> int:
         ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),
         ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),
         ("Links", [layout.python, "-m", "scripts.links", *_WRITTEN]),
-        ("Workflows", [*schema, "vendor.github-workflows", ".github/workflows/ci.yml"]),
+        ("Workflows", [*schema, "vendor.github-workflows", *_WORKFLOWS]),
         ("Updates", [*schema, "vendor.dependabot", ".github/dependabot.yml"]),
     ]
     failures = []

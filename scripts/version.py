@@ -15,6 +15,10 @@ _PACKAGE = (
     re.compile(r'^(__version__ = ")(\d+\.\d+\.\d+)(")$', re.MULTILINE),
 )
 _CLUSTER = (Path("providers/vertex_cluster/pyproject.toml"), _PROJECT[1])
+_VERSION_OF_PACK = re.compile(r"^(version: )(\d+\.\d+\.\d+)()$", re.MULTILINE)
+_PACKS = tuple(
+    (Path("policies") / folder / "PulumiPolicy.yaml", _VERSION_OF_PACK) for folder in (".", "any-host")
+)
 _CHANGELOG = Path("CHANGELOG.md")
 _UNRELEASED = re.compile(r"^## Unreleased\n(?P<entries>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
@@ -24,7 +28,7 @@ def prepare(layout: Layout, report: Report, *, version: str, today: datetime.dat
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise ChoreError(f"VERSION is {version!r}; it must be like 0.2.0. Run `make version VERSION=0.2.0`.")
     texts: dict[Path, str] = {}
-    for path, pattern in (_PROJECT, _PACKAGE, _CLUSTER):
+    for path, pattern in (_PROJECT, _PACKAGE, _CLUSTER, *_PACKS):
         text = (layout.root / path).read_text()
         found = pattern.search(text)
         if found is None:

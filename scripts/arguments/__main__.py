@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from scripts.arguments.catalog import ROOT
-from scripts.arguments.files import outdated
+from scripts.reference.files import outdated
 
 
 def main() -> int:
     """Write the files, in an order in which each uses the ones before."""
     while changed := outdated():
         for path, text in changed.items():
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             sys.stdout.write(f"{path.relative_to(ROOT)}\n")
     return 0

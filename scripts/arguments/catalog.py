@@ -30,7 +30,7 @@ from vertex_training.topology.rules import resource_pools
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "providers" / "pulumi_vertex_training"
 KINDS = PACKAGE / "kinds"
-PAGES = ROOT / "docs" / "reference"
+PAGES = ROOT / "docs" / "reference" / "resources"
 
 
 def _named(*messages: type) -> Mapping[str, type]:

@@ -41,7 +41,7 @@ def parse(arguments: Sequence[str]) -> Options | None:
     """Return the options, or None after a message about the wrong ones."""
     parser = argparse.ArgumentParser(
         prog="make verify-google",
-        description="Compare the emulator with Google Cloud, within a budget (docs/verify-google.md).",
+        description="Compare the emulator with Google Cloud (docs/architecture/verify-google.md).",
     )
     names = [case.name for case in CASES]
     parser.add_argument("--project", default="", help="the id of the project that pays")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDES = sorted((ROOT / "docs").glob("*.md"))
+GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 _BLOCK = re.compile(r"^```\w+\n# (examples/\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _LEFT_OUT = re.compile(r"^ *\.\.\.\n", re.MULTILINE)
 
@@ -44,7 +44,9 @@ def test_quoted_code_is_that_of_the_file(guide: Path) -> None:
 
 @pytest.mark.parametrize("name", ["jax", "xgboost-and-lightgbm", "mxnet", "pytorch", "adanet", "tensorflow"])
 def test_guides_of_examples_have_quotations(name: str) -> None:
-    assert list(quotations((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")))
+    assert list(
+        quotations((ROOT / "docs" / "guides" / "frameworks" / f"{name}.md").read_text(encoding="utf-8"))
+    )
 
 
 def test_an_edited_line_is_noticed() -> None:

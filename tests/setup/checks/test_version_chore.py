@@ -15,6 +15,7 @@ from scripts.report import ChoreError, Report
 
 DAY = datetime.date(2030, 1, 2)
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n- New: this.\n\n## 0.0.9 (2029-01-01)\n\n- Old.\n"
+PACKS = ("policies/PulumiPolicy.yaml", "policies/any-host/PulumiPolicy.yaml")
 
 
 @pytest.fixture
@@ -23,6 +24,7 @@ def clone(layout: Layout, root: Path) -> Layout:
         "pyproject.toml",
         "providers/vertex_training/__init__.py",
         "providers/vertex_cluster/pyproject.toml",
+        *PACKS,
     ):
         (layout.root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / name, layout.root / name)
@@ -35,6 +37,8 @@ def test_the_version_is_written_everywhere(clone: Layout, report: Report, printe
     assert '\nversion = "99.0.1"\n' in (clone.root / "pyproject.toml").read_text()
     assert '\nversion = "99.0.1"\n' in (clone.root / "providers/vertex_cluster/pyproject.toml").read_text()
     assert '__version__ = "99.0.1"' in (clone.root / "providers/vertex_training/__init__.py").read_text()
+    for pack in PACKS:
+        assert "\nversion: 99.0.1\n" in (clone.root / pack).read_text()
     assert (clone.root / "CHANGELOG.md").read_text() == (
         "# Changelog\n\n## Unreleased\n\n## 99.0.1 (2030-01-02)\n\n- New: this.\n\n"
         "## 0.0.9 (2029-01-01)\n\n- Old.\n"

@@ -16,7 +16,9 @@ echo "$@" >> "{log}"
 case "$1" in
     update) touch "{log}.updated" ;;
     install) [ -e "{log}.updated" ] || exit 100
-             for name in "$@"; do case $name in skopeo | buildah) cp "$0" "{bin}/$name" ;; esac; done ;;
+             for name in "$@"; do
+                 case $name in skopeo | buildah | chromium) cp "$0" "{bin}/$name" ;; esac
+             done ;;
 esac
 """
 
@@ -119,6 +121,25 @@ def test_a_failed_build_is_reported(
     machine.add("go", "#!/bin/sh\necho no such module; exit 1\n")
     ensure(layout, report, machine)
     assert "no such module" in printed.getvalue()
+
+
+@pytest.mark.parametrize("found", [None, *client_tools.BROWSERS])
+def test_a_browser_is_installed_unless_there_is_one(
+    layout: Layout, report: Report, machine: Machine, found: str | None
+) -> None:
+    machine.add("apt-get", _APT)
+    if found:
+        machine.add(found)
+    client_tools.ensure_browser(layout, report, environ=machine.environ, is_root=True)
+    assert bool(machine.ran) == (found is None)
+    assert client_tools.browser(machine.environ) == str(machine.bin / (found or "chromium"))
+
+
+def test_a_missing_browser_is_reported(
+    layout: Layout, report: Report, machine: Machine, printed: io.StringIO
+) -> None:
+    client_tools.ensure_browser(layout, report, environ=machine.environ, is_root=False)
+    assert "without chromium" in printed.getvalue()
 
 
 def test_built_programs_are_last_on_path(layout: Layout) -> None:

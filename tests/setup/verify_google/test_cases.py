@@ -15,7 +15,7 @@ from scripts.verify_google.prices import UnknownPriceError
 from scripts.verify_google.recorder import Names
 from support.parity.sections import SECTIONS
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "verify-google.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "architecture" / "verify-google.md"
 EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 

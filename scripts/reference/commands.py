@@ -1,0 +1,290 @@
+"""The pages of the commands: every command and option of the parser, in groups, with examples."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pulumi_vertex_training.cli import parser
+from pulumi_vertex_training.cli.arguments import Parser
+from pulumi_vertex_training.cli.plan.checks import EXIT_CODES
+from scripts.reference.markdown import HEADER, JSON_PAGE, REFERENCE, code, relative, table
+
+PAGE = REFERENCE / "commands.md"
+EMULATOR_PAGE = REFERENCE / "emulator-commands.md"
+_EMULATOR = "emulator"
+
+
+class UnlistedCommandError(Exception):
+    """A command is in no group, or a group has a name that is no command."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Commands under one heading, each with its examples."""
+
+    title: str
+    examples: Mapping[str, tuple[str, ...]]
+
+
+GROUPS = (
+    Group(
+        title="Before you deploy",
+        examples={
+            "explain": (
+                "explain job.yaml",
+                "explain job.yaml --framework pytorch --replica workerpool1-0",
+                "explain job.yaml --svg",
+            ),
+            "diff": ("diff old.yaml new.yaml", "diff old.yaml new.yaml --exit-code"),
+            "placement": ("placement --workers 8 --ps 3 --subnetworks 4",),
+            "prices": ("prices --location europe-west4", "prices --of n1-standard-8"),
+        },
+    ),
+    Group(
+        title="Deploy",
+        examples={
+            "preflight": (
+                "preflight job.yaml --endpoint google --project my-project",
+                "preflight --stack prod",
+            ),
+            "plan": ("plan", "plan --stack prod --markdown --save-plan plan.json"),
+            "apply": ("apply --stack prod --plan plan.json --yes",),
+            "drift": ("drift --stack prod --exit-code",),
+            "promote": ("promote --from dev --to prod", "promote --from dev --to prod --run train/3 --yes"),
+        },
+    ),
+    Group(
+        title="Jobs",
+        examples={
+            "jobs": ("jobs", "jobs --live --json"),
+            "runs": ("runs train", "runs train --compare 2 5", "runs --by pulumi-resource"),
+            "status": ("status train",),
+            "logs": ("logs train --follow", "logs train --task workerpool0-0"),
+            "cancel": ("cancel train",),
+            "top": ("top",),
+            "watch": ("watch train",),
+            "tensorboard": ("tensorboard train search",),
+            "import": ("import train", "import gs://my-bucket"),
+            "gc": ("gc", "gc --yes"),
+        },
+    ),
+    Group(
+        title="This machine",
+        examples={
+            "ui": ("ui --open",),
+            "doctor": ("doctor", "doctor --repair"),
+            "completion": ("completion bash",),
+        },
+    ),
+)
+
+EMULATOR_GROUPS = (
+    Group(
+        title="Start and stop",
+        examples={
+            "start": ("emulator start",),
+            "stop": ("emulator stop",),
+            "status": ("emulator status",),
+            "env": ('eval "$(vertex-training emulator env)"',),
+            "reset": ("emulator reset --yes",),
+            "export": ("emulator export state.tar",),
+            "import": ("emulator import state.tar",),
+        },
+    ),
+    Group(
+        title="Time and limits",
+        examples={
+            "clock": ("emulator clock advance 3600",),
+            "quota": ("emulator quota set NVIDIA_L4 4 --region us-central1",),
+            "replica-limit": ("emulator replica-limit 8",),
+            "start-delay": ("emulator start-delay 30",),
+            "persistent-resource-delay": ("emulator persistent-resource-delay 30",),
+        },
+    ),
+    Group(
+        title="Faults",
+        examples={
+            "fault": ("emulator fault add CreateCustomJob --drop after", "emulator fault clear"),
+            "replica": (
+                "emulator replica kill train workerpool1-0 --after 60",
+                "emulator replica forward train workerpool0-0 6006",
+            ),
+            "deny": ("emulator deny aiplatform.customJobs.create",),
+            "allow": ("emulator allow aiplatform.customJobs.create",),
+            "service": ("emulator service disable aiplatform",),
+            "requests": ("emulator requests --last 50",),
+        },
+    ),
+    Group(
+        title="Behaviour",
+        examples={
+            "contract": ("emulator contract documented",),
+            "network": ("emulator network namespace",),
+            "unknown-types": ("emulator unknown-types allow",),
+        },
+    ),
+)
+
+_OWN_CODES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "diff": (("1", "with `--exit-code`: the files differ"), ("2", "a file has errors")),
+    "explain": (("2", "the file has errors"),),
+    "preflight": (("1", "something is certain to stop a job"),),
+    "plan": (
+        ("1", "there is no preview, or with `--exit-code`: something changes"),
+        ("2", "the preview has errors"),
+        *((str(value), f"the check `{name}` failed") for name, value in EXIT_CODES.items()),
+    ),
+    "apply": (("1", "the deployment failed"), ("2", "refused, and nothing was changed")),
+    "drift": (
+        ("1", "with `--exit-code`: a resource has drifted"),
+        ("2", "a resource could not be read"),
+    ),
+    "watch": (("1", "the job failed, was cancelled or expired"), ("2", "there is no such job")),
+    "doctor": (("1", "a finding is an error"),),
+}
+"""Exit codes with a meaning of their own; the codes of failed checks of `plan` are added up."""
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of each page."""
+    whole = parser.build()
+    commands = {one.prog: one for one in whole.each()}
+    yield PAGE, "\n\n".join(_page(commands)) + "\n"
+    yield EMULATOR_PAGE, "\n\n".join(_emulator_page(commands)) + "\n"
+
+
+def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
+    yield f"{HEADER}# Commands"
+    yield (
+        "Every command and option of `vertex-training`. `vertex-training COMMAND --help` prints the same.\n"
+        f"The commands of the emulator have [a page of their own]({EMULATOR_PAGE.name}), and so has what\n"
+        f"[`--json`]({relative(PAGE, JSON_PAGE)}) prints."
+    )
+    yield "## Exit codes"
+    yield table(
+        PAGE,
+        ("code", "meaning"),
+        (
+            ("0", "The command did its work."),
+            ("1", "A failure: a service did not answer, a request was refused."),
+            ("2", "Bad usage or input; `--json` has `errors`."),
+            ("130", "You interrupted it with Ctrl-C."),
+        ),
+    ).rstrip("\n")
+    yield "Commands with further meanings of a code name them below."
+    yield from _groups(commands, GROUPS, "vertex-training", PAGE)
+
+
+def _emulator_page(commands: Mapping[str, Parser]) -> Iterator[str]:
+    yield f"{HEADER}# Commands of the emulator"
+    yield (
+        "Every command and option of `vertex-training emulator`. Exit codes are those of\n"
+        "[all commands](commands.md#exit-codes)."
+    )
+    yield from _groups(commands, EMULATOR_GROUPS, f"vertex-training {_EMULATOR}", EMULATOR_PAGE)
+
+
+def _groups(
+    commands: Mapping[str, Parser], groups: tuple[Group, ...], prefix: str, page: Path
+) -> Iterator[str]:
+    names = {prog.removeprefix(f"{prefix} ") for prog in commands if prog.startswith(f"{prefix} ")}
+    direct = {name for name in names if " " not in name} - {_EMULATOR}
+    listed = {name for group in groups for name in group.examples}
+    if direct != listed:
+        raise UnlistedCommandError(
+            f"scripts/reference/commands.py: {prefix}: {', '.join(sorted(direct ^ listed))}: "
+            "a group must have each command with an example."
+        )
+    for group in groups:
+        yield f"## {group.title}"
+        for name, examples in group.examples.items():
+            yield from _command(commands, f"{prefix} {name}", name, examples, page)
+
+
+def _command(
+    commands: Mapping[str, Parser], prog: str, heading: str, examples: tuple[str, ...], page: Path
+) -> Iterator[str]:
+    yield f"### {heading}"
+    below = [name for name in commands if name.startswith(f"{prog} ")]
+    yield from _usage(commands[prog], page, with_arguments=not below)
+    for name in below:
+        yield f"#### {name.removeprefix(prog.rsplit(' ', 1)[0]).strip()}"
+        yield from _usage(commands[name], page, with_arguments=True)
+    if codes := _OWN_CODES.get(heading) if page == PAGE else None:
+        yield table(page, ("exit code", "meaning"), codes).rstrip("\n")
+    yield code("\n".join(written(each) for each in examples), "sh")
+
+
+def written(example: str) -> str:
+    """Return an example as it is typed in a shell."""
+    return example if "vertex-training" in example else f"vertex-training {example}"
+
+
+def _usage(command: Parser, page: Path, *, with_arguments: bool) -> Iterator[str]:
+    yield _sentence(command.description or "")
+    actions = [
+        each
+        for each in command.arguments()
+        if not isinstance(each, argparse._HelpAction | argparse._VersionAction | argparse._SubParsersAction)
+    ]
+    if not actions or not with_arguments:
+        return
+    positional = [each for each in actions if not each.option_strings]
+    words = [command.prog, *map(_usage_of, positional)]
+    words += [_usage_of(each) for each in actions if each.option_strings and each.required]
+    rest = [each for each in actions if each.option_strings and not each.required]
+    yield code(" ".join([*words, "[OPTIONS]"] if rest else words), "text")
+    ordered = [*positional, *(each for each in actions if each.option_strings)]
+    yield table(
+        page,
+        ("argument", "values", "meaning"),
+        [(_name(each), _values(each), _help(each)) for each in ordered],
+    ).rstrip("\n")
+
+
+def _usage_of(action: argparse.Action) -> str:
+    name = _metavar(action)
+    if action.option_strings:
+        return f"{action.option_strings[0]} {name}"
+    return {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} [{name} ...]"}.get(str(action.nargs), name)
+
+
+def _metavar(action: argparse.Action) -> str:
+    if isinstance(action.metavar, str):
+        return action.metavar
+    return action.dest.upper().replace("_", "-")
+
+
+def _name(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return f"`{_metavar(action)}`"
+    takes = "" if action.nargs == 0 else f" {_metavar(action)}"
+    if action.choices:
+        takes = ""
+    return ", ".join(f"`{each}{takes}`" for each in action.option_strings) + (
+        " (required)" if action.required else ""
+    )
+
+
+def _values(action: argparse.Action) -> str:
+    if action.choices:
+        return ", ".join(f"`{each}`" for each in action.choices)
+    return {"*": "any number", "+": "one or more"}.get(str(action.nargs), "") + (
+        "repeatable" if isinstance(action, argparse._AppendAction) else ""
+    )
+
+
+def _help(action: argparse.Action) -> str:
+    return _sentence((action.help or "").replace("%%", "%"))
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split())
+    if not text:
+        return ""
+    text = text if text[0] in "-`" else text[0].upper() + text[1:]
+    return text if re.search(r"[.!?)]$", text) and not text.endswith(")") else f"{text.rstrip('.')}."

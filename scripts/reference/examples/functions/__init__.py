@@ -1,0 +1,1 @@
+"""An example for each group of functions."""

@@ -1,0 +1,1 @@
+"""An example for each resource: `custom_job.py` is that of `CustomJob`."""

@@ -1,0 +1,31 @@
+"""All generated files: those of `scripts.arguments`, and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from scripts.arguments import classes
+from scripts.arguments import resources as signatures
+from scripts.reference import (
+    commands,
+    configuration,
+    functions,
+    index,
+    policies,
+    resources,
+    rules,
+    variables,
+)
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of each page of the reference."""
+    for module in (index, resources, functions, configuration, commands, rules, policies, variables):
+        yield from module.pages()
+
+
+def outdated() -> Mapping[Path, str]:
+    """Return the files that differ from what the code says, with the text that they should have."""
+    made = dict([*signatures.modules(), *classes.modules(), *pages()])
+    return {path: text for path, text in made.items() if not path.exists() or path.read_text() != text}

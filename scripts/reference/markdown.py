@@ -1,0 +1,103 @@
+"""The parts of a page: header, tables, links to the other pages of docs/."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from scripts.arguments.catalog import ROOT
+
+DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
+JSON_PAGE = next(each for each in (REFERENCE / "json.md", DOCS / "json.md") if each.exists())
+"""The page of the JSON, which is written manually and compared with real documents by tests."""
+
+HEADER = "<!-- Written by `make generate` from the code: do not edit. -->\n\n"
+
+_PAGE = re.compile(r"\bdocs/((?:[\w-]+/)*[\w-]+\.md)(#[\w-]+)?")
+_WIDTH = 118
+
+
+class UnknownPageError(Exception):
+    """A text of the code names a page of docs/ that does not exist."""
+
+
+def table(page: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a table of a page; a column without any content is left out."""
+    lines = list(rows)
+    used = [at for at in range(len(head)) if not lines or any(line[at] for line in lines)]
+    shown = [tuple(line[at] for at in used) for line in (head, ("---",) * len(head), *lines)]
+    return "".join("| " + " | ".join(cell(page, text) for text in line) + " |\n" for line in shown)
+
+
+def cell(page: Path, text: str) -> str:
+    """Return a text as it is written in a cell of a table."""
+    plain = " ".join(linked(page, text).split()).replace("``", "`").replace("|", "\\|")
+    parts = re.split(r"(`[^`]*`)", plain)
+    return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
+
+
+def linked(page: Path, text: str) -> str:
+    """Return a text with links to the pages that it names, relative to the page that has the text."""
+
+    def link(found: re.Match[str]) -> str:
+        target = _found(found[1])
+        return f"[{target.name}]({relative(page, target)}{found[2] or ''})"
+
+    return _PAGE.sub(link, text)
+
+
+def relative(page: Path, target: Path) -> str:
+    """Return the path of a target from the folder of a page."""
+    return Path(os.path.relpath(target, page.parent)).as_posix()
+
+
+def _found(name: str) -> Path:
+    """Return the page of docs/ with this path, or the only page with this file name.
+
+    Raises UnknownPageError.
+    """
+    if (DOCS / name).exists():
+        return DOCS / name
+    same = [path for path in sorted(DOCS.rglob(Path(name).name)) if REFERENCE not in path.parents]
+    if len(same) != 1:
+        raise UnknownPageError(f"docs/{name}: there is no such page; correct the text in the code.")
+    return same[0]
+
+
+def prose(text: str) -> str:
+    """Return a text of several paragraphs and blocks of code, in lines of the usual width."""
+    return "\n\n".join(_paragraphs(inspect.cleandoc(text).replace("``", "`")))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for part in re.split(r"\n\n+(?! {4})|(?<=\n)\n+(?=\S)", text):
+        words, _, block = part.partition("\n\n    ")
+        if part.startswith("    "):
+            yield code(textwrap.dedent(part), "python")
+        elif block:
+            yield from _paragraphs(words)
+            yield code(textwrap.dedent(f"    {block}"), "python")
+        elif re.match(r"[*-] ", part):
+            yield part
+        else:
+            yield filled(part)
+
+
+def filled(text: str) -> str:
+    """Return a paragraph in lines of the usual width."""
+    return textwrap.fill(" ".join(text.split()), _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def code(text: str, language: str = "") -> str:
+    """Return a block of code."""
+    return f"```{language}\n{text.strip(chr(10))}\n```"
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that GitHub and the site give a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")

@@ -1,0 +1,166 @@
+"""Functions and classes as entries of a page: signature, documentation, parameters."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, is_typeddict
+
+from scripts.arguments.messages import MissingDocumentationError, attribute_docstrings, class_node
+from scripts.arguments.resources import parameters_of
+from scripts.reference.markdown import code, linked, prose, table
+
+_WIDTH = 100
+
+
+def function(page: Path, name: str, value: Callable[..., Any]) -> Iterator[str]:
+    """Yield the parts of the entry of a function. Raises MissingDocumentationError."""
+    plain = inspect.unwrap(value)
+    text = inspect.getdoc(plain)
+    if not text:
+        raise MissingDocumentationError(f"{plain.__module__}.{name} has no docstring.")
+    yield code(_signature(name, plain), "python")
+    yield from _documentation(page, text)
+
+
+def _documentation(page: Path, text: str) -> Iterator[str]:
+    """Yield a docstring, with a table of its parameters."""
+    words = text.split("\n:param ", 1)[0].strip()
+    yield linked(page, prose(words))
+    parameters = parameters_of(text)
+    if parameters:
+        rows = [(f"`{key}`", meaning) for key, meaning in parameters.items()]
+        yield table(page, ("parameter", "meaning"), rows).rstrip("\n")
+
+
+def a_class(page: Path, name: str, value: type, *, level: int) -> Iterator[str]:
+    """Yield the parts of the entry of a class: documentation, attributes and methods.
+
+    Raises MissingDocumentationError.
+    """
+    text = inspect.cleandoc(ast.get_docstring(_source_of(value)) or f"{name}.")
+    words, texts = text.split("\n:param ", 1)[0].strip(), parameters_of(text)
+    yield linked(page, prose(words))
+    rows: dict[str, tuple[str, str, str]] = {}
+    for base in reversed(_own_bases(value)):
+        for key, kind, default, meaning in _attributes(base):
+            inherited = rows[key][2] if key in rows else ""
+            rows[key] = (kind, default, meaning or texts.get(key, "") or inherited)
+    if missing := [key for key, row in rows.items() if not row[2]]:
+        raise MissingDocumentationError(f"{value.__name__}: {', '.join(missing)}: no docstring below.")
+    if rows:
+        listed = [(f"`{key}`", *row) for key, row in rows.items()]
+        yield table(page, ("attribute", "type", "default", "meaning"), listed).rstrip("\n")
+    for key, method in _methods(value):
+        yield f"{'#' * level} {name}.{key}"
+        yield from function(page, key, method)
+
+
+def aliases(module: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the type aliases of a module, with what each stands for."""
+    tree = ast.parse(inspect.getsource(module))
+    found = {
+        ast.unparse(item.targets[0]): _source(item.value)
+        for item in tree.body
+        if isinstance(item, ast.Assign)
+    }
+    for name in names:
+        yield name, found[name]
+
+
+def _own_bases(value: type) -> list[type]:
+    top = value.__module__.partition(".")[0]
+    return [base for base in value.__mro__ if base.__module__.partition(".")[0] == top]
+
+
+def _attributes(value: type) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the fields and the properties that a class declares itself: name, type, default, meaning."""
+    node = _source_of(value)
+    texts = dict(attribute_docstrings(node))
+    for item in node.body:
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            name = item.target.id
+            is_field = dataclasses.is_dataclass(value) or is_typeddict(value)
+            if not name.startswith("_") and (is_field or name in texts):
+                yield name, f"`{_source(item.annotation)}`", _default(item.value), texts.get(name, "")
+        elif isinstance(item, ast.FunctionDef) and _is_public_property(item):
+            meaning = " ".join((ast.get_docstring(item) or "").split())
+            yield item.name, f"`{_source(item.returns)}`" if item.returns else "", "", meaning
+
+
+def _is_public_property(item: ast.FunctionDef) -> bool:
+    marks = [ast.unparse(each) for each in item.decorator_list]
+    return not item.name.startswith("_") and any(mark.endswith("property") for mark in marks)
+
+
+def _default(value: ast.expr | None) -> str:
+    """Return a default, "" for None, for an empty value and without one."""
+    if value is None or ast.unparse(value) in ("None", "()", "''") or isinstance(value, ast.Call):
+        return ""
+    return f"`{_source(value)}`"
+
+
+def _source(node: ast.expr) -> str:
+    return ast.unparse(node).replace("'", '"')
+
+
+def _methods(value: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for base in reversed(_own_bases(value)):
+        for key, method in vars(base).items():
+            plain = method.__func__ if isinstance(method, (classmethod, staticmethod)) else method
+            if inspect.isfunction(plain) and not key.startswith("_"):
+                yield key, plain
+
+
+@functools.cache
+def _module(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
+
+
+def _source_of(value: type) -> ast.ClassDef:
+    path = inspect.getsourcefile(value)
+    if path is None:
+        raise MissingDocumentationError(f"{value.__module__}.{value.__name__} has no source.")
+    return class_node(_module(path), value.__name__)
+
+
+def _signature(name: str, value: Callable[..., Any]) -> str:
+    """Return the signature as it is written in the source, in lines of the usual width."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        raise MissingDocumentationError(f"{name} is no function.")
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    without_self = [each for each in positional if each.arg not in ("self", "cls")]
+    defaults = dict(
+        zip(reversed([each.arg for each in positional]), reversed(arguments.defaults), strict=False)
+    )
+    parts = [_parameter(each, defaults.get(each.arg)) for each in without_self]
+    if arguments.vararg is not None:
+        parts.append(f"*{_parameter(arguments.vararg, None)}")
+    elif arguments.kwonlyargs:
+        parts.append("*")
+    parts += [
+        _parameter(each, default)
+        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
+    if arguments.kwarg is not None:
+        parts.append(f"**{_parameter(arguments.kwarg, None)}")
+    end = f") -> {_source(node.returns)}" if node.returns is not None else ")"
+    line = f"{name}({', '.join(parts)}{end}"
+    if len(line) <= _WIDTH:
+        return line
+    return "\n".join([f"{name}(", *(f"    {part}," for part in parts), end])
+
+
+def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
+    typed = f": {_source(argument.annotation)}" if argument.annotation is not None else ""
+    if default is None:
+        return f"{argument.arg}{typed}"
+    return f"{argument.arg}{typed}{' = ' if typed else '='}{_source(default)}"

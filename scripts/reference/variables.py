@@ -1,0 +1,146 @@
+"""The page of the environment variables: those that are read, and those that a replica gets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from scripts.reference import variable_texts as texts
+from scripts.reference.markdown import HEADER, REFERENCE, code, linked, table
+from vertex_training.environment.pipeline_data import variables as data_variables
+from vertex_training.environment.replica import job_environments
+from vertex_training.fields.decode import decode
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.notifications.ended_run import EndedRun, variables
+from vertex_training.topology.presets.tables import PRESETS
+
+PAGE = REFERENCE / "environment-variables.md"
+
+_POOL = {
+    "machine_spec": {"machine_type": "n1-standard-4"},
+    "container_spec": {"image_uri": "europe-docker.pkg.dev/my-project/training/digits:1"},
+}
+_PARENT = "projects/my-project/locations/us-central1"
+_EXAMPLE = decode(
+    CustomJobSpec,
+    {
+        "display_name": "digits",
+        "worker_pool_specs": [{**_POOL, "replica_count": 1}, {**_POOL, "replica_count": 2}],
+        "base_output_directory": "gs://my-bucket/digits",
+        "tensorboard": f"{_PARENT}/tensorboards/1",
+        "experiment": "digits",
+        "experiment_run": "first",
+    },
+)
+
+_LONG = ("CLUSTER_SPEC", "TF_CONFIG")
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of the page."""
+    yield PAGE, "\n\n".join(_parts()) + "\n"
+
+
+def replica_variables() -> Mapping[str, str]:
+    """Return the variables of the first of two workers, as a trial of a tuning job and with a dataset."""
+    if _EXAMPLE.draft is None:
+        raise ValueError(f"The example cannot be read: {_EXAMPLE.problems}")
+    addresses = {name: f"gs://my-bucket/{name}-*.csv" for name in ("training", "validation", "test")}
+    made = job_environments(
+        _EXAMPLE.draft,
+        job_id="1234567890123456789",
+        project_number="123456789012",
+        location="us-central1",
+        trial="1",
+        data=data_variables("csv", addresses),
+    )
+    return made[1].as_variables()
+
+
+def _parts() -> Iterator[str]:
+    yield f"{HEADER}# Environment variables"
+    yield "## Of the client"
+    yield "A program, its provider process and the command `vertex-training` read these."
+    yield _listed(texts.CLIENT)
+    yield "## Of the emulator"
+    yield (
+        "The emulator reads these when it starts. It also gets `HOME`, `PATH`, the language and the proxy\n"
+        "of the caller, and no other variable: no secret of a shell stays in a process that outlives it."
+    )
+    yield _listed(texts.EMULATOR)
+    yield "## Of a shell for the emulator"
+    yield (
+        '`eval "$(vertex-training emulator env)"` sets these in a shell, besides `VERTEX_EMULATOR_HOST`,\n'
+        "`VERTEX_EMULATOR_TOKEN`, `STORAGE_EMULATOR_HOST` and others of the first table."
+    )
+    yield _listed(texts.SHELL)
+    yield "## Of a replica"
+    yield (
+        "Vertex AI and the emulator set these in each replica. `vertex-training explain` prints them for a\n"
+        "job. The example is the first of two workers, in a trial of a tuning job with a dataset."
+    )
+    yield _replica()
+    for name in _LONG:
+        yield f"### {name}"
+        yield code(json.dumps(json.loads(replica_variables()[name]), indent=2), "json")
+    yield "Some replicas have these as well:"
+    yield _listed(texts.LOCAL_REPLICA)
+    yield "## Of frameworks"
+    yield (
+        "With the option [`framework`](resources/CustomJob.md#options), a launcher sets the variables of\n"
+        "the framework before the program starts."
+    )
+    yield table(PAGE, ("framework", "variable", "meaning"), _frameworks()).rstrip("\n")
+    yield "## Of a command that is notified"
+    yield linked(
+        PAGE,
+        "A local command of `notifications` gets the facts about the end of a run "
+        "(docs/guides/programs/notifications.md):",
+    )
+    yield code("\n".join(_notified()), "text")
+    yield "## Of the chores of a clone"
+    yield "`make` and `scripts/` read or set these."
+    yield _listed(texts.CHORES)
+
+
+def _listed(variables: Mapping[str, str]) -> str:
+    rows = [(f"`{name}`", meaning) for name, meaning in variables.items()]
+    return table(PAGE, ("variable", "meaning"), rows).rstrip("\n")
+
+
+def _replica() -> str:
+    values = replica_variables()
+    rows = [
+        (f"`{name}`", meaning, "below" if name in _LONG else f"`{values[name]}`" if name in values else "")
+        for name, meaning in texts.REPLICA.items()
+    ]
+    return table(PAGE, ("variable", "meaning", "example"), rows).rstrip("\n")
+
+
+def _frameworks() -> Iterator[tuple[str, str, str]]:
+    for preset in PRESETS.values():
+        for name, meaning in preset.variables.items():
+            yield f"`{preset.name}`", f"`{name}`", meaning
+
+
+def _notified() -> list[str]:
+    ended = EndedRun(
+        event="failed",
+        state="JOB_STATE_FAILED",
+        job=f"{_PARENT}/customJobs/1234567890123456789",
+        kind="CustomJob",
+        display_name="digits",
+        project="my-project",
+        location="us-central1",
+        resource="train",
+        stack="dev",
+        program="digits",
+        run="4f2a-1",
+        error="The replica workerpool0-0 exited with a non-zero status of 1.",
+        create_time="2026-03-01T03:00:00Z",
+        start_time="2026-03-01T03:00:05Z",
+        end_time="2026-03-01T03:10:00Z",
+        output_directory="gs://my-bucket/digits/run-1",
+    )
+    return [f"{name}={value}" for name, value in variables(ended.facts(), delivery="1").items()]

@@ -1,0 +1,1 @@
+"""The documentation site: `make docs` builds docs/ with Zensical (mkdocs.yml) and checks the built pages."""

@@ -1,0 +1,167 @@
+"""The pages of the reference: complete, and with examples that the code accepts."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from pulumi_vertex_training import configuration_keys
+from pulumi_vertex_training.cli import parser
+from pulumi_vertex_training.cli.explain import rule_index
+from pulumi_vertex_training.plugin import settings
+from scripts.arguments.catalog import RESOURCES, ROOT
+from scripts.reference import commands, examples, files, functions, policies, rules, variables
+from scripts.reference import variable_texts as texts
+from scripts.reference.markdown import HEADER, REFERENCE, UnknownPageError, cell, linked, prose
+from scripts.reference.signatures import function
+from vertex_training.policy.evaluation import configuration_of
+
+PAGE = REFERENCE / "resources" / "CustomJob.md"
+
+
+NOT_READ = ("providers/vertex_emulator/rpc/descriptors", "scripts/reference", "scripts/verify_google/cases")
+"""Generated descriptions, the texts of the pages, and programs that run in replicas."""
+
+
+def sources(folder: str) -> Iterator[str]:
+    """Yield the source of each module in a folder of the clone."""
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        if not str(file.relative_to(ROOT)).startswith(NOT_READ):
+            yield file.read_text(encoding="utf-8")
+
+
+def read_variables(folder: str) -> Iterator[str]:
+    """Yield the names with which code reads `os.environ`, or a mapping that stands for it."""
+    for source in sources(folder):
+        yield from re.findall(r"\b(?:environ|environment)(?:\.get\(|\[)\"([A-Za-z_]+)\"", source)
+
+
+def test_no_page_is_left_of_what_is_gone() -> None:
+    written = {path for path in REFERENCE.rglob("*.md") if path.read_text().startswith(HEADER)}
+    assert written == {path for path, _ in files.pages()}
+
+
+def test_every_configuration_key_of_the_code_is_declared() -> None:
+    found = {
+        name
+        for source in sources("providers")
+        for name in re.findall(r"\bvertex-training:[a-z]\w+(?![\w:])", source)
+    }
+    internal = {"vertex-training:rule"}  # metadata of a dataclass's field
+    assert found - internal <= {key.name for key in configuration_keys.KEYS}
+
+
+def test_the_example_of_every_key_is_a_value_that_it_can_have() -> None:
+    examples = {key.name: key.value for key in configuration_keys.KEYS}
+    found = settings.read(examples.get)
+    assert (found.endpoint, found.project, found.lookup_seconds) == ("google", "my-project", 5)
+    assert (found.cost_limits.max_hourly, found.cost_limits.allow_unknown) == (20, True)
+
+
+def test_every_environment_variable_of_the_code_has_a_meaning() -> None:
+    ours = re.compile(
+        r"[\"']((?:VERTEX|AIP|CLOUD_ML|CLOUDSDK|GCE|GOOGLE|PULUMI|XDG|PIP|FSSPEC|GCSFS)_[A-Z_]+[A-Z])[\"']"
+    )
+    folders = ("providers", "scripts")
+    found = {name for folder in folders for source in sources(folder) for name in ours.findall(source)}
+    read = {name for folder in folders for name in read_variables(folder)}
+    assert sorted((found | read) - set(texts.ALL) - NO_VARIABLES) == []
+    assert sorted(NO_VARIABLES - found - read) == []
+
+
+NO_VARIABLES = {
+    "GOOGLE_SYMMETRIC_ENCRYPTION",  # a value of Cloud KMS
+    *("GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_PROJECT_ID", "GOOGLE_CLOUD_PROJECT_NUMBER"),  # of Workflows
+    *("GOOGLE_CLOUD_WORKFLOW_EXECUTION_ID", "GOOGLE_CLOUD_WORKFLOW_ID"),
+    *("HOROVOD_LOCAL_SIZE", "LIGHTGBM_"),  # of frameworks: the page has their presets
+    "no_proxy",  # NO_PROXY
+}
+"""Names in the code that no program of ours reads as an environment variable."""
+
+
+def test_every_variable_of_a_replica_has_a_meaning() -> None:
+    assert set(variables.replica_variables()) == set(texts.REPLICA)
+
+
+def test_every_example_of_a_command_can_be_parsed() -> None:
+    for group in (*commands.GROUPS, *commands.EMULATOR_GROUPS):
+        for name, lines in group.examples.items():
+            for line in lines:
+                words = shlex.split(line)
+                if words[0] != "eval":
+                    parsed = parser.parse(words)
+                    assert name in (parsed.command, getattr(parsed, "action", None))
+
+
+def test_a_command_without_an_example_is_named() -> None:
+    found = {one.prog: one for one in parser.build().each()}
+    with pytest.raises(commands.UnlistedCommandError, match=r"vertex-training: .*watch"):
+        list(commands._groups(found, commands.GROUPS[:2], "vertex-training", commands.PAGE))
+
+
+def test_every_option_of_every_command_is_on_a_page() -> None:
+    text = "".join(text for _, text in commands.pages())
+    missing = [
+        (one.prog, option)
+        for one in parser.build().each()
+        for option in one.options()
+        if option not in ("-h", "--help", "--version") and not re.search(rf"`{option}[` ]", text)
+    ]
+    assert missing == []
+
+
+def test_the_example_of_policies_is_one_that_the_pack_takes() -> None:
+    assert configuration_of(policies.EXAMPLE).problems == ()
+
+
+def test_every_rule_is_on_a_page_with_a_finding() -> None:
+    text = "".join(text for path, text in rules.pages() if path != rules.PAGE)
+    assert [name for name in rule_index.RULES if f"### {name}\n" not in text] == []
+    assert set(rules.findings()) == set(rule_index.RULES)
+
+
+def test_a_rule_is_named_at_the_argument_that_it_is_about() -> None:
+    links = rules.links(PAGE, "WorkerPoolSpec.replica_count")
+    assert "[`chief-replicas`](../rules/jobs.md#chief-replicas)" in links
+    assert rules.links(PAGE, "WorkerPoolSpec.no_field") == ""
+
+
+def test_every_resource_has_an_example_that_declares_it() -> None:
+    assert [one.name for one in RESOURCES if f"vt.{one.name}(" not in examples.of_resource(one.name)] == []
+    for group in functions.GROUPS:
+        source = examples.shown(examples.FOLDER / "functions" / f"{group.example}.py")
+        assert any(f"vt.{name}(" in source for name in group.names)
+
+
+def test_links_lead_to_a_page_of_the_documentation() -> None:
+    assert linked(PAGE, "See docs/rerun.md.").startswith("See [rerun.md](../../")
+    with pytest.raises(UnknownPageError, match=r"docs/no-page\.md: there is no such page"):
+        linked(PAGE, "See docs/no-page.md.")
+
+
+def test_a_cell_stays_in_its_row() -> None:
+    assert cell(PAGE, "a | b\n<c> `<d>`") == "a \\| b &lt;c> `<d>`"
+
+
+def test_code_in_a_docstring_is_one_block() -> None:
+    text = "Summary:\n\n    first()\n\n    second()\n\nAnd ``so`` on.\n"
+    assert prose(text) == "Summary:\n\n```python\nfirst()\n\nsecond()\n```\n\nAnd `so` on."
+
+
+def documented(first: int, *more: str, last: str = "x", **others: object) -> list[str]:
+    """Return nothing.
+
+    :param last: The last one.
+    """
+    return [str(first), *more, last, *others]
+
+
+def test_a_function_is_shown_as_it_is_written() -> None:
+    signature, text, parameters = function(PAGE, "documented", documented)
+    assert signature == (
+        '```python\ndocumented(first: int, *more: str, last: str = "x", **others: object) -> list[str]\n```'
+    )
+    assert (text, parameters.split("\n")[-1]) == ("Return nothing.", "| `last` | The last one. |")

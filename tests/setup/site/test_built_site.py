@@ -1,0 +1,153 @@
+"""The built site: its links, its search as files and from a server, and nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from scripts.site.check import problems
+from support.ui import browser as browsers
+from support.waiting import TIMEOUT
+
+ROOT = Path(__file__).resolve().parents[3]
+REPOSITORY = "https://example.com/owner/name/blob/v1"
+
+
+def build(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Build the docs of a folder as `make docs` does."""
+    if importlib.util.find_spec("zensical") is None:
+        message = "Zensical is not installed. It needs Python 3.11 or newer."
+        has_to = os.environ.get("CI") and sys.version_info >= (3, 11)
+        pytest.fail(message) if has_to else pytest.skip(message)
+    return subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--clean", "--strict"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+            "NO_COLOR": "1",
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the built site of this clone, made in another folder."""
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copyfile(ROOT / "mkdocs.yml", folder / "mkdocs.yml")
+    result = build(folder, DOCS_REPOSITORY=REPOSITORY)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder / ".local" / "site"
+
+
+def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    assert list(problems(site)) == []
+    text = (site / "get-started" / "install.html").read_text()
+    assert f'href="{REPOSITORY}/CHANGELOG.md"' in text
+
+
+def test_a_dead_anchor_fails_the_build(tmp_path: Path) -> None:
+    shutil.copyfile(ROOT / "mkdocs.yml", tmp_path / "mkdocs.yml")
+    text = (tmp_path / "mkdocs.yml").read_text().partition("\nnav:")[0]
+    (tmp_path / "mkdocs.yml").write_text(f"{text}\n")
+    (tmp_path / "docs" / "assets").mkdir(parents=True)
+    for name in ("site.css", "iframe-worker.js"):
+        shutil.copyfile(ROOT / "docs" / "assets" / name, tmp_path / "docs" / "assets" / name)
+    (tmp_path / "docs" / "index.md").write_text("# Start\n\n[there](other.md#here)\n")
+    (tmp_path / "docs" / "other.md").write_text("# Other\n\n## Here\n")
+    assert build(tmp_path).returncode == 0
+    (tmp_path / "docs" / "other.md").write_text("# Other\n\n## There\n")
+    result = build(tmp_path)
+    assert result.returncode != 0
+    assert "index.md:3" in result.stdout + result.stderr
+
+
+def test_problems_of_built_pages_are_found(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(
+        '<nav><a href="a.html">A</a></nav><a href="gone.html">1</a><a href="a.html#gone">2</a>'
+        '<a href="a.html#here">3</a><a href="https://example.com/">4</a><img src="gone.png">'
+        '<script src="https://example.com/x.js"></script>'
+        '<link rel="stylesheet" href="//example.com/x.css"><pre class="mermaid"></pre>'
+    )
+    (tmp_path / "a.html").write_text('<h2 id="here"></h2><a href="b.html">B</a>')
+    (tmp_path / "b.html").write_text("")
+    (tmp_path / "x.css").write_text("body { background: url('https://example.com/x.png') }")
+    assert list(problems(tmp_path)) == [
+        "index.html: has a Mermaid diagram, whose script is loaded from another site. Use a picture.",
+        "index.html: gone.png does not exist.",
+        "index.html: loads https://example.com/x.js.",
+        "index.html: loads //example.com/x.css.",
+        "index.html: gone.html does not exist.",
+        "index.html: a.html#gone has no such heading.",
+        "x.css: loads https://example.com/x.png.",
+        "b.html: no navigation leads to it.",
+    ]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=TIMEOUT * 1000)
+    with browsers.running(browsers.found()) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server(site: Path) -> Iterator[str]:
+    """Serve the site. Return the address."""
+    handler = functools.partial(QuietHandler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as found:
+        thread = threading.Thread(target=found.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{found.server_port}"
+        found.shutdown()
+        thread.join()
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves files and prints nothing."""
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("scheme", ["file", "http"])
+def test_search_finds_a_page_and_loads_nothing_from_elsewhere(
+    scheme: str, site: Path, browser: Browser, request: pytest.FixtureRequest
+) -> None:
+    start = site.as_uri() if scheme == "file" else str(request.getfixturevalue("server"))
+    elsewhere: list[str] = []
+
+    def check(route: Route) -> None:
+        if not route.request.url.startswith((start, "data:", "blob:", "about:")):
+            elsewhere.append(route.request.url)
+        route.continue_()
+
+    page = browser.new_page()
+    page.route("**/*", check)
+    page.goto(f"{start}/guides/teams/plan.html")
+    _search(page, "protect_running")
+    page.goto(f"{start}/index.html")
+    assert elsewhere == []
+
+
+def _search(page: Page, text: str) -> None:
+    """Type into the search of a page, and wait until it shows a page that has the text."""
+    page.keyboard.press("/")
+    page.keyboard.type(text)
+    expect(page.locator("a[href*='rerun.html']").filter(visible=True).first).to_be_visible()

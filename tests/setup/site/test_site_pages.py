@@ -1,0 +1,100 @@
+"""Pages of docs/: every one is in the navigation, none is too long, and CI builds the site."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts.site.pages import (
+    MAX_WORDS,
+    long_pages,
+    navigation,
+    navigation_problems,
+    path_in_repository,
+    shallow_blocks,
+    words,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCS = ROOT / "docs"
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    assert list(navigation_problems(ROOT / "mkdocs.yml", DOCS)) == []
+    assert navigation(ROOT / "mkdocs.yml")[0] == "index.md"
+
+
+def test_only_the_reference_has_long_pages() -> None:
+    assert list(long_pages(DOCS)) == []
+
+
+def test_the_dark_picture_is_the_light_one_in_other_colours() -> None:
+    light, dark = ((DOCS / "pictures" / name).read_text() for name in ("pools.svg", "pools-dark.svg"))
+    assert light != dark
+    assert _COLOUR.sub("", light) == _COLOUR.sub("", dark)
+
+
+def test_continuous_integration_builds_the_site() -> None:
+    assert 'stage "make docs" make docs\n' in (ROOT / ".ci" / "run").read_text()
+
+
+def test_missing_repeated_and_unknown_entries_are_found(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    (docs / "guides").mkdir(parents=True)
+    for name in ("index.md", "guides/a.md", "guides/b.md"):
+        (docs / name).write_text("# Page\n")
+    configuration = tmp_path / "mkdocs.yml"
+    configuration.write_text(
+        "repository: !ENV [NAME, '']\n"
+        "slugify: !!python/object/apply:a.b {kwds: {case: lower}}\n"
+        "nav:\n  - index.md\n  - Guides:\n"
+        "      - A: guides/a.md\n      - guides/a.md\n      - Gone: gone.md\n"
+    )
+    assert list(navigation_problems(configuration, docs)) == [
+        "docs/guides/b.md: is not in the navigation. Add it to `nav` in mkdocs.yml.",
+        "mkdocs.yml: nav: docs/gone.md does not exist.",
+        "mkdocs.yml: nav: guides/a.md is there 2 times.",
+    ]
+
+
+def test_blocks_of_list_items_are_indented_by_four_spaces(tmp_path: Path) -> None:
+    assert list(shallow_blocks(DOCS)) == []
+    page = (
+        "```yaml\n\n  in: code\n```\n\n1. One\n   goes on\n\n    ```\n    fine\n    ```\n"
+        "\n2. Two\n\n   ```\n   not\n   ```\n"
+    )
+    (tmp_path / "page.md").write_text(page)
+    assert [each.partition(": ")[0] for each in shallow_blocks(tmp_path)] == ["docs/page.md:15"]
+
+
+def test_words_of_prose_are_counted_and_no_others(tmp_path: Path) -> None:
+    page = (
+        "# Two words\n\n<!-- not these -->\n[a link](far/away.md#here), and `code`:\n\n"
+        "```python\nnot_counted = 1\n```\n\n| one | two |\n| --- | --- |\n| three | four |\n"
+    )
+    assert words(page) == len(["#", "Two", "words", "a", "link", "and", "code", *"1234"])
+    for folder in ("guides", "reference"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "long.md").write_text("word " * (MAX_WORDS + 1))
+    (tmp_path / "guides" / "short.md").write_text("word " * MAX_WORDS)
+    (found,) = long_pages(tmp_path)
+    assert found.startswith(f"docs/guides/long.md: has {MAX_WORDS + 1} words")
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "path"),
+    [
+        ("guides/a.md", "../../examples/jax", "examples/jax"),
+        ("index.md", "../SECURITY.md#a-heading", "SECURITY.md"),
+        ("guides/a.md", "../reference/json.md", None),
+        ("guides/a.md", "b.md#here", None),
+        ("guides/a.md", "#here", None),
+        ("guides/a.md", "https://example.com/../x", None),
+        ("guides/a.md", "", None),
+    ],
+)
+def test_links_that_leave_the_docs(page: str, link: str, path: str | None) -> None:
+    assert path_in_repository(page, link) == path
