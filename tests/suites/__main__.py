@@ -1,4 +1,4 @@
-"""`make suites`: run test suites that others wrote, unchanged, against the emulator (docs/clients.md)."""
+"""`make suites`: run suites that others wrote against the emulator (docs/guides/emulator/clients/)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make suites", description=__doc__)
     names = [suite.name for suite in SUITES]
     parser.add_argument("--only", action="append", choices=names, help="run this suite; may be repeated")
-    parser.add_argument("--write", action="store_true", help="write the results into docs/clients.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the results into docs/guides/emulator/clients/"
+    )
     options = parser.parse_args(arguments)
     if options.write and options.only:
         parser.error("--write needs the results of all suites: leave out --only")

@@ -1,4 +1,4 @@
-"""Results of suites: counts, reasons, and their place in docs/clients.md."""
+"""Results of suites: counts, reasons, and their place in docs/guides/emulator/clients/suites.md."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,18 @@ def test_a_report_never_ends_the_training(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "trained\n")
     assert "Traceback" not in done.stderr
+
+
+def test_a_report_has_the_past_ones_thinned_and_the_latest(tmp_path: Path) -> None:
+    file = tmp_path / "progress.json"
+    reporter = Reporter(str(file))
+    for step in range(1000):
+        reporter.add(step, None, {"loss": step / 2})
+    reporter.add(1000, None, {})
+    reporter.flush()
+    eventually(lambda: file.exists() and json.loads(file.read_text())["step"] == 1000)
+    past = json.loads(file.read_text())["history"]
+    assert len(past) <= 257
+    assert [past[0], past[-1]] == [{"step": step, "metrics": {"loss": step / 2}} for step in (0, 999)]
+    steps = [one["step"] for one in past[:-1]]
+    assert len({after - before for before, after in pairwise(steps)}) == 1

@@ -1,4 +1,4 @@
-"""The programs of docs/training-programs.md run unchanged, alone and in a replica."""
+"""The programs of docs/guides/frameworks/training-programs.md run unchanged, alone and in a replica."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import vertex_cluster
 
-PAGE = Path(__file__).parents[2] / "docs" / "training-programs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "frameworks" / "training-programs.md"
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 WORKER = {
     "cluster": {"workerpool0": ["chief-0:2222"], "workerpool1": ["worker-0:2222", "worker-1:2222"]},
