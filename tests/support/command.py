@@ -6,7 +6,7 @@ import json
 import os
 import pty
 import re
-import select
+import selectors
 import subprocess
 import sys
 import time
@@ -108,7 +108,7 @@ def read_until(master: int, text: str, *, timeout: float) -> str:
     shown = b""
     while text.encode() not in shown:
         assert time.monotonic() < until, f"no {text!r} in {shown.decode(errors='replace')!r}"
-        if select.select([master], [], [], 0.1)[0]:
+        if _readable(master, 0.1):
             shown += os.read(master, 65536)
     return shown.decode(errors="replace")
 
@@ -119,7 +119,7 @@ def read_until_closed(master: int, *, timeout: float) -> str:
     parts: list[bytes] = []
     try:
         while time.monotonic() < until:
-            if not select.select([master], [], [], 0.1)[0]:
+            if not _readable(master, 0.1):
                 continue
             try:
                 part = os.read(master, 65536)
@@ -131,3 +131,9 @@ def read_until_closed(master: int, *, timeout: float) -> str:
     finally:
         os.close(master)
     raise TimeoutError(b"".join(parts).decode(errors="replace"))
+
+
+def _readable(descriptor: int, seconds: float) -> bool:
+    with selectors.DefaultSelector() as ends:  # select.select refuses descriptors above 1023
+        ends.register(descriptor, selectors.EVENT_READ)
+        return bool(ends.select(seconds))

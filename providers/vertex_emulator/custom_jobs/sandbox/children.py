@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import signal
 import sys
 import time
@@ -111,16 +111,18 @@ def run(command: Command) -> tuple[int, bytes]:
     """Run a program to its end. Return its exit status and output."""
     child = spawn(command)
     output = b""
-    ends = [child.status, child.stdout, child.stderr]
-    while ends:
-        for end in select.select(ends, [], [])[0]:
-            data = os.read(end, 65536)
-            if not data:
-                ends.remove(end)
-            elif end == child.status:
-                child.feed(data)
-            else:
-                output += data
+    with selectors.DefaultSelector() as ends:
+        for end in (child.status, child.stdout, child.stderr):
+            ends.register(end, selectors.EVENT_READ)
+        while ends.get_map():
+            for ready, _ in ends.select():
+                data = os.read(ready.fd, 65536)
+                if not data:
+                    ends.unregister(ready.fd)
+                elif ready.fd == child.status:
+                    child.feed(data)
+                else:
+                    output += data
     child.finish()
     os.close(child.stdout)
     os.close(child.stderr)

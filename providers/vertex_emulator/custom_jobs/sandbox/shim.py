@@ -164,17 +164,19 @@ def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None
     os.set_blocking(wake_w, False)
     signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    ends = [wake_r, lifeline, exec_end]
+    ends = select.poll()
+    for end in (wake_r, lifeline, exec_end):
+        ends.register(end, select.POLLIN)
     while True:
         code, more = _reap(program)
         if code is not None:
             _report(status, "started\n")
             return code
-        ready = select.select(ends, [], [], 0 if more else None)[0]
+        ready = [end for end, _ in ends.poll(0 if more else None)]
         if lifeline in ready:
             return None
         if exec_end in ready:  # closed by a successful exec, or by the program's end
-            ends.remove(exec_end)
+            ends.unregister(exec_end)
             _report(status, "started\n")
         if wake_r in ready:
             with contextlib.suppress(BlockingIOError):
