@@ -73,7 +73,17 @@ class Engine:
 
     def write(self, program: str) -> None:
         """Write the program `infra/__main__.py`, below the usual imports."""
-        (self.folder / "infra" / "__main__.py").write_text(PROGRAM_HEAD + textwrap.dedent(program))
+        self.write_whole(PROGRAM_HEAD + textwrap.dedent(program))
+
+    def write_whole(self, text: str) -> None:
+        """Write the program as it is.
+
+        Its compiled copy is removed: Python takes one that is as long and of the same second for that of the
+        new text, and a small deployment ends within a second.
+        """
+        file = self.folder / "infra" / "__main__.py"
+        shutil.rmtree(file.with_name("__pycache__"), ignore_errors=True)
+        file.write_text(text)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start the command in its own process group, with both outputs in one pipe."""

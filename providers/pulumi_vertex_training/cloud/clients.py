@@ -1,4 +1,4 @@
-"""Google's clients for an `Endpoint`, created on first use and cached: one of each per endpoint.
+"""Google's clients for an `Endpoint`, created on first use and cached: one of each for the endpoints used last.
 
 This module neither reads nor writes the environment for the emulator: each client gets its address and token.
 So `STORAGE_EMULATOR_HOST` cannot redirect an emulator's calls, and its sessions use no proxy.
@@ -28,6 +28,10 @@ _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _CONNECTIONS = 32
 """Connections that a session keeps; with fewer than a caller's threads, urllib3 warns and drops some."""
 
+_ENDPOINTS = 32
+"""Endpoints whose clients are kept. An emulator that is started again has a new endpoint, and a client of the
+old one keeps its connections."""
+
 R = TypeVar("R")
 
 Middleware = Callable[["PreparedRequest", "Callable[[], Response]"], "Response"]
@@ -56,7 +60,7 @@ def has_middleware() -> bool:
 
 def cached_per_endpoint(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
     """Cache the result for each endpoint. Only one is created at a time: see `imports`."""
-    cached = functools.cache(make)
+    cached = functools.lru_cache(maxsize=_ENDPOINTS)(make)
 
     @functools.wraps(make)
     def get(endpoint: Endpoint) -> R:

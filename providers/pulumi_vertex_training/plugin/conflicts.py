@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.running import begun_creations
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT, ROW_INPUT
 from vertex_training.findings.problems import Problem
 
@@ -75,5 +76,6 @@ def problems(identity: Identity, facts: Mapping[str, Any], *, is_new: bool) -> I
     if not found or found.get("id") != identity.id or OPERATION.exists(identity.key):
         return
     labels = found.get("labels") or {}
-    if not any(each and each.items() <= labels.items() for each in identity.labels):
+    is_own = any(each and each.items() <= labels.items() for each in identity.labels)
+    if not is_own and not begun_creations.is_left_over(labels):
         yield Problem(path=identity.field, message=f"{identity.id!r} is taken: {identity.taken}")

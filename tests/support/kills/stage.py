@@ -167,7 +167,7 @@ class Stage:
     def restore(self, declared: tuple[str, str]) -> None:
         """Declare what `program` returned."""
         self.spec, text = declared
-        (self.engine.folder / "infra" / "__main__.py").write_text(text)
+        self.engine.write_whole(text)
         self.is_live = False
 
     def _write(self, *, options: str | None, name: str | None) -> None:

@@ -147,7 +147,7 @@ class ImageRepositoryProvider(CrudProvider):
             begun_work.forget(name)
             return CreateResult(name, outbound(raw))
         title = f"repository {inputs.repository_id}"
-        with begun_creations.noted(self, raw, name, key=_key_of(inputs), title=title):
+        with begun_creations.noted(self, raw, name, key=_key_of(inputs), title=title, is_exclusive=True):
             try:
                 _create(endpoint, name, inputs)
             except (AlreadyExists, Unavailable) as error:

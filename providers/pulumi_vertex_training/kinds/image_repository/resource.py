@@ -100,7 +100,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         }
         props = {
             **with_outputs(inputs, "registry_host", "url", "repository_id"),
-            **key_input("ImageRepository", resource_name, opts),
+            **key_input(self, "ImageRepository", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "repository_id", gateway.labels_of),
         }
         super().__init__(ImageRepositoryProvider(), resource_name, props, opts)

@@ -144,7 +144,7 @@ class Model(Resource, module="model", name="Model"):
         }
         props = {
             **with_outputs(inputs, *OUTPUTS, "model_id"),
-            **key_input("Model", resource_name, opts),
+            **key_input(self, "Model", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "model_id", gateway.labels_of),
         }
         super().__init__(ModelProvider(), resource_name, props, opts)

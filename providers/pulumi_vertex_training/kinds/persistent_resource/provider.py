@@ -165,7 +165,7 @@ class PersistentResourceProvider(CrudProvider):
             begun_work.forget(name)
             return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
         title = f"persistent resource {inputs.persistent_resource_id}"
-        with begun_creations.noted(self, raw, name, key=_key_of(inputs), title=title):
+        with begun_creations.noted(self, raw, name, key=_key_of(inputs), title=title, is_exclusive=True):
             try:
                 operations.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
             except (AlreadyExists, Unavailable) as error:

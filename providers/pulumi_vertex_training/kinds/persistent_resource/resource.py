@@ -139,7 +139,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             resource_name,
             {
                 **with_outputs(inputs, *OUTPUTS, "persistent_resource_id"),
-                **key_input("PersistentResource", resource_name, opts),
+                **key_input(self, "PersistentResource", resource_name, opts),
                 **conflict_inputs(resource_name, opts, inputs, "persistent_resource_id", gateway.labels_of),
             },
             pulumi.ResourceOptions.merge(opts, first),

@@ -100,7 +100,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
         }
         props = {
             **with_outputs(inputs, *_OUTPUTS, "python_module"),
-            **_key_input("StagedPackage", resource_name, opts),
+            **_key_input(self, "StagedPackage", resource_name, opts),
         }
         super().__init__(StagedPackageProvider(), resource_name, props, opts)
 
@@ -148,10 +148,12 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
             **unknown_arguments(self),
             **target_inputs(project, location),
         }
-        props = {**with_outputs(inputs, *_OUTPUTS), **_key_input("StagedFile", resource_name, opts)}
+        props = {**with_outputs(inputs, *_OUTPUTS), **_key_input(self, "StagedFile", resource_name, opts)}
         super().__init__(StagedFileProvider(), resource_name, props, opts)
 
 
-def _key_input(kind: str, resource_name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
+def _key_input(
+    resource: pulumi.CustomResource, kind: str, resource_name: str, opts: pulumi.ResourceOptions | None
+) -> dict[str, Any]:
     """Return the input with the key of an object, by which orphans are deleted: none for kept objects."""
-    return {} if opts and opts.retain_on_delete else key_input(kind, resource_name, opts)
+    return key_input(resource, kind, resource_name, opts, is_kept=bool(opts and opts.retain_on_delete))

@@ -72,7 +72,7 @@ class StagedFolder(Resource, module="stagedFolder", name="StagedFolder"):
         :param opts: Pulumi's options of the resource.
         """
         row: Awaitable[Any] = urn_of(resource_name, type_token("StagedFolder"), opts)
-        kept = opts is not None and opts.retain_on_delete
+        kept = opts is not None and bool(opts.retain_on_delete)
         inputs = {
             "bucket": bucket_name(bucket),
             "source": check_files(resource_name, source),
@@ -85,7 +85,7 @@ class StagedFolder(Resource, module="stagedFolder", name="StagedFolder"):
         }
         props = {
             **with_outputs(inputs, *_OUTPUTS),
-            **({} if kept else key_input("StagedFolder", resource_name, opts)),
+            **key_input(self, "StagedFolder", resource_name, opts, is_kept=kept),
             ROW_INPUT: pulumi.Output.from_input(row),
         }
         super().__init__(StagedFolderProvider(), resource_name, props, opts)

@@ -154,7 +154,9 @@ class StagingBucketProvider(Provider):
             begun_work.forget(spec.name)
             return CreateResult(spec.name, outbound(raw))
         key = OPERATION.key_of(_context_key(spec))
-        with begun_creations.noted(self, raw, spec.name, key=key, title=f"bucket {spec.name}"):
+        with begun_creations.noted(
+            self, raw, spec.name, key=key, title=f"bucket {spec.name}", is_exclusive=True
+        ):
             record = interrupted.create_or_adopt(endpoint, spec, key)
             OPERATION.note_made(spec.name)
             if interrupted.needs_lock(record, spec):

@@ -151,7 +151,7 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         }
         props = {
             **with_outputs(inputs, "url", "name"),
-            **key_input("StagingBucket", resource_name, opts),
+            **key_input(self, "StagingBucket", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "name", gateway.labels_of, is_global=True),
         }
         super().__init__(StagingBucketProvider(), resource_name, props, opts)

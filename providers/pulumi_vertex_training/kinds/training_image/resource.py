@@ -158,7 +158,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             **with_outputs(inputs, *_OUTPUTS),
             "content_hash": as_secret_as(inputs),
             # Images that are kept need no key: nothing looks for them.
-            **({} if on_delete in (None, "keep") else key_input("TrainingImage", resource_name, opts)),
+            **key_input(self, "TrainingImage", resource_name, opts, is_kept=on_delete in (None, "keep")),
         }
         super().__init__(TrainingImageProvider(), resource_name, props, opts)
         self._promoted_uri = (

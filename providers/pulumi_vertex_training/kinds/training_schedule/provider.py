@@ -145,7 +145,7 @@ class TrainingScheduleProvider(CrudProvider):
         name, key = _name_of(inputs), _key_of(inputs)
         run_key = _run_key(key)
         title = f"schedule {inputs.schedule_id}"
-        with begun_creations.noted(self, raw, name, key=key, title=title):
+        with begun_creations.noted(self, raw, name, key=key, title=title, is_exclusive=True):
             try:
                 adopted = operations.create(
                     endpoint_of(raw), DECLARED.spec_of(inputs), _identity_of(inputs, run_key)

@@ -113,7 +113,7 @@ class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedu
         }
         props = {
             **with_outputs(inputs, "schedule_id", "name", "workflow"),
-            **key_input("TrainingSchedule", resource_name, opts),
+            **key_input(self, "TrainingSchedule", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "schedule_id", gateway.labels_of),
         }
         super().__init__(TrainingScheduleProvider(), resource_name, props, opts)

@@ -9,8 +9,10 @@ folder (`dataDir`). It is named by the key of the resource and a hash of the nam
 * `made`: the engine has the answer. The next `diff` of the resource shows whether the state has it.
 
 A note goes when a state is seen to have the resource. What remains belongs to no state: `create`, `update`
-or `delete` of the resource removes it, or that of the stack's key. Only what carries the key and nobody has
-touched is deleted. Notes are local files: no call is made where nothing was interrupted.
+or `delete` of the resource removes it, or that of the stack's key. A resource that is not declared any more
+gets none of these calls: the program itself removes what is left of it (`program.undeclared`). Only what
+carries the key and nobody has touched is deleted. Notes are local files: no call is made where nothing was
+interrupted.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import contextlib
 import hashlib
 import importlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,9 +32,10 @@ from pulumi.dynamic import DiffResult
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
-from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.connection import connect
 from pulumi_vertex_training.plugin.host import process
 from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.settings import EndpointKind, Settings
 from vertex_emulator import launcher
 from vertex_emulator.launcher import LauncherError
 from vertex_training.fields.labels import KEY_LABEL
@@ -66,15 +70,37 @@ class Creation:
     id: str
     key: str
     title: str
-    endpoint: str
+    endpoint: EndpointKind
     project: str
     location: str
     recorded_id: str = ""
 
+    @property
+    def announcement(self) -> str:
+        """The line for a preview of its removal."""
+        return (
+            f"{self.title}: an interrupted deployment of this stack began to create it, and it is "
+            "not declared. If it exists and is unused, it is deleted"
+        )
+
 
 @contextlib.contextmanager
-def noted(provider: Remover, props: Mapping[str, Any], id_: str, *, key: str, title: str) -> Iterator[None]:
-    """Note the creation inside the block. First delete what interrupted ones of this resource made."""
+def noted(
+    provider: Remover,
+    props: Mapping[str, Any],
+    id_: str,
+    *,
+    key: str,
+    title: str,
+    is_exclusive: bool = False,
+) -> Iterator[None]:
+    """Note the creation inside the block. First delete what interrupted ones of this resource made.
+
+    `is_exclusive`: only one resource of a program can have this id. What an interrupted creation of another
+    one made under it, which then got another name in the program, is deleted as well.
+    """
+    if is_exclusive and key:
+        _remove_former(id_, key)
     begin(provider, props, id_, key=key, title=title)
     yield
     answered(id_, key)
@@ -85,14 +111,15 @@ def begin(provider: Remover, props: Mapping[str, Any], id_: str, *, key: str, ti
     if not key:
         return
     remove_others(id_, key)
-    place = {name: str(props[name]) for name in ("endpoint", "project", "location")}
     creation = Creation(
         provider=type(provider).__name__,
         id=id_,
         key=key,
         title=title,
         recorded_id=OPERATION.recorded_value(_RECORDED, key) or "",
-        **place,
+        endpoint=props["endpoint"],
+        project=str(props["project"]),
+        location=str(props["location"]),
     )
     folder = _folder()
     with contextlib.suppress(OSError):
@@ -133,10 +160,7 @@ def with_removals(difference: DiffResult, id_: str, *, key: str, recorded_id: st
         return difference
     for note in found:
         if (creation := _read(note)) is not None:
-            OPERATION.say_once(
-                f"{creation.title}: an interrupted deployment of this stack began to create it, and it is "
-                "not declared. If it exists and is unused, it is deleted"
-            )
+            OPERATION.say_once(creation.announcement)
     return DiffResult(changes=True, replaces=[], delete_before_replace=bool(difference.delete_before_replace))
 
 
@@ -185,6 +209,51 @@ def remove_of_stack(stack_key: str) -> None:
             _remove(note)
 
 
+def is_left_over(labels: Mapping[str, str]) -> bool:
+    """Return whether an interrupted creation of this stack made the resource with these labels."""
+    key = labels.get(KEY_LABEL)
+    return bool(key) and any(note.suffix == _BEGUN for note in _notes(f"{key}."))
+
+
+def begun(settings: Settings) -> list[Path]:
+    """Return the notes of creations whose answer no engine has got."""
+    return [note for note in _notes(settings=settings) if note.suffix == _BEGUN]
+
+
+def undeclared(
+    found: Collection[Path], stack_key: str, keys: Collection[str], ids: Collection[str]
+) -> list[tuple[Path, Creation]]:
+    """Return those notes of a stack whose resource is not declared, and forget those whose result is.
+
+    `keys` are the keys of all declared resources, `ids` their ids: another one may have taken over what the
+    interrupted creation made, such as an image of the same content.
+    """
+    kept = []
+    for note in found:
+        key = note.name.partition(".")[0]
+        if key.partition("-")[0] != stack_key or key in keys or (creation := _read(note)) is None:
+            continue
+        if creation.id in ids:
+            note.unlink(missing_ok=True)
+        else:
+            kept.append((note, creation))
+    return kept
+
+
+def remove(note: Path, settings: Settings, say: Callable[[str], None]) -> None:
+    """Delete what the noted creation made, and the note. A service that refuses is asked again next time."""
+    with _removing:
+        _remove_noted(note, settings, say)
+
+
+def _remove_former(id_: str, key: str) -> None:
+    """Delete what an interrupted creation of another resource of the same stack made under this id."""
+    for note in _notes(f"{key.partition('-')[0]}-"):
+        other, digest = note.stem.split(".")
+        if digest == _digest(id_) and other != key and note.suffix == _BEGUN:
+            _remove(note)
+
+
 def _others(id_: str, key: str) -> list[Path]:
     """Return the notes of the resource's other creations that no state has.
 
@@ -200,13 +269,20 @@ def _others(id_: str, key: str) -> list[Path]:
     ]
 
 
+_removing = threading.Lock()
+"""Held from the look at what exists to its deletion: nothing else of its name is created in between."""
+
+
 def _remove(note: Path) -> None:
-    """Delete what the noted creation made, and the note. A service that refuses is asked again next time."""
+    remove(note, OPERATION.settings, process.say)
+
+
+def _remove_noted(note: Path, settings: Settings, say: Callable[[str], None]) -> None:
     creation = _read(note)
     removed: bool | None = None
     if creation is not None:
         try:
-            endpoint = endpoint_of(vars(creation))
+            endpoint = connect(creation.endpoint, creation.project, creation.location, settings)
             provider = getattr(
                 importlib.import_module(registry.PROVIDERS[creation.provider]), creation.provider
             )()
@@ -214,16 +290,16 @@ def _remove(note: Path) -> None:
         except NotFound:
             pass
         except (CloudError, LauncherError) as error:
-            process.say(
+            say(
                 f"warning: {creation.title}, which an interrupted deployment of this stack created, could "
                 f"not be deleted: {error}"
             )
             return
         if removed is not None:
-            what = "is deleted" if removed else "is used or was changed since, so it stays"
-            process.say(
+            outcome = "is deleted" if removed else "is used or was changed since, so it stays"
+            say(
                 f"{creation.title}: an interrupted deployment of this stack created it, and it is not "
-                f"declared; it {what}"
+                f"declared; it {outcome}"
             )
     with contextlib.suppress(OSError):
         note.unlink(missing_ok=True)
@@ -238,9 +314,9 @@ def _read(note: Path) -> Creation | None:
     return creation if creation.provider in registry.PROVIDERS else None
 
 
-def _notes(beginning: str = "") -> list[Path]:
+def _notes(beginning: str = "", *, settings: Settings | None = None) -> list[Path]:
     try:
-        return sorted(one for one in _folder().iterdir() if one.name.startswith(beginning))
+        return sorted(one for one in _folder(settings).iterdir() if one.name.startswith(beginning))
     except OSError:
         return []
 
@@ -253,5 +329,5 @@ def _digest(id_: str) -> str:
     return hashlib.sha256(id_.encode()).hexdigest()[:_DIGITS]
 
 
-def _folder() -> Path:
-    return launcher.data_dir_of(OPERATION.settings.data_dir) / "creations"
+def _folder(settings: Settings | None = None) -> Path:
+    return launcher.data_dir_of((settings or OPERATION.settings).data_dir) / "creations"

@@ -34,6 +34,8 @@ from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketPr
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.kinds.training_schedule.provider import TrainingScheduleProvider
 from pulumi_vertex_training.plugin.provider import Failure
+from pulumi_vertex_training.plugin.running import begun_creations
+from pulumi_vertex_training.plugin.settings import Settings
 from support.in_process.programs import SERVING, STACK_KEY, keyed, pool
 from support.in_process.small_engine import Declared, SmallEngine, kills
 from support.registries.pushed_images import push_small_image
@@ -301,6 +303,7 @@ KINDS: Mapping[str, type[Trial]] = {
 SCENARIOS = {
     # what is recorded, what is killed, what is declared then; "" is a program without the resource
     "the first, then another": (None, "one", "two"),
+    "the first, then none": (None, "one", ""),
     "the first, then a destruction": (None, "one", None),
     "a replacement, then another": ("zero", "one", "two"),
     "a replacement, then back": ("zero", "one", "zero"),
@@ -347,6 +350,7 @@ def test_killed_at_every_point(data_dir: Path, endpoint: Endpoint, kind: str, sc
         try:
             if then is not None:
                 engine.up(trial.program(then) if then else trial.needed())
+                program_ends(engine, data_dir, trial.program(then) if then else trial.needed())
                 assert trial.there() == ([then] if then else [])
                 assert engine.up(trial.program(then) if then else trial.needed()) == 0
                 assert trial.there() == ([then] if then else [])
@@ -360,6 +364,15 @@ def test_killed_at_every_point(data_dir: Path, endpoint: Endpoint, kind: str, sc
             break
     assert not wrong, "\n".join(wrong)
     assert made  # or nothing was made that could stay
+
+
+def program_ends(engine: SmallEngine, data_dir: Path, program: Program) -> None:
+    """Do what the program does after its last registration."""
+    settings = Settings(data_dir=data_dir)
+    ids = [entry.id for entry in engine.entries]
+    keys = [f"{ids[0]}-{one.name}" for one in program]
+    for note, _ in begun_creations.undeclared(begun_creations.begun(settings), ids[0], keys, ids):
+        begun_creations.remove(note, settings, print)
 
 
 @dataclass
