@@ -1,4 +1,4 @@
-"""Google's clients for an `Endpoint`, created on first use and cached: one of each for the endpoints used last.
+"""Google's clients for an `Endpoint`, created on first use and kept for the endpoints that were used last.
 
 This module neither reads nor writes the environment for the emulator: each client gets its address and token.
 So `STORAGE_EMULATOR_HOST` cannot redirect an emulator's calls, and its sessions use no proxy.
