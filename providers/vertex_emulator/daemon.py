@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from vertex_emulator import project_services, vertex_ai
+from vertex_emulator import vertex_ai
 from vertex_emulator.addresses import service_addresses
 from vertex_emulator.admin import Admin, ClockControl
 from vertex_emulator.archive.admin import StateAdmin
@@ -41,6 +41,7 @@ from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
 from vertex_emulator.permissions.denials import Denials
+from vertex_emulator.project_services import services as project_services
 from vertex_emulator.proxy.variables import proxy_url
 from vertex_emulator.replica_images import folders as image_folders
 from vertex_emulator.replica_images.stand_ins import stand_in

@@ -26,7 +26,7 @@ from vertex_emulator.notifications.service import Notifier
 from vertex_emulator.own_api import OwnApi
 from vertex_emulator.permissions.denials import Denials
 from vertex_emulator.persistent_resources.service import PersistentResources
-from vertex_emulator.project_services import ProjectServices
+from vertex_emulator.project_services.services import ProjectServices
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc

@@ -30,7 +30,7 @@ from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.permissions.denials import Denials
-from vertex_emulator.project_services import ProjectServices
+from vertex_emulator.project_services.services import ProjectServices
 from vertex_emulator.quotas.limits import Quotas
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.storage.disk.object_store import ObjectStore

@@ -225,7 +225,7 @@ def undeclared(
 ) -> list[tuple[Path, Creation]]:
     """Return those notes of a stack whose resource is not declared, and forget those whose result is.
 
-    `keys` are the keys of all declared resources, `ids` their ids: another one may have taken over what the
+    `keys` are the keys of all declared resources, `ids` their ids: another one may have adopted what the
     interrupted creation made, such as an image of the same content.
     """
     kept = []

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from vertex_emulator import compute, resource_manager
 from vertex_emulator.http.messages import Route
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
@@ -18,6 +17,7 @@ from vertex_emulator.permissions.denials import Denials, account
 from vertex_emulator.permissions.gate import Gate
 from vertex_emulator.permissions.policies import ProjectPolicies
 from vertex_emulator.permissions.service_accounts import ServiceAccounts
+from vertex_emulator.project_services import compute, resource_manager
 from vertex_emulator.quotas import admin as quota_admin
 from vertex_emulator.quotas.cloud_quotas import CloudQuotas
 from vertex_emulator.quotas.consumer_quotas import ConsumerQuotas
