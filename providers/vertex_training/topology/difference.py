@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -170,7 +171,7 @@ def _details(change: PoolChange, changed: Mapping[str, FieldChange]) -> Iterator
     if type(old.task) is not type(new.task):
         yield f"task {_task(old)} -> {_task(new)}"
     else:
-        yield from _task_details(changed)
+        yield from _task_details(change, changed)
 
 
 _SIMPLE = {
@@ -184,7 +185,7 @@ _WHOLE = {
 }
 
 
-def _task_details(changed: Mapping[str, FieldChange]) -> Iterator[str]:
+def _task_details(change: PoolChange, changed: Mapping[str, FieldChange]) -> Iterator[str]:
     variables = []
     for path, field in changed.items():
         spec, _, name = path.partition(".")
@@ -196,23 +197,60 @@ def _task_details(changed: Mapping[str, FieldChange]) -> Iterator[str]:
             yield f"module {field.old} -> {field.new}"
         elif name.startswith("env["):
             variables.append((name[4:-1], field))
+        elif name == "args":
+            yield from _argument_details(
+                *(pool.task.args if pool.task else () for pool in (change.old, change.new))
+            )
         else:
             yield {
                 "": "task changed",
                 "command": "command changed",
-                "args": "arguments changed",
                 "package_uris": "packages changed",
                 "env": "environment variables changed"
                 if field.new == NOT_KNOWN
                 else "environment variables reordered",
             }[name]
+    yield from _named("environment variable", [(name, field.old, field.new) for name, field in variables])
+
+
+def _argument_details(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """Name the flags whose values differ. The values may be secrets."""
+    before, after = _by_flag(old), _by_flag(new)
+    found = [(flag, before.get(flag), after.get(flag)) for flag in {**before, **after} if flag]
+    differing = [one for one in found if one[1] != one[2]]
+    yield from _named("argument", differing)
+    if not differing:
+        yield "arguments changed"
+    elif before.get("") != after.get(""):
+        yield "arguments without a flag changed"
+
+
+def _named(noun: str, differing: Sequence[tuple[str, object, object]]) -> Iterator[str]:
+    """Name what was added, removed and changed, by (name, old, new) with None for an absent value."""
     for verb, names in (
-        ("added", [name for name, field in variables if field.old is None]),
-        ("removed", [name for name, field in variables if field.new is None]),
-        ("changed", [name for name, field in variables if None not in (field.old, field.new)]),
+        ("added", [name for name, old, _ in differing if old is None]),
+        ("removed", [name for name, _, new in differing if new is None]),
+        ("changed", [name for name, old, new in differing if None not in (old, new)]),
     ):
         if names:
-            yield f"environment variable{'s' if len(names) > 1 else ''} {all_of(names)} {verb}"
+            yield f"{noun}{'s' if len(names) > 1 else ''} {all_of(names)} {verb}"
+
+
+_FLAG = re.compile(r"(--[A-Za-z][\w.-]*|-[A-Za-z])(?:=(.*))?", re.DOTALL)
+"""A flag with or without its value. In `-pVALUE` nothing shows where the value begins, so it is none."""
+
+
+def _by_flag(args: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the values that follow each flag; those before the first flag have the name ""."""
+    found: dict[str, tuple[str, ...]] = {}
+    flag = ""
+    for each in args:
+        match = _FLAG.fullmatch(each)
+        values: tuple[str, ...] = (each,)
+        if match is not None:
+            flag, values = match[1], () if match[2] is None else (match[2],)
+        found[flag] = (*found.get(flag, ()), *values)
+    return found
 
 
 def _new(field: FieldChange, words: str) -> str:

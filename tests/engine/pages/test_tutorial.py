@@ -103,7 +103,7 @@ def test_the_runs_have_reasons_and_a_better_loss(steps: list[Step]) -> None:
     ]
     compared = by_command["vertex-training runs train --compare 3 5"]
     assert "(-" in next(line for line in compared.splitlines() if line.startswith("loss"))
-    assert "arguments changed" in compared
+    assert "argument --rate changed" in compared
 
 
 def test_the_second_stack_is_one_of_google_cloud(steps: list[Step]) -> None:

@@ -114,7 +114,22 @@ WORDS = {
         (pool(image=B),),
         "chief: image repo/a@sha256:aaaaaaaaaaaa -> repo/a@sha256:bbbbbbbbbbbb",
     ),
-    "arguments": ((pool(args=["--key=hush"]),), (pool(args=["--key=sh"]),), "chief: arguments changed"),
+    "arguments": ((pool(args=["--key=hush"]),), (pool(args=["--key=sh"]),), "chief: argument --key changed"),
+    "arguments of all forms": (
+        (pool(args=["train", "--rate", "0.1", "-v", "--old", "--same=1", "--more", "1", "2"]),),
+        (pool(args=["train", "--rate", "0.2", "-v", "--same=1", "--more", "1", "--new"]),),
+        "chief: argument --new added, argument --old removed, arguments --rate and --more changed",
+    ),
+    "arguments without a flag": (
+        (pool(args=["hush", "-phush", "--rate=1"]),),
+        (pool(args=["sh", "-psh", "--rate=2"]),),
+        "chief: argument --rate changed, arguments without a flag changed",
+    ),
+    "the order of arguments": (
+        (pool(args=["-a", "-b"]),),
+        (pool(args=["-b", "-a"]),),
+        "chief: arguments changed",
+    ),
     "variables": (
         (pool(env={"A": "hush", "B": "1", "C": "1", "E": "1"}),),
         (pool(env={"A": "sh", "C": "2", "D": "1", "E": "1"}),),

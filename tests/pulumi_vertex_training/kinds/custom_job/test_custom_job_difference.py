@@ -117,7 +117,7 @@ def test_the_document():
         ],
         "unchanged": [{"index": 0, "role": "chief"}, {"index": 3, "role": "evaluator"}],
         "fields": [{"path": "scheduling.timeout", "old": None, "new": "60s"}],
-        "words": "workers: 2 -> 4 x n1-standard-4, arguments changed; chief and evaluator unchanged; "
+        "words": "workers: 2 -> 4 x n1-standard-4, argument --lr added; chief and evaluator unchanged; "
         f"timeout: none -> 60s; {POOLS}",
     }
 
