@@ -1,4 +1,4 @@
-"""The argument parser of the command, and types and texts that several commands share."""
+"""The argument parser of the command, and the options, types and texts that several commands share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
@@ -88,3 +89,36 @@ def seconds(text: str) -> float:
     if not (math.isfinite(value) and value >= 0):
         raise argparse.ArgumentTypeError(f"{text!r} is not a time; give seconds, such as 0.5")
     return value
+
+
+def json_options() -> argparse.ArgumentParser:
+    """Return the option of a command that can print JSON."""
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument("--json", action="store_true", help="print JSON")
+    return options
+
+
+def data_dir_options() -> argparse.ArgumentParser:
+    """Return the option of a command that needs the emulator's data folder."""
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="D",
+        help="data folder of the emulator (default: VERTEX_TRAINING_DATA_DIR, else in your data folder)",
+    )
+    return options
+
+
+def endpoint_options() -> argparse.ArgumentParser:
+    """Return the options of a command that asks the emulator or Google Cloud."""
+    options = argparse.ArgumentParser(add_help=False, parents=[data_dir_options()])
+    options.add_argument(
+        "--endpoint",
+        choices=("emulator", "google"),
+        help="service to use (default: the emulator if it is running, else Google Cloud if --project or "
+        "--location is given)",
+    )
+    options.add_argument("--project", metavar="P", help="project id (default in the emulator: local)")
+    options.add_argument("--location", metavar="L", help="region (default: us-central1)")
+    return options
