@@ -237,7 +237,7 @@ def _named(noun: str, differing: Sequence[tuple[str, object, object]]) -> Iterat
 
 
 _FLAG = re.compile(r"(--[A-Za-z][\w.-]*|-[A-Za-z])(?:=(.*))?", re.DOTALL)
-"""A flag with or without its value. In `-pVALUE` nothing shows where the value begins, so it is none."""
+"""A flag with or without its value. `-pVALUE` is not a flag: nothing shows where the value begins."""
 
 
 def _by_flag(args: Sequence[str]) -> dict[str, tuple[str, ...]]:
