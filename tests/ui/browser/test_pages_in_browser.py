@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from support.job_emulator import pool
 from support.ui import browser as browsers
-from support.ui import everything
+from support.ui import everything, experiments
 from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
 from support.ui.dashboard import Dashboard
 from support.ui.everything import HOSTILE, Everything
@@ -37,6 +37,7 @@ def scene(emulator: Emulator) -> Scene:
 @pytest.fixture(scope="module")
 def made(scene: Scene) -> Everything:
     found = everything.make(scene, many=0)
+    experiments.make(scene)
     scene.wait(found.tuning)
     return found
 
@@ -60,6 +61,9 @@ def addresses(made: Everything) -> list[str]:
     """Return the address of each page."""
     bucket = {"bucket": "train-dev-data"}
     return [
+        "experiments",
+        f"experiments/{experiments.DIGITS}",
+        f"experiments/{experiments.PLAIN}",
         f"tuning/{made.tuning.partition('/')[2]}",
         "compare",
         f"compare?job={made.first}&job={made.second}&job={made.tuning}",
@@ -158,6 +162,61 @@ def test_trials_appear_while_the_page_is_open_and_stay_sorted(seen: Visit, scene
     expect(page.locator(".point.done")).to_have_count(4)
 
 
+def test_runs_of_an_experiment_are_sorted_and_stay_sorted_when_a_column_appears(
+    seen: Visit, scene: Scene, made: Everything
+) -> None:
+    page = seen.page
+    experiments.experiment(scene, "sorted")
+    runs = {
+        rate: experiments.run(scene, "sorted", f"run-{rate}", _params={"rate": rate}) for rate in (2, 10, 1)
+    }
+    page.goto(f"{page.url}experiments/sorted")
+    rows = page.locator("#runs th")
+    expect(rows).to_have_text(["run-1", "run-10", "run-2"])  # the newest first
+    page.locator("#runs-head").get_by_role("button", name="rate").click()
+    expect(rows).to_have_text(["run-1", "run-2", "run-10"])
+    experiments.change(scene, runs[2], _params={"rate": 20}, _metrics={"accuracy": 0.5})
+    expect(page.locator("#runs-head")).to_contain_text("accuracy")
+    expect(rows).to_have_text(["run-1", "run-10", "run-2"])
+    rate = page.get_by_role("columnheader", name="rate")
+    expect(rate).to_have_attribute("aria-sort", "ascending")
+
+
+def test_the_legend_has_the_last_values_and_follows(seen: Visit, scene: Scene, made: Everything) -> None:
+    page = seen.page
+    board = experiments.board(scene, "legend")
+    experiments.experiment(scene, "legend", board=board)
+    experiments.run(scene, "legend", "one")
+    run = experiments.series(scene, board, "legend", "one", {"loss": {1: 2.0, 2: 0.25}})
+    page.goto(f"{page.url}experiments/legend")
+    legend = page.locator("#curves figure .u-legend .u-value")
+    expect(legend).to_have_text(["2", "0.25"])
+    listed = scene.call("GET", f"/v1/{run}/timeSeries").json()["tensorboardTimeSeries"]
+    experiments.write(scene, listed[0]["name"], {7: 0.125})
+    expect(legend).to_have_text(["7", "0.125"])
+    page.locator("#curves .u-over").hover(position={"x": 2, "y": 60})
+    expect(legend).to_have_text(["1", "2"])
+
+
+def test_tables_are_sorted_on_a_phone(browser: Browser, dashboard: Dashboard, made: Everything) -> None:
+    with visit(browser, dashboard.url, dashboard.host, size=NARROW) as seen:
+        page = seen.page
+        page.goto(f"http://{dashboard.host}/experiments/{experiments.DIGITS}")
+        rows = page.locator("#runs th")
+        page.get_by_label("Sort by").select_option("rate parameter")
+        expect(rows).to_have_text(["slow", "usual", "fast"])
+        page.get_by_role("button", name="ascending").click()
+        expect(rows).to_have_text(["fast", "usual", "slow"])
+        assert seen.problems == []
+
+
+def test_only_pages_with_a_search_offer_it(seen: Visit) -> None:
+    page = seen.page
+    expect(page.locator("footer")).to_contain_text("Press / to search.")
+    page.goto(f"{page.url}resources")
+    expect(page.locator("footer")).not_to_contain_text("search")
+
+
 def test_runs_are_chosen_in_the_overview_by_keyboard(seen: Visit, scene: Scene, made: Everything) -> None:
     page = seen.page
     compare = page.locator("form#compare button")
@@ -170,6 +229,9 @@ def test_runs_are_chosen_in_the_overview_by_keyboard(seen: Visit, scene: Scene, 
     key = scene.create(pool(""), name="another")
     expect(page.locator(f'[id="job/{key}"]')).to_be_visible()
     expect(compare).to_have_text("Compare 2 runs")
+    page.reload()
+    expect(compare).to_have_text("Compare 2 runs")
+    expect(page.locator(f'[id="choose/job/{made.first}"]')).to_be_checked()
     compare.focus()
     page.keyboard.press("Enter")
     expect(page.locator("table.compare")).to_contain_text("0.94 (+0.03)")

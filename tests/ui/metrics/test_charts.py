@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.cloud.emulator_api import ReplicaUse, UsageSample
 from pulumi_vertex_training.ui import command
 from pulumi_vertex_training.ui.pages.curves.chart import MOST_POINTS, Chart, Series, curves, thinned
-from pulumi_vertex_training.ui.pages.job.charts import metric_charts
+from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
 from pulumi_vertex_training.ui.server import rendering
 from pulumi_vertex_training.ui.source.metrics.curve import Curve
 from pulumi_vertex_training.ui.source.metrics.metrics import Metrics
-from pulumi_vertex_training.ui.source.usage import of_samples
+from pulumi_vertex_training.ui.source.usage import ReplicaUsage, of_samples
 
 ASSETS = Path(command.__file__).parent / "assets"
 HOSTILE = "\"><img src=x onerror=alert(1)>'"
@@ -82,3 +82,13 @@ def test_cpus_are_the_time_between_two_samples_also_after_a_restart() -> None:
     [found] = of_samples(samples)
     assert found.cpus == ((12.0, 0.5), (14.0, 1.0), (17.0, 0.5))
     assert len(found.memory) == 6 and found.memory[0] == (10.0, 1.0)
+
+
+def test_memory_is_in_the_unit_that_is_readable() -> None:
+    def memory(*values: float) -> tuple[str, str]:
+        points = tuple((float(at), value) for at, value in enumerate(values))
+        [chart] = usage_charts((ReplicaUsage(replica="a", cpus=(), memory=points),))
+        return chart.unit, chart.summary
+
+    assert memory(20.0, 900.0) == ("MiB", "900 MiB")
+    assert memory(2560.0, 512.0) == ("GiB", "0.5 GiB")

@@ -9,7 +9,7 @@ import pytest
 
 from support import command
 from support.job_emulator import pool
-from support.ui import everything
+from support.ui import everything, experiments
 from support.ui.dashboard import Dashboard, running
 from support.ui.scene import FLAG, Scene, owned
 from vertex_emulator.launcher import Emulator
@@ -56,12 +56,15 @@ def test_every_page_reads_google_cloud_and_changes_nothing(
     tuning = everything.make_tuning(scene, trials=3)
     scene.wait(tuning)
     image = everything.make_image(scene)
+    experiments.make(scene)
     before = scene.requests()[-1]["number"]
     expected = {
         "/": "live",
         f"/jobs/{live}": "not reported",
         f"/tuning/{tuning.partition('/')[2]}": "Best so far",
         "/resources": "2 x n1-standard-4",
+        "/experiments": "Which rate is best for digits?",
+        f"/experiments/{experiments.DIGITS}": "<figure",
         "/storage": "train-dev-data",
         "/storage/object?bucket=train-dev-data&name=digits/labels.csv": "zero,0",
         "/images": ">images</a>",

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect  # noqa: E402
 from support.job_emulator import pool  # noqa: E402
 from support.ui import browser as browsers  # noqa: E402
 from support.ui import everything as scenes  # noqa: E402
+from support.ui import experiments  # noqa: E402
 from support.ui.browser import NARROW, WIDE, Scheme, visit  # noqa: E402
 from support.ui.dashboard import Dashboard, running  # noqa: E402
 from support.ui.scene import FLAG, Scene, owned  # noqa: E402
@@ -55,13 +56,18 @@ PICTURES: tuple[tuple[str, str, Scheme, tuple[int, int]], ...] = (
     ("tuning-narrow", "tuning/{tuning}", "light", NARROW),
     ("compare", "compare?job={compared}&job={before}", "light", WIDE),
     ("compare-narrow", "compare?job={compared}&job={before}", "dark", NARROW),
+    ("experiments", "experiments", "light", WIDE),
+    ("experiments-narrow", "experiments", "dark", NARROW),
+    ("experiment", "experiments/digits", "light", WIDE),
+    ("experiment-dark", "experiments/digits", "dark", WIDE),
+    ("experiment-narrow", "experiments/digits", "light", NARROW),
     ("resources", "resources", "light", WIDE),
     ("resources-narrow", "resources", "dark", NARROW),
     ("folder", "storage/folder?bucket=train-dev-data&prefix=digits/", "light", WIDE),
     ("object", "storage/object?bucket=train-dev-data&name=digits/model/metrics.json", "dark", WIDE),
     ("image", "images/image?uri={image}", "light", WIDE),
 )
-IN_DOCS = ("overview", "job-dark", "tuning")
+IN_DOCS = ("overview", "job-dark", "tuning", "experiment")
 """The pictures that the guide shows; the others are to see every page (`--all FOLDER`)."""
 
 
@@ -88,6 +94,7 @@ def _scene(scene: Scene) -> dict[str, str]:
     scene.bucket("flags")
     scenes.make_objects(scene, many=0)
     scenes.make_resources(scene)
+    experiments.make(scene, hostile=False)
     image = scenes.make_image(scene)
     before, compared = scenes.make_runs(scene, name="letters")
     tuning = scenes.make_tuning(scene, trials=12, optimizer="sgd")

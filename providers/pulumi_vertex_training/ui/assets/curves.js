@@ -37,7 +37,11 @@
       spanGaps: true,
       dash: number >= COLOURS ? [6, 4] : undefined,
       points: { show: one.points.length < 2 || undefined, size: 6, fill: stroke },
-      value: (_plot, value) => (value === null || value === undefined ? "" : `${short(value)} ${chart.unit}`.trim()),
+      value: (plot, value, place, index) => {
+        const found = shown(plot, value, place, index);
+        if (found === null || found === undefined) return "";
+        return chart.unit ? `${Number(found.toPrecision(3))} ${chart.unit}` : short(found);
+      },
     };
     if (one.shape === "points") {
       found.paths = () => null;
@@ -47,9 +51,25 @@
     return found;
   }
 
+  // Without a pointer the legend has the last value of each curve.
+  function lastOf(values) {
+    for (let number = values.length - 1; number >= 0; number -= 1) {
+      if (values[number] !== null && values[number] !== undefined) return values[number];
+    }
+    return null;
+  }
+
+  function shown(plot, value, number, index) {
+    return index === null || index === undefined ? lastOf(plot.data[number]) : value;
+  }
+
   function axis(more) {
     const line = { stroke: colour("--line"), width: 1 };
     return { stroke: colour("--quiet"), grid: line, ticks: line, font: "12px system-ui, sans-serif", ...more };
+  }
+
+  function labelOf(chart) {
+    return chart.unit ? { label: chart.unit, labelSize: 18, labelFont: "12px system-ui, sans-serif" } : {};
   }
 
   function make(figure, chart) {
@@ -67,7 +87,13 @@
           },
         },
         series: [
-          { label: chart.across, value: (_plot, x) => (x === null || x === undefined ? "" : position(chart, x)) },
+          {
+            label: chart.across,
+            value: (plot, x, place, index) => {
+              const found = shown(plot, x, place, index);
+              return found === null || found === undefined ? "" : position(chart, found);
+            },
+          },
           ...chart.series.map((one, number) => seriesOf(one, number, chart)),
         ],
         axes: [
@@ -76,7 +102,7 @@
               ? { space: 80, values: (_plot, all) => all.map((each) => position(chart, each)) }
               : { values: (_plot, all) => all.map((each) => (Number.isInteger(each) ? String(each) : "")) },
           ),
-          axis({ size: 62, values: (_plot, all) => all.map(short) }),
+          axis({ size: 62, values: (_plot, all) => all.map(short), ...labelOf(chart) }),
         ],
         legend: { show: chart.series.length <= MOST_LEGENDS },
         cursor: { drag: { x: true, y: false } },
@@ -97,6 +123,7 @@
     const chart = JSON.parse(text);
     if (known && !again && known.shape === shape(chart)) {
       known.plot.setData(dataOf(chart));
+      if (typeof known.plot.cursor.idx !== "number") known.plot.setLegend({ idx: null }, false);
       drawn.set(figure, { ...known, text, chart });
     } else {
       if (known) known.plot.destroy();
@@ -129,7 +156,8 @@
     const table = document.createElement("table");
     table.setAttribute("aria-labelledby", figure.getAttribute("aria-labelledby"));
     const head = table.createTHead().insertRow();
-    head.append(cell("th", chart.across), ...chart.series.map((one) => cell("th", one.name)));
+    const unit = chart.unit ? ` (${chart.unit})` : "";
+    head.append(cell("th", chart.across), ...chart.series.map((one) => cell("th", one.name + unit)));
     const body = table.createTBody();
     across.forEach((x, number) => {
       body.insertRow().append(cell("td", position(chart, x)), ...columns.map((each) => cell("td", short(each[number]))));

@@ -19,8 +19,12 @@ function compare(one, other, sign) {
   return sign * (typeof one === "number" ? one - other : one.localeCompare(other));
 }
 
+function sortedColumn(head) {
+  return [...head.children].findIndex((cell) => cell.getAttribute("aria-sort") !== "none");
+}
+
 function sortTable(body, head, observer) {
-  const column = [...head.children].findIndex((cell) => cell.getAttribute("aria-sort") !== "none");
+  const column = sortedColumn(head);
   if (column < 0) return;
   const sign = head.children[column].getAttribute("aria-sort") === "descending" ? -1 : 1;
   const rows = [...body.children];
@@ -34,19 +38,70 @@ function sortTable(body, head, observer) {
   if (focused && body.contains(focused)) focused.focus({ preventScroll: true });
 }
 
+function nameOf(cell) {
+  return cell.textContent.replace(/\s+/g, " ").trim();
+}
+
+function markSorted(head, cell, direction) {
+  for (const each of head.children) each.setAttribute("aria-sort", each === cell ? direction : "none");
+}
+
+// On a phone the headings are hidden: a list of columns and a button for the direction take their place.
+function sortControls(table) {
+  const place = document.createElement("p");
+  place.className = "tools sorts";
+  const label = document.createElement("label");
+  const columns = document.createElement("select");
+  const turn = document.createElement("button");
+  turn.type = "button";
+  label.append("Sort by ", columns);
+  place.append(label, " ", turn);
+  (table.closest(".wide") || table).before(place);
+  return {
+    start(head, sortBy) {
+      const cell = () => head.children[columns.selectedIndex];
+      columns.addEventListener("change", () => sortBy(cell(), "ascending"));
+      turn.addEventListener("click", () =>
+        sortBy(cell(), cell().getAttribute("aria-sort") === "ascending" ? "descending" : "ascending"),
+      );
+    },
+    show(head) {
+      const names = [...head.children].map(nameOf);
+      if (names.join("\n") !== [...columns.options].map((one) => one.text).join("\n")) {
+        columns.replaceChildren(...names.map((name) => new Option(name)));
+      }
+      const column = Math.max(sortedColumn(head), 0);
+      columns.selectedIndex = column;
+      const isDown = head.children[column].getAttribute("aria-sort") === "descending";
+      turn.textContent = isDown ? "▼ descending" : "▲ ascending";
+    },
+  };
+}
+
 for (const table of document.querySelectorAll("table[data-sorts]")) {
   const body = document.getElementById(table.dataset.sorts);
   const head = table.tHead.rows[0];
   const observer = new MutationObserver(() => sortTable(body, head, observer));
   observer.observe(body, { childList: true });
-  for (const cell of head.children) {
-    cell.addEventListener("click", () => {
-      const next = cell.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
-      for (const each of head.children) each.setAttribute("aria-sort", "none");
-      cell.setAttribute("aria-sort", next);
-      sortTable(body, head, observer);
-    });
-  }
+  const controls = sortControls(table);
+  let chosen = null; // what a user has chosen: it outlives headings that are replaced
+  const show = () => {
+    const again = chosen && [...head.children].find((cell) => nameOf(cell) === chosen.name);
+    if (again) markSorted(head, again, chosen.direction);
+    controls.show(head);
+    sortTable(body, head, observer);
+  };
+  const sortBy = (cell, direction) => {
+    chosen = { name: nameOf(cell), direction };
+    show();
+  };
+  head.addEventListener("click", (event) => {
+    const cell = event.target.closest("th");
+    if (cell) sortBy(cell, cell.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending");
+  });
+  controls.start(head, sortBy);
+  new MutationObserver(show).observe(head, { childList: true });
+  show();
 }
 
 // The trial at which the pointer or the keyboard is, in the pictures and the table.
@@ -118,18 +173,37 @@ if (confirmation) {
   document.getElementById("confirm-no").addEventListener("click", () => confirmation.close());
 }
 
-// The choice of runs to compare outlives a row that is replaced.
+// The choice of runs to compare outlives a row that is replaced, and a page that is loaded again.
 
 const choices = document.querySelector("form[data-chooses]");
 
+function keptChoice(name) {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(name));
+    return Array.isArray(found) ? found : [];
+  } catch {
+    return [];
+  }
+}
+
 if (choices) {
   const body = document.getElementById(choices.dataset.chooses);
-  const chosen = new Set();
+  const KEPT = "runs to compare";
+  const most = Number(choices.dataset.most);
+  const chosen = new Set(keptChoice(KEPT));
   const button = choices.querySelector("button");
   const show = () => {
-    for (const box of body.querySelectorAll("input[name=job]")) box.checked = chosen.has(box.value);
-    button.disabled = chosen.size < 2;
+    const boxes = [...body.querySelectorAll("input[name=job]")];
+    for (const box of boxes) box.checked = chosen.has(box.value);
+    // Jobs that were deleted are not chosen any more. The first view has only the newest ones.
+    if (Number(body.dataset.all || 0) <= boxes.length) {
+      const known = new Set(boxes.map((box) => box.value));
+      for (const key of [...chosen]) if (!known.has(key)) chosen.delete(key);
+    }
+    button.disabled = chosen.size < 2 || chosen.size > most;
     button.textContent = chosen.size < 2 ? "Compare" : `Compare ${chosen.size} runs`;
+    if (chosen.size > most) button.textContent = `Compare at most ${most} runs`;
+    sessionStorage.setItem(KEPT, JSON.stringify([...chosen]));
   };
   body.addEventListener("change", (event) => {
     if (event.target.name !== "job") return;

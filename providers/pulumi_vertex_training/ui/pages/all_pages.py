@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pulumi_vertex_training.ui.pages.compare.page import COMPARE
+from pulumi_vertex_training.ui.pages.experiments.page import EXPERIMENT, EXPERIMENTS
 from pulumi_vertex_training.ui.pages.images.page import IMAGES
 from pulumi_vertex_training.ui.pages.job.page import JOB
 from pulumi_vertex_training.ui.pages.overview.page import OVERVIEW
@@ -12,7 +13,7 @@ from pulumi_vertex_training.ui.pages.storage.page import STORAGE
 from pulumi_vertex_training.ui.pages.tuning.page import TUNING
 from pulumi_vertex_training.ui.pages.view import View
 
-PAGES: tuple[Page, ...] = (OVERVIEW, JOB, TUNING, RESOURCES)
+PAGES: tuple[Page, ...] = (OVERVIEW, JOB, TUNING, EXPERIMENTS, EXPERIMENT, RESOURCES)
 
 VIEWS: tuple[View, ...] = (COMPARE, RESOURCE_LIST, *STORAGE, *IMAGES)
 

@@ -24,6 +24,7 @@ _ROWS = 20_000
 _MARKS = {
     "running": "▶",
     "succeeded": "✔",
+    "complete": "✔",
     "failed": "✖",
     "expired": "✖",
     "error": "✖",

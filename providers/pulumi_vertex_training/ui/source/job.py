@@ -110,6 +110,7 @@ class Job:
     cost: JobCost
     metrics: Metrics
     usage: tuple[ReplicaUsage, ...]
+    experiment: str = ""
 
 
 _METRICS = AllMetrics()
@@ -135,7 +136,14 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         cost=costs.cost_of(record),
         metrics=_METRICS.of(endpoint, record),
         usage=_usage(endpoint, inner),
+        experiment=_experiment(record),
     )
+
+
+def _experiment(record: JobRecord) -> str:
+    """Return the id of the experiment that a job's spec names, or ""."""
+    spec = record.wire.get("jobSpec") or record.wire.get("trialJobSpec") or {}
+    return resource_id(str(spec.get("experiment") or ""))
 
 
 def _usage(endpoint: Endpoint, job: str | None) -> tuple[ReplicaUsage, ...]:

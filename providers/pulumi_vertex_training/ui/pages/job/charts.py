@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pulumi_vertex_training.ui.pages.curves.chart import Chart, Series
 from pulumi_vertex_training.ui.source.metrics.metrics import Metrics
@@ -11,6 +12,8 @@ from pulumi_vertex_training.ui.source.usage import ReplicaUsage
 
 MOST_CHARTS = 40
 _MOST_REPLICAS = 8
+_GIB = 1024
+"""MiB of a GiB."""
 
 
 def metric_charts(metrics: Metrics) -> tuple[Chart, ...]:
@@ -28,9 +31,13 @@ def metric_charts(metrics: Metrics) -> tuple[Chart, ...]:
 def usage_charts(usage: tuple[ReplicaUsage, ...]) -> tuple[Chart, ...]:
     """Return the charts of CPU and memory; with many replicas, of those that use the most."""
     cpus, memory = tuple(_cpus(usage)), tuple(_memory(usage))
+    unit = "MiB"
+    if max((y for one in memory for _, y in one.points), default=0.0) >= _GIB:
+        unit = "GiB"
+        memory = tuple(replace(one, points=tuple((x, y / _GIB) for x, y in one.points)) for one in memory)
     charts = (
         Chart(key="usage/cpu", title="CPU", unit="CPUs", across="time", series=cpus),
-        Chart(key="usage/memory", title="Memory", unit="MiB", across="time", series=memory),
+        Chart(key="usage/memory", title="Memory", unit=unit, across="time", series=memory),
     )
     return tuple(chart for chart in charts if chart.series)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.ui.pages.page import Fragment, Page, Part, Rows
+from pulumi_vertex_training.ui.source import comparison
 from pulumi_vertex_training.ui.source.inventory import Inventory, ResourceRow
 from pulumi_vertex_training.ui.source.live_inventory import LiveInventory
 
@@ -42,6 +43,7 @@ OVERVIEW = Page(
     title=lambda _model: "Overview",
     read=_read,
     parts=_parts,
+    fixed=lambda _model, _parameters: {"most_compared": comparison.MOST},
     version=emulator_api.changes,
     label="Overview",
 )

@@ -1,0 +1,1 @@
+"""Experiments of the metadata store, their runs, and the time series of their Tensorboard."""

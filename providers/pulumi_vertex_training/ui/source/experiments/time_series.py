@@ -1,0 +1,93 @@
+"""The time series of an experiment's runs: scalars of its Tensorboard."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pulumi_vertex_training.cloud import rest
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.cloud.translation import translated
+from pulumi_vertex_training.ui.source.metrics.curve import Curve, Point
+
+MOST_RUNS = 8
+"""Runs whose time series are read, the newest ones: a chart names no more."""
+
+_PAGE = 100
+_BATCH = 20
+"""Time series of one request: their names are in its address."""
+
+
+def titles(endpoint: Endpoint) -> Mapping[str, str]:
+    """Return the names that users gave the newest Tensorboards, by resource name; {} if refused."""
+    try:
+        return {
+            str(one.get("name") or ""): str(one.get("displayName") or "")
+            for one in _listed(endpoint, endpoint.parent, "tensorboards", "tensorboards")
+        }
+    except CloudError:
+        return {}
+
+
+def curves(endpoint: Endpoint, board: str, experiment_id: str, runs: Sequence[str]) -> tuple[Curve, ...]:
+    """Return the curves of runs, by the names that they have in the experiment. Raises CloudError."""
+    try:
+        return tuple(_curves(endpoint, board, experiment_id, runs))
+    except NotFound:  # no run has a time series, or the Tensorboard was deleted
+        return ()
+
+
+def _curves(endpoint: Endpoint, board: str, experiment_id: str, runs: Sequence[str]) -> Iterator[Curve]:
+    known = {
+        str(one.get("displayName") or ""): str(one["name"])
+        for one in _listed(endpoint, f"{board}/experiments/{experiment_id}", "runs", "tensorboardRuns")
+    }
+    series = {
+        str(one["name"]): (run, str(one.get("displayName") or ""))
+        for run in runs
+        if run in known
+        for one in reversed(_listed(endpoint, known[run], "timeSeries", "tensorboardTimeSeries"))
+        if one.get("valueType") == "SCALAR"
+    }
+    points = _points(endpoint, board, list(series))
+    for name, (run, metric) in series.items():
+        found = points.get(name.rpartition("/")[2], ())
+        if found:
+            yield Curve(metric=metric, source=run, points=found)
+
+
+def _listed(endpoint: Endpoint, parent: str, collection: str, items: str) -> list[Mapping[str, Any]]:
+    """Return the newest resources below a parent."""
+    query: rest.Query = {"pageSize": _PAGE, "orderBy": "create_time desc"}
+    with translated(endpoint, f"list the {collection} of {parent}"):
+        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{parent}/{collection}", query=query)
+    return list(answer.get(items, ()))
+
+
+def _points(endpoint: Endpoint, board: str, names: list[str]) -> Mapping[str, tuple[Point, ...]]:
+    """Return the points of time series by their ids."""
+    found: dict[str, tuple[Point, ...]] = {}
+    left = iter(names)
+    while batch := list(itertools.islice(left, _BATCH)):
+        with translated(endpoint, f"read the time series of {board}"):
+            answer = rest.call(
+                endpoint,
+                "GET",
+                f"{endpoint.vertex_url}/v1/{board}:batchRead",
+                query={"timeSeries": batch},
+            )
+        for one in answer.get("timeSeriesData", ()):
+            series_id = str(one.get("tensorboardTimeSeriesId") or "")
+            found[series_id] = tuple(_finite(one.get("values") or ()))
+    return found
+
+
+def _finite(values: Sequence[Mapping[str, Any]]) -> Iterator[Point]:
+    """Yield points whose value is a number. JSON has the step as text, and leaves out a zero."""
+    for one in values:
+        value = float((one.get("scalar") or {}).get("value") or 0.0)
+        if math.isfinite(value):
+            yield float(one.get("step") or 0), value
