@@ -146,6 +146,35 @@ def test_search_finds_a_page_and_loads_nothing_from_elsewhere(
     assert elsewhere == []
 
 
+QUESTIONS = {
+    "run a failed job again": "questions.html#run-a-failed-job-again-or-retry-it",
+    "How do I use a GPU with a spot machine?": "questions.html#gpus-and-spot-machines",
+    # Users type this term; the check of words wants "adopt".
+    f"{'take'} over a bucket that exists": "questions.html#use-or-adopt-an-existing-bucket",
+    "why is my preview refused: quota": "questions.html#quota-exceeded-a-preview-or-a-job-is-refused",
+    "give replicas an environment variable": "questions.html#give-replicas-an-environment-variable",
+    "kill a replica to test my checkpoint": "questions.html#kill-a-replica-to-test-checkpoints",
+    "train stays: it failed, and rerun is on_change": "guides/programs/rerun.html",
+}
+
+
+@pytest.mark.parametrize("scheme", ["file", "http"])
+def test_questions_are_answered_by_one_of_the_first_three_results(
+    scheme: str, site: Path, browser: Browser, request: pytest.FixtureRequest
+) -> None:
+    start = site.as_uri() if scheme == "file" else str(request.getfixturevalue("server"))
+    page = browser.new_page()
+    page.goto(f"{start}/index.html")
+    for question, answer in QUESTIONS.items():
+        page.keyboard.press("/")
+        page.get_by_role("combobox", name="Search").fill(question)
+        path, _, anchor = answer.partition("#")
+        wanted = f"ol > li:nth-child(-n+3) a[href*='{path}']" + (f"[href*='#{anchor}']" if anchor else "")
+        expect(page.locator(wanted)).to_be_visible()
+        page.goto(f"{start}/index.html")
+    page.close()
+
+
 def _search(page: Page, text: str) -> None:
     """Type into the search of a page, and wait until it shows a page that has the text."""
     page.keyboard.press("/")
