@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import importlib.util
-import os
 import shutil
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,32 +10,12 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from scripts.site.check import problems
+from support.site import build, serving
 from support.ui import browser as browsers
 from support.waiting import TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[3]
 REPOSITORY = "https://example.com/owner/name/blob/v1"
-
-
-def build(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Build the docs of a folder as `make docs` does."""
-    if importlib.util.find_spec("zensical") is None:
-        message = "Zensical is not installed. It needs Python 3.11 or newer."
-        has_to = os.environ.get("CI") and sys.version_info >= (3, 11)
-        pytest.fail(message) if has_to else pytest.skip(message)
-    return subprocess.run(
-        [sys.executable, "-m", "zensical", "build", "--clean", "--strict"],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
-            "NO_COLOR": "1",
-            **variables,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -109,21 +82,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(site: Path) -> Iterator[str]:
-    """Serve the site. Return the address."""
-    handler = functools.partial(QuietHandler, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as found:
-        thread = threading.Thread(target=found.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{found.server_port}"
-        found.shutdown()
-        thread.join()
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    """Serves files and prints nothing."""
-
-    def log_message(self, *arguments: object) -> None:
-        pass
+    """Serve the site. Return its address."""
+    with serving(site) as address:
+        yield address
 
 
 @pytest.mark.parametrize("scheme", ["file", "http"])
@@ -144,6 +105,35 @@ def test_search_finds_a_page_and_loads_nothing_from_elsewhere(
     _search(page, "protect_running")
     page.goto(f"{start}/index.html")
     assert elsewhere == []
+
+
+QUESTIONS = {
+    "run a failed job again": "questions.html#run-a-failed-job-again-or-retry-it",
+    "How do I use a GPU with a spot machine?": "questions.html#gpus-and-spot-machines",
+    # Users type this term; the check of words wants "adopt".
+    f"{'take'} over a bucket that exists": "questions.html#use-or-adopt-an-existing-bucket",
+    "why is my preview refused: quota": "questions.html#quota-exceeded-a-preview-or-a-job-is-refused",
+    "give replicas an environment variable": "questions.html#give-replicas-an-environment-variable",
+    "kill a replica to test my checkpoint": "questions.html#kill-a-replica-to-test-checkpoints",
+    "train stays: it failed, and rerun is on_change": "guides/programs/rerun.html",
+}
+
+
+@pytest.mark.parametrize("scheme", ["file", "http"])
+def test_questions_are_answered_by_one_of_the_first_three_results(
+    scheme: str, site: Path, browser: Browser, request: pytest.FixtureRequest
+) -> None:
+    start = site.as_uri() if scheme == "file" else str(request.getfixturevalue("server"))
+    page = browser.new_page()
+    page.goto(f"{start}/index.html")
+    for question, answer in QUESTIONS.items():
+        page.keyboard.press("/")
+        page.get_by_role("combobox", name="Search").fill(question)
+        path, _, anchor = answer.partition("#")
+        wanted = f"ol > li:nth-child(-n+3) a[href*='{path}']" + (f"[href*='#{anchor}']" if anchor else "")
+        expect(page.locator(wanted)).to_be_visible()
+        page.goto(f"{start}/index.html")
+    page.close()
 
 
 def _search(page: Page, text: str) -> None:

@@ -1,0 +1,31 @@
+// The search wants every word of a question. Leave out the words that say nothing, and endings: "jobs" also finds "job".
+(() => {
+  const fillers = new Set(
+    ("a am an and are as at be been but by can could did do does for from get had has have how i if in into is it its me " +
+      "my of on or our should so than that the their them then there these they this those to want was we were what when " +
+      "where which who why will with would you your").split(" ")
+  );
+
+  function stem(word) {
+    if (!/^[a-z]{4,}$/i.test(word)) return word; // names such as run_token and 429 stay as they are
+    if (/[a-z]{4}ing$/i.test(word)) return word.slice(0, -3);
+    if (/[a-z]{3}[^e]ed$/i.test(word)) return word.slice(0, -2);
+    if (/[^siu]s$/i.test(word)) return word.slice(0, -1);
+    return word;
+  }
+
+  function important(text) {
+    const adopted = text.replace(/\btak(?:e|ing) over\b/gi, "adopt");
+    const words = adopted.replace(/[?!.,;]+(?=\s|$)/g, "").split(/\s+/).filter(Boolean);
+    const kept = words.filter((word) => !fillers.has(word.toLowerCase()));
+    return (kept.length ? kept : words).map(stem).join(" ");
+  }
+
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...others) {
+    if (message && message.type === 2 && message.data && typeof message.data.input === "string") {
+      message = { ...message, data: { ...message.data, input: important(message.data.input) } };
+    }
+    return post.call(this, message, ...others);
+  };
+})();
