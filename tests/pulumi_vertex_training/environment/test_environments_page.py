@@ -1,4 +1,4 @@
-"""docs/guides/teams/environments.md lists every role and every output."""
+"""The pages on environments, in docs/guides/teams/, list every role, output and setting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pulumi_vertex_training.environment.options import SETTINGS
 from pulumi_vertex_training.environment.roles import ENCRYPTION, FEDERATION, IMPERSONATION, ROLES
 from pulumi_vertex_training.environment.values import OPTIONAL, REQUIRED
 
-PAGE = (Path(__file__).parents[3] / "docs" / "guides" / "teams" / "environments.md").read_text()
+TEAMS = Path(__file__).parents[3] / "docs" / "guides" / "teams"
+PAGE = (TEAMS / "environments.md").read_text()
+ROLES_PAGE = (TEAMS / "environment-roles.md").read_text()
 
 
 def test_the_table_has_every_role_and_no_other() -> None:
@@ -19,10 +21,11 @@ def test_the_table_has_every_role_and_no_other() -> None:
         for role in ROLES
     ]
     people = ("deployer", "planner", "scheduler", "replicas")
-    found = [line for line in PAGE.splitlines() if line.startswith(tuple(f"| {who} | " for who in people))]
+    table = ROLES_PAGE.partition("## Roles of the accounts")[2]
+    found = [line for line in table.splitlines() if line.startswith(tuple(f"| {who} | " for who in people))]
     assert found == wanted
     for role in (ENCRYPTION, FEDERATION, IMPERSONATION):
-        assert f"| `{role}` |" in PAGE
+        assert f"| `{role}` |" in ROLES_PAGE
 
 
 def test_the_table_has_every_output() -> None:

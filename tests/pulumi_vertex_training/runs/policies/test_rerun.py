@@ -22,7 +22,7 @@ from support import rerun_page
 from support.tables import every_row
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
-GUIDE = DOCS / "guides" / "programs" / "rerun.md"
+GUIDES = tuple(DOCS / "guides" / "programs" / name for name in ("rerun.md", "protect-and-delete.md"))
 PAGE = DOCS / "reference" / "reruns.md"
 CASES = tuple(rerun_page.every_case())
 DECIDED = tuple((facts, decide(facts)) for facts in CASES)
@@ -373,8 +373,8 @@ def test_the_page_has_the_tables(request: pytest.FixtureRequest) -> None:
     assert PAGE.read_text(encoding="utf-8") == page
 
 
-def test_every_line_that_the_page_quotes_is_said() -> None:
-    prose = GUIDE.read_text(encoding="utf-8")
+def test_every_line_that_the_pages_quote_is_said() -> None:
+    prose = "".join(guide.read_text(encoding="utf-8") for guide in GUIDES)
     quoted = [
         line
         for block in re.findall(r"```text\n(.*?)```", prose, flags=re.DOTALL)
