@@ -46,7 +46,7 @@ _LEGEND = (
     "A change of an argument replaces the resource, is made in place, or does nothing. Instead of a class\n"
     "you can pass a dictionary.{rules}\n\n"
 )
-_RULES = " `rules` are the checks of the argument before anything is sent."
+_RULES = " Rules are the checks of the argument before anything is sent."
 _PARTS = "A change of an argument is a change of the parts that use it: their pages tell what it does.\n\n"
 
 _JOB_CHANGES = {
@@ -156,12 +156,19 @@ def _arguments(arguments: Sequence[Argument], resource: Resource) -> str:
             _type(one.field, resource) if one.field else annotation_in_words(one.annotation),
             default_of_argument(one),
             _change(one, resource),
-            one.text,
-            rules.links(resource.page, one.field.key if one.field else f"{resource.name}.{one.name}"),
+            _meaning(
+                one.text,
+                rules.links(resource.page, one.field.key if one.field else f"{resource.name}.{one.name}"),
+            ),
         )
         for one in arguments
     ]
-    return table(resource.page, ("argument", "type", "default", "a change", "meaning", "rules"), rows)
+    return table(resource.page, ("argument", "type", "default", "a change", "meaning"), rows)
+
+
+def _meaning(text: str, links: str) -> str:
+    """Return the text of an argument with its rules, which make a column of their own too wide."""
+    return f"{text} Rules: {links}" if links else text
 
 
 def _change(one: Argument, resource: Resource) -> str:
@@ -192,12 +199,11 @@ def _options(options: Sequence[Argument], resource: Resource) -> str:
             annotation_in_words(one.annotation),
             default_of_argument(one),
             _JOB_CHANGES.get(one.name, "keeps the job"),
-            one.text,
-            rules.links(resource.page, f"CustomJob.{one.name}"),
+            _meaning(one.text, rules.links(resource.page, f"CustomJob.{one.name}")),
         )
         for one in options
     ]
-    return table(resource.page, ("option", "type", "default", "a change", "meaning", "rules"), rows)
+    return table(resource.page, ("option", "type", "default", "a change", "meaning"), rows)
 
 
 def _message(message: type, resource: Resource) -> str:
@@ -207,12 +213,11 @@ def _message(message: type, resource: Resource) -> str:
             f"`{field.name}`",
             _type(field, resource),
             default_of_field(args, field),
-            field.text,
-            rules.links(resource.page, field.key),
+            _meaning(field.text, rules.links(resource.page, field.key)),
         )
         for field in fields_of(message).values()
     ]
-    body = table(resource.page, ("field", "type", "default", "meaning", "rules"), rows)
+    body = table(resource.page, ("field", "type", "default", "meaning"), rows)
     return f"### {args or message.__name__}\n\n{summary_of(message)}\n\n{body}"
 
 

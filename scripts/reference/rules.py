@@ -181,7 +181,7 @@ def _rule(rule: Rule) -> str:
     says = f"{rule.says[0].upper()}{rule.says[1:]}."
     lines = textwrap.wrap(
         f"{found.level}: {found}",
-        100,
+        88,
         subsequent_indent="    ",
         break_long_words=False,
         break_on_hyphens=False,
