@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.ui.source.experiments import experiments
+from support.job_emulator import JobEmulator
+
 pytestmark = pytest.mark.slow
 
 PROGRAM = """
@@ -116,6 +120,19 @@ boards = aiplatform.Tensorboard.list(filter="is_default=true")
 tell(backing=aiplatform.Experiment("by-default").backing_tensorboard_resource_name == boards[0].resource_name)
 """
 
+SHOWN = """
+from google.cloud import aiplatform
+board = aiplatform.Tensorboard.create(display_name="curves")
+aiplatform.init(experiment="shown", experiment_tensorboard=board)
+for name, rate in (("slow", 0.1), ("fast", 0.9)):
+    with aiplatform.start_run(name) as run:
+        run.log_params({"rate": rate})
+        for loss in (1.0, 1 - rate):
+            run.log_time_series_metrics({"loss": loss})
+        run.log_metrics({"accuracy": rate})
+tell()
+"""
+
 SERVING = """
 from google.cloud import aiplatform
 
@@ -199,6 +216,25 @@ def test_deletions(found: Mapping[str, Any]) -> None:
 
 def test_the_default_board(script: Any) -> None:
     assert script(DEFAULT_BOARD) == {"backing": True}
+
+
+def test_the_dashboard_shows_an_experiment_of_the_sdk(script: Any, emulator: JobEmulator) -> None:
+    script(SHOWN)
+    endpoint = target.resolve(target.Choice(data_dir=emulator.data_dir), {})
+    (row,) = [one for one in experiments.read_all(endpoint).rows if one.id == "shown"]
+    assert (row.runs, row.board) == ("2", "curves")
+    found = experiments.read(endpoint, "shown")
+    assert found is not None
+    cells = {one.name: {cell.name: cell.text for _, cell in one.cells} for one in found.rows}
+    assert {name: (row["rate"], row["accuracy"]) for name, row in cells.items()} == {
+        "slow": ("0.1", "0.1"),
+        "fast": ("0.9", "0.9"),
+    }
+    curves = {one.source: [value for _, value in one.points] for one in found.curves}
+    assert {name: [round(value, 3) for value in values] for name, values in curves.items()} == {
+        "slow": [1.0, 0.9],
+        "fast": [1.0, 0.1],
+    }
 
 
 def test_endpoints_and_the_refusal_to_serve(script: Any) -> None:
