@@ -233,8 +233,9 @@ class Lane:
         """Record the custom jobs of the supervisors and replicas among the victims."""
         for one in self.supervisors():
             with contextlib.suppress(psutil.NoSuchProcess):
-                if {one, *one.children(recursive=True)} & set(victims):
-                    self.struck.add(Path(words(one)[-1]).name)
+                line = words(one)  # empty if it has ended since
+                if line and {one, *one.children(recursive=True)} & set(victims):
+                    self.struck.add(Path(line[-1]).name)
 
     def replicas(self) -> list[psutil.Process]:
         """Return the programs of the replicas, below their supervisors."""
