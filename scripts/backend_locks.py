@@ -79,8 +79,25 @@ def _is_pulumi(pid: int) -> bool:
         return False
     except PermissionError:
         return True
+    if _is_zombie(pid):
+        return False
     found = [process for process in processes() if process.pid == pid]
     return not found or "pulumi" in found[0].command
+
+
+def _is_zombie(pid: int) -> bool:
+    """Return whether the process has ended and its parent has not asked how.
+
+    It stays so for minutes or for ever where process 1 is no init, as in many containers.
+    """
+    if sys.platform == "linux":
+        try:
+            return Path("/proc", str(pid), "stat").read_text().rpartition(") ")[2].startswith("Z")
+        except OSError:
+            return False
+    command = ["ps", "-o", "stat=", "-p", str(pid)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    return found.stdout.strip().startswith("Z")
 
 
 def orphaned_processes(pulumi_home: Path) -> list[Process]:
@@ -129,7 +146,7 @@ def _send(pid: int, number: int) -> bool:
         os.kill(pid, number)
     except OSError:
         return False
-    return True
+    return not _is_zombie(pid)
 
 
 def processes() -> Iterator[Process]:

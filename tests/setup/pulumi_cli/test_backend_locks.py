@@ -102,6 +102,17 @@ def test_the_lock_of_a_killed_pulumi_is_no_obstacle(
     stack.refuse_if_locked(layout, "local")
 
 
+def test_one_whose_end_nobody_has_asked_for_is_not_a_holder(
+    layout: Layout, started: list[subprocess.Popen[str]]
+) -> None:
+    process = start(started, "-c", WAIT, "pulumi up")
+    write_lock(layout, process.pid)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert [lock.process_runs for lock in locks(layout)] == [False]
+    os.kill(process.pid, 0)  # it still exists
+
+
 def test_a_reused_process_id_is_not_a_holder(layout: Layout, started: list[subprocess.Popen[str]]) -> None:
     write_lock(layout, start(started, "-c", WAIT, "something else").pid)
     assert [lock.process_runs for lock in locks(layout)] == [False]
