@@ -115,7 +115,7 @@ QUESTIONS = {
     "why is my preview refused: quota": "questions.html#quota-exceeded-a-preview-or-a-job-is-refused",
     "give replicas an environment variable": "questions.html#give-replicas-an-environment-variable",
     "kill a replica to test my checkpoint": "questions.html#kill-a-replica-to-test-checkpoints",
-    "train stays: it failed, and rerun is on_change": "guides/programs/rerun.html",
+    "train stays: it failed, and rerun is on_change": "questions.html#run-a-failed-job-again-or-retry-it",
 }
 
 
