@@ -102,8 +102,21 @@ class ProviderReference(ResourceProvider):
         return providers.provider_of, (self._name,)
 
 
+_settings: weakref.WeakKeyDictionary[object, Settings] = weakref.WeakKeyDictionary()
+"""The settings of each deployment: each resource asks for them several times."""
+
+
 def stack_settings() -> Settings:
     """Return the stack's settings. Raises `pulumi.RunError` for an invalid configuration."""
+    engine = get_engine() if engine_address() else None
+    if engine is None:
+        return _read_settings()
+    if engine not in _settings:
+        _settings[engine] = _read_settings()
+    return _settings[engine]
+
+
+def _read_settings() -> Settings:
     try:
         configured = settings.read(config.get_config)
     except settings.SettingsError as error:
