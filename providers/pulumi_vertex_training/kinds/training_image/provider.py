@@ -118,7 +118,9 @@ class TrainingImageProvider(Provider):
             OPERATION.note_made(_id)
         if replaces and old.get("content_hash") and promoted is None:
             OPERATION.say_once(_describe_rebuild(new, replaces))
-        found = DiffResult(changes=bool(replaces or updates), replaces=replaces)
+        # An interrupted deletion removes the tags before the image.
+        untagged = OPERATION.was_checked(_context_key(new)) and begun_work.has_begun(_id)
+        found = DiffResult(changes=bool(replaces or updates or untagged), replaces=replaces)
         return begun_work.made_good(
             begun_creations.with_removals(found, _id, key=OPERATION.key_of(_context_key(new))),
             _id,
@@ -179,7 +181,9 @@ class TrainingImageProvider(Provider):
         endpoint, image = endpoint_of(raw), parse(_id)
         begun_creations.remove_others(_id, OPERATION.key_of(_context_key(raw)))
         begun_work.note_tags(_id, becomes)
-        build.set_tags(endpoint, image, [tag for tag in becomes if tag not in was])
+        untagged = begun_work.has_begun(_id)
+        build.set_tags(endpoint, image, [tag for tag in becomes if untagged or tag not in was])
+        begun_work.forget(_id)
         build.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
         return UpdateResult(outbound({**old, **raw}))
 

@@ -505,3 +505,23 @@ def test_one_whose_answer_was_not_recorded_is_deleted_by_the_second_deployment(
     assert trial.there() == ["one", "two"]
     engine.up(trial.program("two"))
     assert trial.there() == ["two"]
+
+
+def test_the_tags_that_an_interrupted_deletion_has_removed_are_set_again(
+    data_dir: Path, endpoint: Endpoint
+) -> None:
+    engine = SmallEngine({"vertex-training:dataDir": str(data_dir)})
+    trial = ImageTrial(endpoint=endpoint, id=f"begun-{next(_NUMBERS)}")
+    engine.up(trial.program("one"))
+    control = Control(url=endpoint.url or "", token=endpoint.token or "")
+    control.add_fault({"method": "registry.manifests.delete", "nth": 2, "status": 403})
+    with pytest.raises(Failure, match="Could not delete image"):
+        engine.destroy()
+    control.clear_faults()
+    (image,) = [parse(one.id) for one in engine.entries if one.name == trial.id]
+    assert registry.digest_at(endpoint, image.at("latest")) is None
+    assert engine.up(trial.program("one")) == 1
+    assert registry.digest_at(endpoint, image.at("latest")) == image.digest
+    assert engine.up(trial.program("one")) == 0
+    engine.destroy()
+    assert trial.there() == []
