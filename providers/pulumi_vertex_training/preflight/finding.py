@@ -39,3 +39,17 @@ class Finding:
     remedy: str = ""
     resource: str = ""
     path: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    """A thing that a check looks at: the fields of its findings that are the same for every result."""
+
+    check: CheckName
+    about: str
+    resource: str = ""
+    path: str = ""
+
+    def finding(self, level: Level, message: str, *, remedy: str = "") -> Finding:
+        """Return a result of the check."""
+        return Finding(**vars(self), level=level, message=message, remedy=remedy)

@@ -11,7 +11,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight import remedies
 from pulumi_vertex_training.preflight.checks import capacity, deployer, inputs, network, replicas
-from pulumi_vertex_training.preflight.finding import CHECKS, Finding
+from pulumi_vertex_training.preflight.finding import CHECKS, Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble, answered
 from pulumi_vertex_training.preflight.scope import CALLER, PROJECT, Scope, not_known
 from pulumi_vertex_training.runs.lookups import Lookups
@@ -55,13 +55,9 @@ def findings_of(
 
 def _refused(trouble: Trouble) -> Finding:
     if trouble.cause != "unauthenticated":
-        return not_known("credentials", "credentials", trouble)
-    return Finding(
-        check="credentials",
-        level="error",
-        about="credentials",
-        message=trouble.message.partition(". Run `gcloud")[0].rstrip("."),
-        remedy=remedies.LOGIN,
+        return not_known(Thing(check="credentials", about="credentials"), trouble)
+    return Thing(check="credentials", about="credentials").finding(
+        "error", trouble.message.partition(". Run `gcloud")[0].rstrip("."), remedy=remedies.LOGIN
     )
 
 

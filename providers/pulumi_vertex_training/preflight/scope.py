@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pulumi_vertex_training.cloud.project import access
 from pulumi_vertex_training.cloud.project.access import Project
 from pulumi_vertex_training.cloud.project.caller import Caller, caller
-from pulumi_vertex_training.preflight.finding import CheckName, Finding
+from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Facts, Question, Trouble
 from pulumi_vertex_training.preflight.remedies import AGAIN, enable
 from pulumi_vertex_training.preflight.subject import Part, Subject
@@ -49,15 +49,7 @@ def member_of_caller(facts: Facts) -> str:
     return (Caller() if isinstance(found, Trouble) else found).member
 
 
-def not_known(
-    check: CheckName,
-    about: str,
-    trouble: Trouble,
-    *,
-    remedy: str = "",
-    resource: str = "",
-    path: str = "",
-) -> Finding:
+def not_known(thing: Thing, trouble: Trouble, *, remedy: str = "") -> Finding:
     """Return the finding for a lookup without an answer. `remedy` lets the caller read it."""
     disabled = _DISABLED.search(trouble.message)
     if disabled is not None:
@@ -69,15 +61,7 @@ def not_known(
         message, remedy = "no answer in time", AGAIN
     else:
         message, remedy = trouble.message, ""
-    return Finding(
-        check=check,
-        level="unknown",
-        about=about,
-        message=message.rstrip("."),
-        remedy=remedy,
-        resource=resource,
-        path=path,
-    )
+    return thing.finding("unknown", message.rstrip("."), remedy=remedy)
 
 
 def by_name(parts: Iterator[tuple[str, Part, str]]) -> dict[str, tuple[Part, str]]:

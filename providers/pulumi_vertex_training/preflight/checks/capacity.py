@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pulumi_vertex_training.cloud.project import compute, quotas
 from pulumi_vertex_training.cloud.project.compute import Reservation
 from pulumi_vertex_training.preflight import live, remedies
-from pulumi_vertex_training.preflight.finding import Finding, Level
+from pulumi_vertex_training.preflight.finding import Finding, Level, Thing
 from pulumi_vertex_training.preflight.live import LiveJob
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import Scope, member_of_caller, not_known
@@ -37,20 +37,17 @@ def _quota(scope: Scope) -> Check:
 
     def judge(facts: Facts) -> Iterator[Finding]:
         for path in demand.uncounted:
-            yield Finding(
-                check="quota",
-                level="unknown",
-                about="quota",
-                message="which quota this machine takes is not known",
+            yield Thing(check="quota", about="quota", path=path).finding(
+                "unknown",
+                "which quota this machine takes is not known",
                 remedy=remedies.quota_page(scope.project),
-                path=path,
             )
         if not demand.counts:
             return
         limits = facts.of(LIMITS)
         if isinstance(limits, Trouble):
             remedy = remedies.on_project(scope.project, member_of_caller(facts), QUOTA_VIEWER)
-            yield not_known("quota", f"quotas in {scope.location}", limits, remedy=remedy)
+            yield not_known(Thing(check="quota", about=f"quotas in {scope.location}"), limits, remedy=remedy)
             return
         used = _used(facts, replaced)
         for metric, wanted in sorted(demand.counts.items()):
@@ -58,7 +55,9 @@ def _quota(scope: Scope) -> Check:
             yield _of_metric(scope, metric, wanted, limits.get(metric), in_use)
         if isinstance(used, Trouble):
             remedy = remedies.on_project(scope.project, member_of_caller(facts), METRIC_VIEWER)
-            yield not_known("quota", f"quota in use in {scope.location}", used, remedy=remedy)
+            yield not_known(
+                Thing(check="quota", about=f"quota in use in {scope.location}"), used, remedy=remedy
+            )
 
     return Check(questions=(LIMITS, USAGE, LIVE), judge=judge)
 
@@ -107,12 +106,8 @@ def _of_metric(scope: Scope, metric: str, wanted: int, limit: int | None, used: 
     more = (
         remedies.quota_of_emulator(short, wanted) if scope.is_emulator else remedies.quota_page(scope.project)
     )
-    return Finding(
-        check="quota",
-        level=level,
-        about=f"{short} in {scope.location}",
-        message=message,
-        remedy="" if level == "ok" else more,
+    return Thing(check="quota", about=f"{short} in {scope.location}").finding(
+        level, message, remedy="" if level == "ok" else more
     )
 
 
@@ -134,15 +129,9 @@ def _reservations(scope: Scope) -> dict[str, tuple[str, int, Part, str]]:
 
 
 def _reservation(scope: Scope, name: str, machine: str, count: int, part: Part, path: str) -> Check:
-    about, at = f"reservation {name}", {"resource": part.subject.name, "path": path}
+    thing = Thing(check="reservations", about=f"reservation {name}", resource=part.subject.name, path=path)
     if scope.is_emulator:
-        finding = Finding(
-            check="reservations",
-            level="unknown",
-            about=about,
-            message="the emulator has no reservations",
-            **at,
-        )
+        finding = thing.finding("unknown", "the emulator has no reservations")
         return Check(questions=(), judge=lambda _: [finding])
     question: Question[Reservation] = Question(
         key=f"reservation:{name}", look=functools.partial(compute.reservation, name=name)
@@ -155,7 +144,7 @@ def _reservation(scope: Scope, name: str, machine: str, count: int, part: Part, 
         if isinstance(found, Trouble):
             if found.cause != "missing":
                 remedy = remedies.on_project(project, member_of_caller(facts), COMPUTE_VIEWER)
-                yield not_known("reservations", about, found, remedy=remedy, **at)
+                yield not_known(thing, found, remedy=remedy)
                 return
             level, message = "error", "does not exist"
         elif found.machine_type and found.machine_type != machine:
@@ -167,13 +156,10 @@ def _reservation(scope: Scope, name: str, machine: str, count: int, part: Part, 
             message = f"{count} machines asked for, but {found.in_use} of {found.count} are in use"
         else:
             level, message = "ok", f"{count} machines asked for, {found.in_use} of {found.count} in use"
-        yield Finding(
-            check="reservations",
-            level=level,
-            about=about,
-            message=message,
+        yield thing.finding(
+            level,
+            message,
             remedy="" if level == "ok" else f"gcloud compute reservations list --project={project}",
-            **at,
         )
 
     return Check(questions=(question,), judge=judge)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from pulumi_vertex_training.cloud.project import access, services
 from pulumi_vertex_training.preflight import remedies
-from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import CALLER, PROJECT, Scope, member_of_caller, not_known
 
@@ -41,33 +41,25 @@ def _credentials(scope: Scope, facts: Facts) -> Iterator[Finding]:
         whose = "the emulator's token"
     else:
         whose = found.email or "Application Default Credentials of a person"
-    yield Finding(check="credentials", level="ok", about="credentials", message=whose)
+    yield Thing(check="credentials", about="credentials").finding("ok", whose)
 
 
 def _project(scope: Scope, facts: Facts) -> Iterator[Finding]:
-    found, about = facts.of(PROJECT), f"project {scope.project}"
+    found, thing = facts.of(PROJECT), Thing(check="project", about=f"project {scope.project}")
     if isinstance(found, Trouble):
         if found.cause == "missing":
-            yield Finding(
-                check="project",
-                level="error",
-                about=about,
-                message="does not exist",
-                remedy="gcloud projects list",
-            )
+            yield thing.finding("error", "does not exist", remedy="gcloud projects list")
         else:
             remedy = remedies.on_project(scope.project, member_of_caller(facts), "roles/browser")
-            yield not_known("project", about, found, remedy=remedy)
+            yield not_known(thing, found, remedy=remedy)
     elif found.state != "ACTIVE":
-        yield Finding(
-            check="project",
-            level="error",
-            about=about,
-            message=f"is in state {found.state or 'unknown'}",
+        yield thing.finding(
+            "error",
+            f"is in state {found.state or 'unknown'}",
             remedy=f"gcloud projects undelete {scope.project}",
         )
     else:
-        yield Finding(check="project", level="ok", about=about, message=f"active, number {found.number}")
+        yield thing.finding("ok", f"active, number {found.number}")
 
 
 def _services(scope: Scope) -> Check:
@@ -84,24 +76,20 @@ def _services(scope: Scope) -> Check:
         found = facts.of(question)
         if isinstance(found, Trouble):
             remedy = remedies.on_project(scope.project, member_of_caller(facts), SERVICE_VIEWER)
-            yield not_known("services", "enabled services", found, remedy=remedy)
+            yield not_known(Thing(check="services", about="enabled services"), found, remedy=remedy)
             return
         disabled = [name for name in names if found.get(name) is False]
         unsure = [name for name in names if name not in found]
         for name in disabled:
-            yield Finding(
-                check="services",
-                level="error",
-                about=name,
-                message=f"is not enabled in project {scope.project}",
+            yield Thing(check="services", about=name).finding(
+                "error",
+                f"is not enabled in project {scope.project}",
                 remedy=remedies.enable([name], scope.project),
             )
         for name in unsure:
-            yield Finding(
-                check="services", level="unknown", about=name, message="Service Usage does not report it"
-            )
+            yield Thing(check="services", about=name).finding("unknown", "Service Usage does not report it")
         if not disabled and not unsure:
-            yield Finding(check="services", level="ok", about="services", message=f"{len(names)} enabled")
+            yield Thing(check="services", about="services").finding("ok", f"{len(names)} enabled")
 
     return Check(questions=(question,), judge=judge)
 
@@ -110,37 +98,34 @@ def _permissions(scope: Scope) -> Check:
     question, wanted = permissions_question(scope), _wanted(scope)
 
     def judge(facts: Facts) -> Iterator[Finding]:
-        found, about = facts.of(question), f"permissions on project {scope.project}"
+        found = facts.of(question)
+        thing = Thing(check="permissions", about=f"permissions on project {scope.project}")
         if isinstance(found, Trouble):
-            yield not_known("permissions", about, found)
+            yield not_known(thing, found)
             return
         if plans_only(scope, facts):
             message = (
                 "the account only reads jobs, as one that plans; what the deployer may do was not looked up"
             )
-            yield Finding(check="permissions", level="ok", about=about, message=message)
+            yield thing.finding("ok", message)
             return
         member = member_of_caller(facts)
         missing = [name for name in wanted if name not in found]
         if missing:
-            yield Finding(
-                check="permissions",
-                level="error",
-                about=about,
-                message=f"the deployer lacks {', '.join(missing)}",
+            yield thing.finding(
+                "error",
+                f"the deployer lacks {', '.join(missing)}",
                 remedy=remedies.on_project(scope.project, member, USER),
             )
         if _LOGS not in found:
-            yield Finding(
-                check="permissions",
-                level="warning",
-                about=about,
-                message=f"the deployer lacks {_LOGS}: the log of a job that failed cannot be reported",
+            yield thing.finding(
+                "warning",
+                f"the deployer lacks {_LOGS}: the log of a job that failed cannot be reported",
                 remedy=remedies.on_project(scope.project, member, LOG_VIEWER),
             )
         if not missing and _LOGS in found:
             message = f"the deployer has all {len(wanted) + 1}"
-            yield Finding(check="permissions", level="ok", about=about, message=message)
+            yield thing.finding("ok", message)
 
     return Check(questions=(question,), judge=judge)
 

@@ -9,7 +9,7 @@ from pulumi_vertex_training.cloud.container_registry import image_names
 from pulumi_vertex_training.cloud.container_registry.platforms import platforms_of
 from pulumi_vertex_training.preflight import remedies
 from pulumi_vertex_training.preflight.checks.replicas import IMAGE_READER, bucket_question, buckets_of
-from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import Scope, member_of_caller, not_known
 from pulumi_vertex_training.preflight.subject import Part
@@ -46,20 +46,13 @@ def _image(image: str, platform: str, part: Part, path: str) -> Check:
     question: Question[frozenset[str]] = Question(
         key=f"image:{image}", look=functools.partial(platforms_of, name=image_names.parse(image))
     )
-    about, at = f"image {short_image(image)}", {"resource": part.subject.name, "path": path}
+    thing = Thing(check="images", about=f"image {short_image(image)}", resource=part.subject.name, path=path)
 
     def judge(facts: Facts) -> Iterator[Finding]:
         found = facts.of(question)
         if isinstance(found, Trouble):
             if found.cause == "missing":
-                yield Finding(
-                    check="images",
-                    level="error",
-                    about=about,
-                    message="does not exist",
-                    remedy=f"docker push {image}",
-                    **at,
-                )
+                yield thing.finding("error", "does not exist", remedy=f"docker push {image}")
             else:
                 host, project, repository = image.split("/")[:3]
                 name = (
@@ -67,19 +60,16 @@ def _image(image: str, platform: str, part: Part, path: str) -> Check:
                     f"/repositories/{repository}"
                 )
                 remedy = remedies.on_repository(name, member_of_caller(facts), IMAGE_READER)
-                yield not_known("images", about, found, remedy=remedy, **at)
+                yield not_known(thing, found, remedy=remedy)
         elif platform not in found:
             has = all_of(sorted(found)) if found else "no platform"
-            yield Finding(
-                check="images",
-                level="error",
-                about=about,
-                message=f"is for {has}, but the machines are {platform}",
+            yield thing.finding(
+                "error",
+                f"is for {has}, but the machines are {platform}",
                 remedy=f"docker buildx build . --platform={platform} --push -t {image}",
-                **at,
             )
         else:
-            yield Finding(check="images", level="ok", about=about, message=f"present, for {platform}", **at)
+            yield thing.finding("ok", f"present, for {platform}")
 
     return Check(questions=(question,), judge=judge)
 
@@ -95,45 +85,37 @@ def _buckets(scope: Scope) -> dict[str, tuple[Part, str, bool]]:
 
 def _bucket(scope: Scope, name: str, part: Part, path: str, writes: bool) -> Check:
     question = bucket_question(name)
-    about, at = f"bucket {name}", {"resource": part.subject.name, "path": path}
+    thing = Thing(check="buckets", about=f"bucket {name}", resource=part.subject.name, path=path)
 
     def judge(facts: Facts) -> Iterator[Finding]:
         found = facts.of(question)
         if isinstance(found, Trouble):
             if found.cause == "missing":
-                yield Finding(
-                    check="buckets",
-                    level="error",
-                    about=about,
-                    message="does not exist",
+                yield thing.finding(
+                    "error",
+                    "does not exist",
                     remedy=f"gcloud storage buckets create gs://{name} --location={scope.location} "
                     f"--project={scope.project}",
-                    **at,
                 )
             else:
                 remedy = remedies.on_bucket(name, member_of_caller(facts), OBJECT_VIEWER)
-                yield not_known("buckets", about, found, remedy=remedy, **at)
+                yield not_known(thing, found, remedy=remedy)
             return
         wrong = list(
             bucket_region_problems(name, bucket_location=found.location, location=scope.location, path=path)
         )
         if wrong and writes:
-            yield Finding(
-                check="buckets",
-                level="error",
-                about=about,
-                message=f"is in {found.location}, but the job runs in {scope.location}, and Vertex AI "
+            yield thing.finding(
+                "error",
+                f"is in {found.location}, but the job runs in {scope.location}, and Vertex AI "
                 "requires one region for both",
                 remedy=f"gcloud storage buckets create gs://{name}-{scope.location} "
                 f"--location={scope.location} --project={scope.project}",
-                **at,
             )
         elif wrong:
             message = f"is in {found.location}, so a job in {scope.location} reads it from another region"
-            yield Finding(check="buckets", level="warning", about=about, message=message, **at)
+            yield thing.finding("warning", message)
         else:
-            yield Finding(
-                check="buckets", level="ok", about=about, message=f"present, in {found.location}", **at
-            )
+            yield thing.finding("ok", f"present, in {found.location}")
 
     return Check(questions=(question,), judge=judge)

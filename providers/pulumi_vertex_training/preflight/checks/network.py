@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pulumi_vertex_training.cloud.project import compute
 from pulumi_vertex_training.preflight import remedies
 from pulumi_vertex_training.preflight.checks.capacity import COMPUTE_VIEWER
-from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import Scope, by_name, member_of_caller, not_known
 from pulumi_vertex_training.preflight.subject import Part
@@ -42,13 +42,8 @@ def _attachments(scope: Scope) -> Iterator[tuple[str, Part, str]]:
 
 
 def _none(about: str, part: Part, path: str) -> Check:
-    finding = Finding(
-        check="network",
-        level="unknown",
-        about=about,
-        message="the emulator has no networks",
-        resource=part.subject.name,
-        path=path,
+    finding = Thing(check="network", about=about, resource=part.subject.name, path=path).finding(
+        "unknown", "the emulator has no networks"
     )
     return Check(questions=(), judge=lambda _: [finding])
 
@@ -57,7 +52,7 @@ def _network(network: str, part: Part, path: str) -> Check:
     question: Question[bool] = Question(
         key=f"network:{network}", look=functools.partial(compute.is_peered, network=network)
     )
-    about, at = f"network {network}", {"resource": part.subject.name, "path": path}
+    thing = Thing(check="network", about=f"network {network}", resource=part.subject.name, path=path)
     project, name = network.split("/")[1], network.rpartition("/")[2]
 
     def judge(facts: Facts) -> Iterator[Finding]:
@@ -65,30 +60,20 @@ def _network(network: str, part: Part, path: str) -> Check:
         if isinstance(found, Trouble):
             if found.cause == "missing":
                 remedy = f"gcloud compute networks list --project={project}"
-                yield Finding(
-                    check="network",
-                    level="error",
-                    about=about,
-                    message="does not exist",
-                    remedy=remedy,
-                    **at,
-                )
+                yield thing.finding("error", "does not exist", remedy=remedy)
             else:
                 remedy = remedies.on_project(project, member_of_caller(facts), COMPUTE_VIEWER)
-                yield not_known("network", about, found, remedy=remedy, **at)
+                yield not_known(thing, found, remedy=remedy)
         elif found:
             message = "peered with Google's services"
-            yield Finding(check="network", level="ok", about=about, message=message, **at)
+            yield thing.finding("ok", message)
         else:
-            yield Finding(
-                check="network",
-                level="error",
-                about=about,
-                message="is not peered with Google's services, as the machines of a job need it",
+            yield thing.finding(
+                "error",
+                "is not peered with Google's services, as the machines of a job need it",
                 remedy=f"gcloud services vpc-peerings connect --network={name} --project={project} "
                 "--service=servicenetworking.googleapis.com --ranges=RANGE "
                 "(https://cloud.google.com/vertex-ai/docs/general/vpc-peering)",
-                **at,
             )
 
     return Check(questions=(question,), judge=judge)
@@ -98,26 +83,23 @@ def _attachment(name: str, part: Part, path: str) -> Check:
     question: Question[str] = Question(
         key=f"attachment:{name}", look=functools.partial(compute.attachment_accepts, name=name)
     )
-    about, at = f"network attachment {name}", {"resource": part.subject.name, "path": path}
+    thing = Thing(check="network", about=f"network attachment {name}", resource=part.subject.name, path=path)
     words = [*name.split("/"), *[""] * 6]
 
     def judge(facts: Facts) -> Iterator[Finding]:
         found = facts.of(question)
         if not isinstance(found, Trouble):
             message = f"present, {found}" if found else "present"
-            yield Finding(check="network", level="ok", about=about, message=message, **at)
+            yield thing.finding("ok", message)
         elif found.cause == "missing":
-            yield Finding(
-                check="network",
-                level="error",
-                about=about,
-                message="does not exist",
+            yield thing.finding(
+                "error",
+                "does not exist",
                 remedy=f"gcloud compute network-attachments create {words[5]} --project={words[1]} "
                 f"--region={words[3]} --connection-preference=ACCEPT_AUTOMATIC --subnets=SUBNETWORK",
-                **at,
             )
         else:
             remedy = remedies.on_project(words[1], member_of_caller(facts), COMPUTE_VIEWER)
-            yield not_known("network", about, found, remedy=remedy, **at)
+            yield not_known(thing, found, remedy=remedy)
 
     return Check(questions=(question,), judge=judge)

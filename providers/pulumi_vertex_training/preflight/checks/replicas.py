@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pulumi_vertex_training.cloud.project import access
 from pulumi_vertex_training.cloud.project.access import Bucket, Policy
 from pulumi_vertex_training.preflight import policies, remedies
 from pulumi_vertex_training.preflight.checks.deployer import permissions_question, plans_only
-from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import PROJECT, Scope, member_of_caller, not_known
 from pulumi_vertex_training.preflight.subject import Part
@@ -57,44 +57,39 @@ def _account(scope: Scope, email: str, part: Part) -> Check:
     act_as: Question[access.Permissions] = Question(
         key=f"actAs:{email}", look=functools.partial(access.on_account, email=email, permissions=[ACT_AS])
     )
-    about = f"service account {email}"
-    at = {"resource": part.subject.name, "path": part.at("service_account")}
+    account = Thing(
+        check="replicas",
+        about=f"service account {email}",
+        resource=part.subject.name,
+        path=part.at("service_account"),
+    )
+    use = replace(account, check="permissions")
 
     def judge(facts: Facts) -> Iterator[Finding]:
         is_disabled, allowed = facts.of(disabled), facts.of(act_as)
         if isinstance(is_disabled, Trouble) and is_disabled.cause == "missing":
-            yield Finding(
-                check="replicas",
-                level="error",
-                about=about,
-                message="does not exist",
+            yield account.finding(
+                "error",
+                "does not exist",
                 remedy=f"gcloud iam service-accounts create {email.partition('@')[0]} "
                 f"--project={_project_of(email)}",
-                **at,
             )
             return
         if is_disabled is True:
-            yield Finding(
-                check="replicas",
-                level="error",
-                about=about,
-                message="is disabled",
-                remedy=f"gcloud iam service-accounts enable {email}",
-                **at,
+            yield account.finding(
+                "error", "is disabled", remedy=f"gcloud iam service-accounts enable {email}"
             )
         if isinstance(allowed, Trouble):
-            yield not_known("permissions", f"{ACT_AS} on {email}", allowed, **at)
+            yield not_known(replace(use, about=f"{ACT_AS} on {email}"), allowed)
         elif ACT_AS not in allowed and plans_only(scope, facts):
             return
         elif ACT_AS not in allowed:
             remedy = remedies.on_account(email, member_of_caller(facts), ACCOUNT_USER)
             message = f"the deployer lacks {ACT_AS} on it, so it cannot run jobs as this account"
-            yield Finding(
-                check="permissions", level="error", about=about, message=message, remedy=remedy, **at
-            )
+            yield use.finding("error", message, remedy=remedy)
         else:
             message = "the deployer may run jobs as this account"
-            yield Finding(check="permissions", level="ok", about=about, message=message, **at)
+            yield use.finding("ok", message)
 
     return Check(questions=(disabled, act_as, permissions_question(scope)), judge=judge)
 
@@ -156,8 +151,9 @@ def _bucket(need: _Need) -> Check:
         key=f"policy of bucket:{need.bucket}",
         look=functools.partial(access.policy_of_bucket, name=need.bucket),
     )
-    about = f"bucket {need.bucket}"
-    at = {"resource": need.part.subject.name, "path": need.path}
+    thing = Thing(
+        check="replicas", about=f"bucket {need.bucket}", resource=need.part.subject.name, path=need.path
+    )
     verb, roles, role = (
         ("write to", policies.OBJECT_WRITERS, OBJECT_USER)
         if need.writes
@@ -171,20 +167,22 @@ def _bucket(need: _Need) -> Check:
         number = "" if isinstance(project, Trouble) else project.number
         if need.email is None and not number:
             trouble = project if isinstance(project, Trouble) else Trouble(cause="other")
-            yield not_known("replicas", f"{about}: access of Vertex AI's own account", trouble, **at)
+            yield not_known(
+                replace(thing, about=f"{thing.about}: access of Vertex AI's own account"), trouble
+            )
             return
         email = need.email or default_account(number)
         of_bucket, of_project = facts.of(policy), facts.of(POLICY_OF_PROJECT)
         is_here = not isinstance(found, Trouble) and bool(number) and found.project_number in ("", number)
         if need.email is None and is_here:
             message = f"Vertex AI's own account may {verb} the buckets of its project"
-            yield Finding(check="replicas", level="ok", about=about, message=message, **at)
+            yield thing.finding("ok", message)
             return
         read = [each for each in (of_bucket, of_project) if not isinstance(each, Trouble)]
         found_roles = policies.has_role(email, roles, read)
         if found_roles == "yes":
             message = f"{email} may {verb} it"
-            yield Finding(check="replicas", level="ok", about=about, message=message, **at)
+            yield thing.finding("ok", message)
             return
         unread = next((one for one in (of_bucket, of_project) if isinstance(one, Trouble)), None)
         remedy = remedies.on_bucket(need.bucket, f"serviceAccount:{email}", role)
@@ -195,15 +193,13 @@ def _bucket(need: _Need) -> Check:
                 else f"the policies cannot be read: {unread.message.rstrip('.') or 'no answer in time'}"
             )
             message = f"whether {email} may {verb} it is not known: {why}"
-            yield Finding(
-                check="replicas", level="unknown", about=about, message=message, remedy=remedy, **at
-            )
+            yield thing.finding("unknown", message, remedy=remedy)
             return
         message = (
             f"neither the bucket nor the project lets {email} {verb} it; the job fails, unless a folder or "
             "an organization does"
         )
-        yield Finding(check="replicas", level="warning", about=about, message=message, remedy=remedy, **at)
+        yield thing.finding("warning", message, remedy=remedy)
 
     return Check(questions=(bucket, policy, POLICY_OF_PROJECT, PROJECT), judge=judge)
 
@@ -240,32 +236,29 @@ def _repository(name: str, first: tuple[Part, str]) -> Check:
         look=functools.partial(access.policy_of_repository, name=name),
     )
     part, path = first
-    about, at = f"repository {name}", {"resource": part.subject.name, "path": path}
+    thing = Thing(check="replicas", about=f"repository {name}", resource=part.subject.name, path=path)
 
     def judge(facts: Facts) -> Iterator[Finding]:
         project, found = facts.of(PROJECT), facts.of(policy)
         if isinstance(found, Trouble) or isinstance(project, Trouble):
             trouble = found if isinstance(found, Trouble) else project
             if isinstance(trouble, Trouble):
-                yield not_known("replicas", f"{about}: access of Vertex AI", trouble, **at)
+                yield not_known(replace(thing, about=f"{thing.about}: access of Vertex AI"), trouble)
             return
         email = default_account(project.number)
         has = policies.has_role(email, policies.IMAGE_READERS, [found])
         if has == "yes":
             message = f"{email}, which pulls the images of jobs, may read it"
-            yield Finding(check="replicas", level="ok", about=about, message=message, **at)
+            yield thing.finding("ok", message)
             return
         message = (
             f"it is in another project, and its policy does not let {email} read it, which pulls the images "
             "of jobs; the policy of its project may"
         )
-        yield Finding(
-            check="replicas",
-            level="unknown" if has == "perhaps" else "warning",
-            about=about,
-            message=message,
+        yield thing.finding(
+            "unknown" if has == "perhaps" else "warning",
+            message,
             remedy=remedies.on_repository(name, f"serviceAccount:{email}", IMAGE_READER),
-            **at,
         )
 
     return Check(questions=(policy, PROJECT), judge=judge)
