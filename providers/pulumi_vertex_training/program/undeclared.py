@@ -8,7 +8,6 @@ looks after the last registration, and only if there was a note of an interrupte
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +56,6 @@ async def _sweep(
             pulumi.log.info(creation.announcement)
         else:
             lines: list[str] = []
-            await asyncio.to_thread(functools.partial(begun_creations.remove, note, settings, lines.append))
+            await asyncio.to_thread(begun_creations.remove, note, settings, lines.append)
             for line in lines:
                 pulumi.log.info(line)

@@ -35,13 +35,11 @@ from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.plugin.connection import connect
 from pulumi_vertex_training.plugin.host import process
 from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.running import notes
 from pulumi_vertex_training.plugin.settings import EndpointKind, Settings
 from vertex_emulator import launcher
 from vertex_emulator.launcher import LauncherError
 from vertex_training.fields.labels import KEY_LABEL
-
-KEPT = 1000
-"""The most notes that are kept; the oldest ones are deleted."""
 
 _BEGUN, _MADE = ".begun", ".made"
 _DIGITS = 16
@@ -122,13 +120,9 @@ def begin(provider: Remover, props: Mapping[str, Any], id_: str, *, key: str, ti
         location=str(props["location"]),
     )
     folder = _folder()
+    notes.write(folder, f"{_stem(id_, key)}{_BEGUN}", json.dumps(asdict(creation)))
     with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / f"{_stem(id_, key)}{_BEGUN}").write_text(json.dumps(asdict(creation)), encoding="utf-8")
         (folder / f"{_stem(id_, key)}{_MADE}").unlink(missing_ok=True)
-        notes = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)
-        for one in notes[: max(0, len(notes) - KEPT)]:
-            one.unlink(missing_ok=True)
 
 
 def answered(id_: str, key: str) -> None:

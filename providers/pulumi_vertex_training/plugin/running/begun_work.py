@@ -22,12 +22,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.running import notes
 from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.policies.run_status import LastRun, LookupResult, last_run
 from vertex_emulator import launcher
-
-KEPT = 1000
-"""The most notes that are kept; the oldest ones are deleted."""
 
 _STOPPED = frozenset({LastRun.CANCELLED, LastRun.CANCELLING, LastRun.GONE})
 
@@ -98,13 +96,7 @@ def made_good(
 
 
 def _write(name: str, text: str) -> None:
-    folder = _folder()
-    with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / _file(name)).write_text(text, encoding="utf-8")
-        notes = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)
-        for one in notes[: max(0, len(notes) - KEPT)]:
-            one.unlink(missing_ok=True)
+    notes.write(_folder(), _file(name), text)
 
 
 def _folder() -> Path:
