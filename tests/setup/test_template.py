@@ -91,6 +91,7 @@ def test_a_new_project_trains_a_model(root: Path, report: Report, tmp_path: Path
     (wheel,) = (path for path in built if path.name.startswith("pulumi_") and path.suffix == ".whl")
     with release.trial(cli, wheel) as trial:
         trial.create()
+        trial.run("pulumi", "install")  # as in an upgrade; Pulumi downloads no plugin for the package
         assert trial.train() == "SUCCEEDED, accuracy 0.9925"
         trial.remove()
 

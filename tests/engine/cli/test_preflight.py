@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as jobs
+from support.builds.built_images import write_files
 from support.emulator import call
 from support.engine import Engine, Result
 from support.shared_engine import shared_engine as shared_engine
@@ -39,6 +40,25 @@ for name in config.require_object("names"):
         service_account="{ACCOUNT}",
     )
 """
+
+OWN = f"""
+machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
+vt.DistributedTraining(
+    "package",
+    chief=vt.WorkerPoolSpecArgs(machine_spec=machine),
+    bucket={{"force_destroy": True}},
+    package={{"source": "task.py"}},
+    executor_image_uri="{PREBUILT}",
+)
+vt.DistributedTraining(
+    "image",
+    chief=vt.WorkerPoolSpecArgs(machine_spec=machine),
+    workers=vt.WorkerPoolSpecArgs(machine_spec=machine),
+    bucket={{"force_destroy": True}},
+    image={{"source": "trainer", "base_image": "python:3.11-slim"}},
+)
+"""
+"""Two jobs with a bucket, a package and an image of their own, which the deployment makes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +100,7 @@ def deny(engine: Engine, *permissions: str) -> None:
 @pytest.fixture(scope="module")
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
-    engine.write(f"{BUCKET}\n{JOBS}")
+    write_files(engine.folder / "infra", {"task.py": "pass\n", "trainer/task.py": "pass\n"})
     engine.set("vertex-training:preflightTimeout", "120")  # no test bets on the speed of a machine
     commands: dict[str, subprocess.CompletedProcess[str]] = {}
     previews: dict[str, Result] = {}
@@ -90,6 +110,9 @@ def steps(shared_engine: Engine) -> Steps:
         engine.set("seconds", seconds)
         commands[step] = run(engine, "preflight", "--json", "--timeout", "120")
 
+    engine.write(OWN)
+    look("own")
+    engine.write(f"{BUCKET}\n{JOBS}")
     look("new", "one")
     engine.up().ok()
     look("unchanged", "one")
@@ -108,6 +131,8 @@ def steps(shared_engine: Engine) -> Steps:
     for line in exported.splitlines():
         name, _, value = shlex.split(line.removeprefix("export "))[0].partition("=")
         engine.environment[name] = value
+    engine.write(OWN)
+    previews["own"] = engine.preview()
     engine.write(JOBS)
     engine.set("names", json.dumps(["other"]))
     previews["google"] = engine.preview()
@@ -119,9 +144,14 @@ def steps(shared_engine: Engine) -> Steps:
     return Steps(commands=commands, previews=previews, live=live)
 
 
-def test_what_the_program_itself_makes_is_not_missing(steps: Steps) -> None:
-    assert steps.commands["new"].returncode == 0, steps.commands["new"].stdout
-    assert steps.findings("new") == []
+@pytest.mark.parametrize("step", ["new", "own"])
+def test_what_the_program_itself_makes_is_not_missing(steps: Steps, step: str) -> None:
+    assert steps.commands[step].returncode == 0, steps.commands[step].stdout
+    assert steps.findings(step) == []
+
+
+def test_a_preview_of_google_cloud_misses_nothing_that_its_program_makes(steps: Steps) -> None:
+    assert "does not exist" not in steps.previews["own"].output
 
 
 def test_an_unchanged_stack_submits_nothing(steps: Steps) -> None:

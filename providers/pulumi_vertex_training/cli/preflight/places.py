@@ -22,6 +22,8 @@ from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs import prerequisites
 from pulumi_vertex_training.runs.lookups import Lookups
+from pulumi_vertex_training.runs.prerequisites import Kind, Need
+from vertex_training.fields import uris
 from vertex_training.fields.decode import UNKNOWN, decode
 from vertex_training.job.job_kind import JobKind
 
@@ -121,11 +123,15 @@ def _subject(change: Change, kind: JobKind[Any], inputs: Mapping[str, Any], made
         spec=spec,
         staging_bucket=bucket,
         unknown=unknown,
-        passed_over=frozenset(
-            need.path for need in needs if not made.isdisjoint(prerequisites.names_in(need.path, need.name))
-        ),
+        passed_over=frozenset(need.path for need in needs if not made.isdisjoint(_names_of(need))),
         replaces=change.stopped.name if change.stopped is not None else "",
     )
+
+
+def _names_of(need: Need) -> frozenset[str]:
+    """Return the names that a deployment gives to what a job needs: for an object also that of its bucket."""
+    names = prerequisites.names_in(need.path, need.name)
+    return names | {uris.parse(need.name).bucket} if need.kind is Kind.OBJECT else names
 
 
 def _collection(change: Change) -> str:
