@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight.finding import Finding
 from pulumi_vertex_training.preflight.preflight import findings_of
+from pulumi_vertex_training.preflight.remedies import sentence
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups
@@ -56,7 +57,7 @@ def problems_of(
 def _problem(finding: Finding, is_preview: bool) -> Problem:
     # A preview needs no credentials: it shows what a program declares.
     is_error = finding.level == "error" and not (is_preview and finding.check == "credentials")
-    remedy = f". To fix it: {finding.remedy}" if finding.remedy else ""
+    remedy = f". {sentence(finding.remedy)}" if finding.remedy else ""
     return Problem(
         path=finding.path,
         message=f"{finding.about}: {finding.message}{remedy}",

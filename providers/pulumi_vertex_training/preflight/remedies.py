@@ -10,6 +10,13 @@ _GRANTS = "add-iam-policy-binding"
 AGAIN = "Run it again, or look at https://status.cloud.google.com."
 
 
+def sentence(remedy: str) -> str:
+    """Return a remedy as a sentence that follows a message: a command to run, or a page to see."""
+    if not remedy or remedy.endswith("."):
+        return remedy
+    return f"See {remedy}." if remedy.startswith("https://") else f"To fix it, run `{remedy}`."
+
+
 def enable(services: list[str], project: str) -> str:
     """Return the command that enables services."""
     return f"gcloud services enable {' '.join(services)} --project={shlex.quote(project)}"

@@ -7,6 +7,7 @@ therefore escaped, and always on one line that begins with something else.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,6 +16,7 @@ from vertex_training.findings.words import visible
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"}
 _REFERENCE = re.compile(r"(?<!\w)([@#!%~&^:])(?=\w)")
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _BAR = re.compile(r"(\\*)\|")
 _JOINER = "\u2060"
 """The word joiner, which has no width: between a sign and a name it keeps them from being a link."""
@@ -25,7 +27,20 @@ LONGEST_CODE = 200
 
 def escaped(text: str, *, longest: int = LONGEST_TEXT) -> str:
     """Return a text that Markdown shows as it is, on one line, in a table as well; cut if it is long."""
-    line = _REFERENCE.sub(rf"\1{_JOINER}", _line(text, longest))
+    return _escaped_line(_line(text, longest))
+
+
+def message(text: str, *, longest: int = LONGEST_TEXT) -> str:
+    """Return a message with what it has between backticks as code, and the rest as `escaped` does."""
+    parts = _CODE.split(_line(text, longest))
+    return "".join(
+        code(part, longest=longest) if is_code else _escaped_line(part)
+        for part, is_code in zip(parts, itertools.cycle((False, True)), strict=False)
+    )
+
+
+def _escaped_line(line: str) -> str:
+    line = _REFERENCE.sub(rf"\1{_JOINER}", line)
     line = _SPECIAL.sub(lambda found: f"\\{found[0]}", line)
     return "".join(_ENTITIES.get(character, character) for character in line)
 

@@ -45,9 +45,24 @@ def test_code_has_a_fence_that_its_text_does_not_have(text: str, shown: str) -> 
     assert markdown.code(text) == shown
 
 
+@every_row(
+    "text, shown",
+    (
+        ("run `gcloud a --b=c_d`, or #1", "run `gcloud a --b=c_d`, or #\u20601"),
+        ("`a` and `b`", "`a` and `b`"),
+        ("`@team` of @team", "`@team` of @\u2060team"),
+        ("one ` only", "one \\` only"),
+        ("``two`` at once", "\\`\\`two\\`\\` at once"),
+        ("`a|b`", "`a\\|b`"),
+    ),
+)
+def test_a_message_has_its_commands_as_code(text: str, shown: str) -> None:
+    assert markdown.message(text) == shown
+
+
 @given(st.text(max_size=300) | st.text("\\|`<a", max_size=20))
 def test_a_cell_never_ends_its_row_or_its_line(text):
-    for cell in (markdown.escaped(text), markdown.code(text)):
+    for cell in (markdown.escaped(text), markdown.code(text), markdown.message(text)):
         assert "\n" not in cell
         assert all(len(found[1]) % 2 for found in re.finditer(r"(\\*)\|", cell)), cell
     assert "<" not in markdown.escaped(text)

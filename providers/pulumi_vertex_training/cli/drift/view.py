@@ -18,7 +18,7 @@ from pulumi_vertex_training.cli.drift.drift import (
 from pulumi_vertex_training.cli.plan.plan import shown
 from pulumi_vertex_training.cli.plan.view import of_resource
 from pulumi_vertex_training.runs.live_jobs import counted
-from pulumi_vertex_training.views.markdown import code, escaped
+from pulumi_vertex_training.views.markdown import code, escaped, message
 from pulumi_vertex_training.views.output import Cell, Output
 
 _SIGNS = {"changed": "~", "cancelled": "!", "deleted": "-"}
@@ -152,12 +152,12 @@ def markdown(report: Report, place: Place) -> str:
             lines += [f"| {code(path)} | {escaped(old)} | {escaped(new)} |" for path, old, new in fields]
             lines += ["", "</details>"]
     for sentence in _progress(report.progress):
-        lines += ["", escaped(sentence)]
+        lines += ["", message(sentence)]
     findings = [one for one in report.findings if one.severity in ("error", "warning")]
     if findings:
         lines += [""]
         lines += [
-            f"- **{one.severity}**: {escaped(of_resource(one.resource, one.message))}" for one in findings
+            f"- **{one.severity}**: {message(of_resource(one.resource, one.message))}" for one in findings
         ]
     return "\n".join(lines)
 

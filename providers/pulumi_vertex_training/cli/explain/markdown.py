@@ -23,7 +23,7 @@ def lines(explained: Explanation) -> Iterator[str]:
     for problem in (*explained.errors, *explained.warnings):
         source = source_of(problem.rule)
         said = f"{problem} ({source})" if source else str(problem)
-        yield f"\n- **{problem.level}**: {escaped(said, longest=_LONGEST_FINDING)}"
+        yield f"\n- **{problem.level}**: {markdown.message(said, longest=_LONGEST_FINDING)}"
     if explained.spec is not None and (drawn := picture(explained.spec.worker_pool_specs)):
         yield f"\n{markdown.mermaid(drawn)}"
     if explained.cost is not None and explained.has_replicas:

@@ -100,7 +100,7 @@ def comment_of_failure(project: str, stack: str, message: str, now: datetime) ->
             "",
             "There is no plan, because the preview failed.",
             "",
-            f"- **error**: {escaped(message, longest=4_000)}",
+            f"- **error**: {markdown.message(message, longest=4_000)}",
             "",
             f"<sub>Made at {now:%Y-%m-%d %H:%M} UTC.</sub>",
         ]
@@ -165,7 +165,7 @@ def _sections(
 
 def _findings(findings: Iterable[Finding], severity: str) -> _Section:
     items = dict.fromkeys(
-        f"- **{severity}**: {escaped(of_resource(one.resource, one.message), longest=2_000)}"
+        f"- **{severity}**: {markdown.message(of_resource(one.resource, one.message), longest=2_000)}"
         for one in findings
         if one.severity == severity
     )
@@ -174,7 +174,7 @@ def _findings(findings: Iterable[Finding], severity: str) -> _Section:
 
 def _checked(name: str, finding: CheckFinding) -> str:
     figures = "".join(f"<br>{escaped(figure)}" for figure in finding.figures[:_MOST_WORDS])
-    return f"- **{name}, {finding.severity}**: {escaped(finding.sentence, longest=2_000)}{figures}"
+    return f"- **{name}, {finding.severity}**: {markdown.message(finding.sentence, longest=2_000)}{figures}"
 
 
 def _table(result: CheckResult) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pulumi_vertex_training.cli.plan.live import LiveJob
 from pulumi_vertex_training.cli.plan.plan import Change, Plan, change_document
 from pulumi_vertex_training.views.output import Cell, Output
 from pulumi_vertex_training.views.pools_view import pool_in_words
+from vertex_training.findings.words import all_of
 
 _SIGNS = {"create": "+", "update": "~", "replace": "+-", "delete": "-", "import": "=", "read": ">"}
 _STYLES = {"create": "green", "update": "yellow", "replace": "yellow", "delete": "red"}
@@ -75,6 +76,11 @@ def show(
                 output.paragraph(f"{severity}: {of_resource(finding.resource, finding.message)}", style=style)
     for result in results:
         _show_check(result, output)
+    if failed := checks.failed(results):
+        output.line()
+        output.paragraph(
+            f"Failed: {all_of(failed)} (exit code {checks.exit_code(results)}).", style="bold red"
+        )
 
 
 def _show_check(result: CheckResult, output: Output) -> None:

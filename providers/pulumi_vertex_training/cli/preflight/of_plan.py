@@ -6,6 +6,7 @@ from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, Pl
 from pulumi_vertex_training.cli.preflight import view
 from pulumi_vertex_training.cli.preflight.places import places_of, report_of
 from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.remedies import sentence
 from pulumi_vertex_training.views.failure import CommandError
 
 
@@ -30,10 +31,9 @@ def check(context: PlanContext) -> CheckResult | None:
 
 
 def _finding(finding: Finding) -> CheckFinding:
-    remedy = f"To fix it: {finding.remedy}" if finding.remedy else ""
     return CheckFinding(
         severity="unknown" if finding.level == "ok" else finding.level,
         message=f"{finding.about}: {finding.message}.",
         resource=finding.resource,
-        remedy=remedy,
+        remedy=sentence(finding.remedy),
     )

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.promote.plan import Plan, Step
 from pulumi_vertex_training.cli.promote.stacks import Value
 from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.runs.live_jobs import counted
-from pulumi_vertex_training.views.markdown import escaped
+from pulumi_vertex_training.views.markdown import code, escaped
 from pulumi_vertex_training.views.output import Output
 
 _HEADINGS = ("PROMOTE", "NAME", "NOW", "PROMOTED", "RUN", "COPY")
@@ -141,7 +141,7 @@ def markdown(plan: Plan, arguments: Mapping[str, str | None], *, done: bool) -> 
     lines = [f"### {title(plan)}", "", f"{summary(plan, done=done)}.", ""]
     lines += ["| Promote | Name | Now | Promoted | Run | Copy |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows(plan):
-        cells = [row.what, f"`{escaped(row.name)}`", *map(escaped, row.cells[2:])]
+        cells = [row.what, code(row.name), *map(escaped, row.cells[2:])]
         lines.append(f"| {' | '.join(cells)} |")
     for note in (*plan.notes, *next_steps(plan, arguments, done=done)):
         lines += ["", note]

@@ -87,12 +87,18 @@ def test_the_text_has_a_section_for_each_check(capsys: pytest.CaptureFixture[str
     assert "\nCost failed\nall that runs: $1.00 -> $2.00 an hour.\n" in text
     assert "error: train: is too dear. Run `pulumi up`.\n    a | b\n    c\n" in text
     assert "\nPreflight\nunknown: the quota is not known.\n" in text
+    assert text.endswith("\nFailed: cost (exit code 4).\n")
+
+
+def test_a_plan_without_a_failed_check_has_no_last_line_about_it(capsys: pytest.CaptureFixture[str]):
+    view.show(PLAN, {}, Output(as_json=False, terminal=False), [UNKNOWN])
+    assert "Failed" not in capsys.readouterr().out
 
 
 def test_the_comment_has_the_result_in_its_head_and_escapes_the_findings():
     text = comment(PLAN, {}, NOW, [FAILED, UNKNOWN])
     assert "\n**Cost failed**: all that runs: &#36;1.00 -&gt; &#36;2.00 an hour.\n" in text
-    assert "- **cost, error**: train: is too dear. Run \\`pulumi up\\`.<br>a \\| b<br>c" in text
+    assert "- **cost, error**: train: is too dear. Run `pulumi up`.<br>a \\| b<br>c" in text
     assert "- **preflight, unknown**: the quota is not known." in text
     assert "cost: &#36;2.00 an hour" in text
     assert (
