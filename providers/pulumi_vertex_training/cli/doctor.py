@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pulumi_vertex_training.cli import backend_files, state_check
 from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.views.failure import FAILED
-from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.output import Output, Style
 from vertex_emulator import disk_use, extras, launcher
 from vertex_emulator.custom_jobs.sandbox import probe
 from vertex_emulator.kernel import data_folder, disk_space
@@ -233,7 +233,7 @@ def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
 
-_STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "error": "red"}
+_STYLES: dict[str, Style] = {"ok": "green", "note": "dim", "warning": "yellow", "error": "red"}
 
 
 def doctor(options: argparse.Namespace, output: Output) -> int:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
 from vertex_training.findings.words import visible, visible_json, visible_lines
 
@@ -34,7 +34,10 @@ Replicas have the same states in lower case; trials also have some of their own.
 Cell = str | tuple[str, str]
 """A cell of a table: its text, or a text and a detail."""
 
-_STYLES: Mapping[str, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+Style = Literal["", "bold", "dim", "red", "green", "yellow"]
+"""A style of a text that is not in a table; "" for none."""
+
+_STYLES: Mapping[Style, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _PREFIX_COLOURS = (36, 35, 33, 32, 34, 96, 95, 93, 92, 94)
 _SEVERE = frozenset({"WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY"})
 
@@ -58,23 +61,23 @@ class Output:
         """Print a part of a document that is too large to be held."""
         sys.stdout.write(visible_json(text))
 
-    def line(self, *parts: str | tuple[str, str]) -> None:
+    def line(self, *parts: str | tuple[str, Style]) -> None:
         """Print a line of the result for people: texts, or texts with their styles.
 
         As everywhere in this class, characters that could control the terminal are printed as escapes.
         """
-        pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+        pairs: list[tuple[str, Style]] = [(part, "") if isinstance(part, str) else part for part in parts]
         print("".join(self.paint(visible_lines(text), style) for text, style in pairs))
 
-    def paint(self, text: str, style: str) -> str:
-        """Return the text in a style of `_STYLES` on a terminal, else unchanged."""
+    def paint(self, text: str, style: Style) -> str:
+        """Return the text in a style on a terminal, else unchanged."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.terminal and style and text else text
 
     def section(self, title: str) -> None:
         """Print a heading after an empty line."""
         print(f"\n{self.paint(visible(title), 'bold')}")
 
-    def paragraph(self, text: str, *, indent: int = 0, style: str = "") -> None:
+    def paragraph(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Print a text, wrapped on a terminal; in a pipe it is one line, for other programs to read."""
         for line in self._wrapped(visible(text), indent):
             print(" " * indent + self.paint(line, style))

@@ -19,7 +19,7 @@ from pulumi_vertex_training.cli.plan.plan import shown
 from pulumi_vertex_training.cli.plan.view import of_resource
 from pulumi_vertex_training.runs.live_jobs import counted
 from pulumi_vertex_training.views.markdown import code, escaped, message
-from pulumi_vertex_training.views.output import Cell, Output
+from pulumi_vertex_training.views.output import Cell, Output, Style
 
 _SIGNS = {"changed": "~", "cancelled": "!", "deleted": "-"}
 _VERBS = {"changed": "changed", "cancelled": "cancelled", "deleted": "deleted", "unread": "not read"}
@@ -82,7 +82,8 @@ def show(report: Report, place: Place, output: Output) -> None:
     for sentence in _progress(report.progress):
         output.line()
         output.paragraph(sentence)
-    for severity, style in (("error", "red"), ("warning", "yellow")):
+    styles: dict[str, Style] = {"error": "red", "warning": "yellow"}
+    for severity, style in styles.items():
         for finding in report.findings:
             if finding.severity == severity:
                 output.paragraph(f"{severity}: {of_resource(finding.resource, finding.message)}", style=style)

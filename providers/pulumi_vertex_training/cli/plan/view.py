@@ -11,11 +11,12 @@ from pulumi_vertex_training.cli.plan import checks
 from pulumi_vertex_training.cli.plan.checks import CheckResult
 from pulumi_vertex_training.cli.plan.live import LiveJob
 from pulumi_vertex_training.cli.plan.plan import Change, Plan, change_document
-from pulumi_vertex_training.views.output import Cell, Output
+from pulumi_vertex_training.views.output import Cell, Output, Style
 from pulumi_vertex_training.views.pools_view import pool_in_words
 from vertex_training.findings.words import all_of
 
 _SIGNS = {"create": "+", "update": "~", "replace": "+-", "delete": "-", "import": "=", "read": ">"}
+_SEVERITIES: dict[str, Style] = {"error": "red", "warning": "yellow", "unknown": "yellow", "info": ""}
 _STYLES = {"create": "green", "update": "yellow", "replace": "yellow", "delete": "red"}
 _VERBS = {
     "create": "to create",
@@ -70,17 +71,18 @@ def show(
         output.line()
         rows = list(_rows(plan, results))
         output.table(["EFFECT", "RESOURCE", "TYPE", "CHANGE"], rows)
-    for severity, style in (("error", "red"), ("warning", "yellow")):
+    for severity in ("error", "warning"):
         for finding in plan.findings:
             if finding.severity == severity:
-                output.paragraph(f"{severity}: {of_resource(finding.resource, finding.message)}", style=style)
+                output.paragraph(
+                    f"{severity}: {of_resource(finding.resource, finding.message)}",
+                    style=_SEVERITIES[severity],
+                )
     for result in results:
         _show_check(result, output)
     if failed := checks.failed(results):
         output.line()
-        output.paragraph(
-            f"Failed: {all_of(failed)} (exit code {checks.exit_code(results)}).", style="bold red"
-        )
+        output.paragraph(f"Failed: {all_of(failed)} (exit code {checks.exit_code(results)}).", style="red")
 
 
 def _show_check(result: CheckResult, output: Output) -> None:
@@ -88,9 +90,8 @@ def _show_check(result: CheckResult, output: Output) -> None:
     output.section(f"{result.name.capitalize()}{' failed' if result.failed else ''}")
     if result.summary:
         output.paragraph(f"{result.summary}.")
-    styles = {"error": "red", "warning": "yellow", "unknown": "yellow"}
     for finding in result.findings:
-        output.paragraph(f"{finding.severity}: {finding.sentence}", style=styles.get(finding.severity, ""))
+        output.paragraph(f"{finding.severity}: {finding.sentence}", style=_SEVERITIES[finding.severity])
         for figure in finding.figures:
             output.paragraph(figure, indent=4)
 

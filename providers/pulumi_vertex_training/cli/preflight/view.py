@@ -8,9 +8,9 @@ from pulumi_vertex_training.preflight.finding import LEVELS, Finding, Level
 from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.views import markdown as marks
-from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.output import Output, Style
 
-_STYLES = {"ok": "green", "unknown": "dim", "warning": "yellow", "error": "red"}
+_STYLES: dict[Level, Style] = {"ok": "green", "unknown": "dim", "warning": "yellow", "error": "red"}
 _NOUNS: dict[Level, tuple[str, str]] = {
     "error": ("1 error", "{} errors"),
     "warning": ("1 warning", "{} warnings"),

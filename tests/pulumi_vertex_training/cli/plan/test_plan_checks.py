@@ -90,6 +90,13 @@ def test_the_text_has_a_section_for_each_check(capsys: pytest.CaptureFixture[str
     assert text.endswith("\nFailed: cost (exit code 4).\n")
 
 
+def test_a_terminal_shows_the_same_in_colour(capsys: pytest.CaptureFixture[str]):
+    view.show(PLAN, {}, Output(as_json=False, terminal=True), [FAILED, UNKNOWN])
+    text = capsys.readouterr().out
+    assert "\x1b[31merror: train: is too dear. Run `pulumi up`.\x1b[0m\n" in text
+    assert text.endswith("\x1b[31mFailed: cost (exit code 4).\x1b[0m\n")
+
+
 def test_a_plan_without_a_failed_check_has_no_last_line_about_it(capsys: pytest.CaptureFixture[str]):
     view.show(PLAN, {}, Output(as_json=False, terminal=False), [UNKNOWN])
     assert "Failed" not in capsys.readouterr().out
