@@ -1,4 +1,4 @@
-"""The package's module `cli.backend_files`, for chores that run before the package is installed."""
+"""The package's module `cli.doctor.backend_files`, for chores that run before the package is installed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pulumi_vertex_training.cli.backend_files import Damage, address, damages, repair
+    from pulumi_vertex_training.cli.doctor.backend_files import Damage, address, damages, repair
 else:
     _NAME = "scripts._backend_files"
-    _FILE = Path(__file__).resolve().parents[1] / "providers/pulumi_vertex_training/cli/backend_files.py"
+    _FILE = (
+        Path(__file__).resolve().parents[1] / "providers/pulumi_vertex_training/cli/doctor/backend_files.py"
+    )
     _SPEC = importlib.util.spec_from_file_location(_NAME, _FILE)
     _MODULE = importlib.util.module_from_spec(_SPEC)
     sys.modules[_NAME] = _MODULE  # its dataclass looks itself up

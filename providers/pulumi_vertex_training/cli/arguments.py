@@ -98,6 +98,33 @@ def json_options() -> argparse.ArgumentParser:
     return options
 
 
+def report_options() -> argparse.ArgumentParser:
+    """Return the options of a command that prints for people, for programs, or for a comment."""
+    options = argparse.ArgumentParser(add_help=False)
+    formats = options.add_mutually_exclusive_group()
+    formats.add_argument("--json", action="store_true", help="print JSON")
+    formats.add_argument(
+        "--markdown", action="store_true", help="print Markdown, for an issue or a comment of a pull request"
+    )
+    return options
+
+
+def stack_options(purpose: str) -> argparse.ArgumentParser:
+    """Return the options that name a stack and its program; `purpose` is a verb, such as "preview"."""
+    options = folder_options()
+    options.add_argument("--stack", "-s", metavar="S", help=f"stack to {purpose} (default: the selected one)")
+    return options
+
+
+def folder_options() -> argparse.ArgumentParser:
+    """Return the option that names the folder of a Pulumi program."""
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--cwd", "-C", type=Path, metavar="DIR", help="folder of the Pulumi program (default: this one)"
+    )
+    return options
+
+
 def data_dir_options() -> argparse.ArgumentParser:
     """Return the option of a command that needs the emulator's data folder."""
     options = argparse.ArgumentParser(add_help=False)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 
-from pulumi_vertex_training.cli.arguments import Parser, Subparsers, endpoint_options, json_options, seconds
+from pulumi_vertex_training.cli.arguments import (
+    Parser,
+    Subparsers,
+    endpoint_options,
+    json_options,
+    report_options,
+    seconds,
+    stack_options,
+)
 
 _FILE_HELP = (
     "YAML or JSON with a custom job (also as workerPoolSpecs, roles or trainingInput), a tuning job or a "
@@ -85,7 +92,12 @@ def _add_preflight(parser: Parser, commands: Subparsers) -> None:
         "preflight",
         "look up whether the project lets the jobs of a file or a stack run: permissions, quota, images, "
         "buckets, networks",
-        parents=[json_options(), endpoint_options(), _check_options(location=False)],
+        parents=[
+            report_options(),
+            stack_options("preview"),
+            endpoint_options(),
+            _check_options(location=False),
+        ],
     )
     preflight.add_argument(
         "file",
@@ -93,19 +105,12 @@ def _add_preflight(parser: Parser, commands: Subparsers) -> None:
         nargs="?",
         help=f"{_FILE_HELP}. Without FILE, the jobs that the next deployment of a stack submits",
     )
-    preflight.add_argument("--stack", "-s", metavar="S", help="stack to preview (default: the selected one)")
-    preflight.add_argument(
-        "--cwd", "-C", type=Path, metavar="DIR", help="folder of the Pulumi program (default: this one)"
-    )
     preflight.add_argument(
         "--timeout",
         type=_timeout,
         metavar="SECONDS",
         default=10.0,
         help="longest time that all lookups together may take (default: 10)",
-    )
-    preflight.add_argument(
-        "--markdown", action="store_true", help="print Markdown, for a comment of a pull request"
     )
 
 

@@ -72,8 +72,8 @@ def _command(options: argparse.Namespace) -> Command:
 _COMMANDS = {
     "explain": ("explain.command", "explain"),
     "diff": ("explain.diff", "diff"),
-    "placement": ("placement_command", "placement"),
-    "doctor": ("doctor", "doctor"),
+    "placement": ("placement.command", "placement"),
+    "doctor": ("doctor.command", "doctor"),
     "jobs": ("jobs.listing", "list_jobs"),
     "runs": ("runs.command", "list_runs"),
     "top": ("live.top", "top"),

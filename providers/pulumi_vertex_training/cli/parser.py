@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from pulumi_vertex_training.cli import declaration_options, placement_options, stack_options
+from pulumi_vertex_training.cli import declaration_options, stack_options
 from pulumi_vertex_training.cli.arguments import (
     Parser,
     Subparsers,
@@ -17,6 +17,7 @@ from pulumi_vertex_training.cli.arguments import (
 from pulumi_vertex_training.cli.emulator import options as control_options
 from pulumi_vertex_training.cli.jobs import options as job_options
 from pulumi_vertex_training.cli.live import options as live_options
+from pulumi_vertex_training.cli.placement import options as placement_options
 from pulumi_vertex_training.cli.prices import options as price_options
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
 from vertex_training import __version__

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli.doctor import Finding
+from pulumi_vertex_training.cli.doctor.command import Finding
 from support import engine as support
 from support.installs.environments import base_environment, closure
 from vertex_emulator import extras, launcher

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli.doctor import LITTLE_SPACE, NO_SPACE, Machine, findings, inspect_machine
+from pulumi_vertex_training.cli.doctor.command import (
+    LITTLE_SPACE,
+    NO_SPACE,
+    Machine,
+    findings,
+    inspect_machine,
+)
 from support.command import environment, run
 from support.tables import every_row
 from vertex_emulator import extras

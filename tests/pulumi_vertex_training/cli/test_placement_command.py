@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli import main, placement_command
+from pulumi_vertex_training.cli import main
+from pulumi_vertex_training.cli.placement import command
 from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.output import Output
 
@@ -28,12 +29,12 @@ def options(**changed: Any) -> argparse.Namespace:
 
 
 def as_json(capsys: pytest.CaptureFixture[str], **changed: Any) -> Any:
-    assert placement_command.placement(options(**changed), Output(as_json=True, terminal=False)) == 0
+    assert command.placement(options(**changed), Output(as_json=True, terminal=False)) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def as_text(capsys: pytest.CaptureFixture[str], *, terminal: bool = False, **changed: Any) -> list[str]:
-    assert placement_command.placement(options(**changed), Output(as_json=False, terminal=terminal)) == 0
+    assert command.placement(options(**changed), Output(as_json=False, terminal=terminal)) == 0
     return capsys.readouterr().out.splitlines()
 
 
@@ -208,7 +209,7 @@ def test_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_refused(changed: dict[str, Any], path: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        placement_command.placement(options(**changed), Output(as_json=True, terminal=False))
+        command.placement(options(**changed), Output(as_json=True, terminal=False))
     assert caught.value.path == path
     assert str(caught.value).startswith(message)
 
@@ -224,7 +225,7 @@ def test_refused(changed: dict[str, Any], path: str, message: str) -> None:
     ],
 )
 def test_numbers_in_short(values: tuple[int, ...], text: str) -> None:
-    assert placement_command.numbers(values) == text
+    assert command.numbers(values) == text
 
 
 def test_through_the_command(capsys: pytest.CaptureFixture[str]) -> None:

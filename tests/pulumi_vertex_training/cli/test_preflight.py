@@ -167,7 +167,7 @@ def test_a_job_in_error_is_not_looked_up(
         (["--project", "p"], "--project is for a FILE"),
         (["--framework", "pytorch"], "--framework is for a FILE: a program has it in its jobs"),
         (["--allow-legacy-types"], "--allow-legacy-types is for a FILE"),
-        (["job.yaml", "--json", "--markdown"], "Give one of --json and --markdown."),
+        (["job.yaml", "--json", "--markdown"], "--markdown: not allowed with argument --json"),
         (["none.yaml"], "none.yaml"),
         (["job.yaml", "--timeout", "soon"], "'soon' is not a time"),
     ],

@@ -9,14 +9,12 @@ from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.drift import view
 from pulumi_vertex_training.cli.drift.drift import report
 from pulumi_vertex_training.cli.drift.refresh import refresh
-from pulumi_vertex_training.views.failure import BAD_INPUT, FAILED, InputError
+from pulumi_vertex_training.views.failure import BAD_INPUT, FAILED
 from pulumi_vertex_training.views.output import Output
 
 
 def drift(options: argparse.Namespace, output: Output) -> int:
     """Run the command `drift`. Return 2 if a resource was not read, and 1 with --exit-code for any drift."""
-    if output.as_json and options.markdown:
-        raise InputError("Give one of --json and --markdown.", path="--markdown")
     folder = pulumi_command.folder_of(options.cwd)
     if sys.stderr.isatty():
         output.note("Reading the live resources ...")

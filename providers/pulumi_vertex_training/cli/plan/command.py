@@ -22,8 +22,6 @@ def plan(options: argparse.Namespace, output: Output) -> int:
 
     With --exit-code, return 1 for any change if no check failed.
     """
-    if output.as_json and options.markdown:
-        raise InputError("Give one of --json and --markdown.", path="--markdown")
     folder = pulumi_command.folder_of(options.cwd)
     if sys.stderr.isatty():
         output.note("Previewing ...")

@@ -34,8 +34,6 @@ _OF_FILES = {
 
 def preflight(options: argparse.Namespace, output: Output) -> int:
     """Run the command `preflight`. Return 1 if something is certain to stop a job, 2 for a job in error."""
-    if output.as_json and options.markdown:
-        raise InputError("Give one of --json and --markdown.", path="--markdown")
     if options.file is not None and (options.stack is not None or options.cwd is not None):
         raise InputError("Give a FILE, or --stack S and --cwd DIR, not both.", path="FILE")
     if options.file is not None:

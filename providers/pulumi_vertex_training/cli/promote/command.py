@@ -14,8 +14,6 @@ from pulumi_vertex_training.views.output import Output
 
 def promote(options: argparse.Namespace, output: Output) -> int:
     """Run the command `promote`. Without --yes it changes nothing."""
-    if output.as_json and options.markdown:
-        raise InputError("Give one of --json and --markdown.", path="--markdown")
     if options.source == options.to:
         raise InputError(
             f"--from and --to both name stack {options.to}. Name the stack that has tried the run, and the "

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pulumi_vertex_training.cli import backend_files
+from pulumi_vertex_training.cli.doctor import backend_files
 from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.views.failure import CommandError
 

@@ -16,7 +16,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Literal
 
-from pulumi_vertex_training.cli import backend_files, state_check
+from pulumi_vertex_training.cli.doctor import backend_files, state_check
 from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output, Style

@@ -1,0 +1,1 @@
+"""`placement`: which worker of an ensemble builds and trains which part."""
