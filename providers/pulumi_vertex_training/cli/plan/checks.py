@@ -25,18 +25,22 @@ Severity = Literal["error", "warning", "unknown", "info"]
 class CheckFinding:
     """A finding of a check. `remedy` is a sentence with the command or page that repairs it, or "".
 
-    `figures` are lines below the message. A finding is "unknown" if it could not be found out.
+    `type` is that of the resource, such as "StagingBucket", if others may be meant as well: the parts of a
+    `DistributedTraining` have one name. `figures` are lines below the message. A finding is "unknown" if it
+    could not be found out.
     """
 
     severity: Severity
     message: str
     resource: str = ""
+    type: str = ""
     remedy: str = ""
     figures: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
-        said = f"{self.resource}: {self.message}" if self.resource else self.message
+        resource = f"{self.type} {self.resource}".strip()
+        said = f"{resource}: {self.message}" if resource else self.message
         return f"{said} {self.remedy}".rstrip()
 
 
@@ -117,6 +121,7 @@ def document(results: Iterable[CheckResult]) -> dict[str, Any]:
                 {
                     "severity": one.severity,
                     "resource": one.resource,
+                    "type": one.type,
                     "message": one.message,
                     "remedy": one.remedy,
                     **({"figures": list(one.figures)} if one.figures else {}),

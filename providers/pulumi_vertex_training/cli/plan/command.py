@@ -47,7 +47,8 @@ def plan(options: argparse.Namespace, output: Output) -> int:
     context = checks.PlanContext(previewed=previewed, folder=folder, stack=options.stack)
     results = () if found.errors else checks.run(context)
     code = checks.exit_code(results)
-    if options.save_plan is not None and not found.errors and not code:
+    is_refused = bool(found.errors or code)
+    if options.save_plan is not None and not is_refused:
         save(previewed, options.save_plan, folder, refresh=options.refresh)
     if output.as_json:
         output.document(view.document(found, live, results))
@@ -55,6 +56,8 @@ def plan(options: argparse.Namespace, output: Output) -> int:
         output.line(comment(found, live, datetime.now(timezone.utc), results))
     else:
         view.show(found, live, output, results)
+    if options.save_plan is not None:
+        output.note(f"{options.save_plan} is {'not ' if is_refused else ''}written.")
     if found.errors:
         return BAD_INPUT
     return code or (FAILED if found.changes and options.exit_code else 0)

@@ -41,14 +41,14 @@ def check(context: PlanContext) -> CheckResult | None:
     )
     return CheckResult(
         name="policy",
-        summary=_summary(configuration, broken),
-        findings=(*wrong, *map(_finding, broken)),
+        summary=_summary(configuration, (violation for _, violation in broken)),
+        findings=(*wrong, *(_finding(subject, violation) for subject, violation in broken)),
         document={
             "policies": [
                 {"name": one.policy.name, "level": one.level, "says": one.policy.says}
                 for one in configuration.policies
             ],
-            "violations": list(map(_document, broken)),
+            "violations": [_document(subject, violation) for subject, violation in broken],
         },
     )
 
@@ -76,10 +76,13 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def _violations(configuration: Configuration, subjects: Iterable[Subject]) -> Iterator[Violation]:
+def _violations(
+    configuration: Configuration, subjects: Iterable[Subject]
+) -> Iterator[tuple[Subject, Violation]]:
+    """Yield each violation with its resource."""
     for subject in subjects:
         for configured in configuration.policies:
-            yield from violations(configured, subject)
+            yield from ((subject, violation) for violation in violations(configured, subject))
 
 
 def _severity(violation: Violation) -> Severity:
@@ -88,21 +91,24 @@ def _severity(violation: Violation) -> Severity:
     return "error" if violation.level == "mandatory" else "warning"
 
 
-def _finding(violation: Violation) -> CheckFinding:
+def _finding(subject: Subject, violation: Violation) -> CheckFinding:
     about = f"the policy {violation.policy}"
     message = (
         f"{violation.path} is not known yet, so {about} is decided in the deployment."
         if violation.undecided
         else f"{violation.path}: {violation.message} ({about})"
     )
-    return CheckFinding(severity=_severity(violation), resource=violation.resource, message=message)
+    return CheckFinding(
+        severity=_severity(violation), resource=subject.name, type=subject.kind, message=message
+    )
 
 
-def _document(violation: Violation) -> dict[str, Any]:
+def _document(subject: Subject, violation: Violation) -> dict[str, Any]:
     return {
         "policy": violation.policy,
         "level": violation.level,
-        "resource": violation.resource,
+        "resource": subject.name,
+        "type": subject.kind,
         "path": violation.path,
         "message": None if violation.undecided else violation.message,
         "undecided": violation.undecided,
