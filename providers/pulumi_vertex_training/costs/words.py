@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pulumi_vertex_training.runs.live_jobs import duration
 from vertex_training.cost.cost import Cost, Gap
 from vertex_training.cost.runs import Spent
 from vertex_training.cost.words import usd
-from vertex_training.findings.words import all_of
+from vertex_training.findings.words import all_of, duration
 
 _MOST_GAPS = 3
 

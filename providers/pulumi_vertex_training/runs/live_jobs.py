@@ -8,6 +8,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from vertex_training.fields import timestamps
+from vertex_training.findings.words import counted, duration
 
 _LIVE_TRIALS = frozenset({"REQUESTED", "ACTIVE", "STOPPING"})
 
@@ -30,24 +31,6 @@ def size(record: JobRecord) -> str:
         return ""
     pools = next(_pools(record.wire), ())
     return counted(sum(int(pool.get("replicaCount", 0)) for pool in pools), "replica") if pools else ""
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things: `1 replica`, `5 replicas`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in its two largest units.
-
-    >>> duration(7830)
-    '2 h 10 min'
-    """
-    whole = int(seconds)
-    units = (("d", whole // 86400), ("h", whole // 3600 % 24), ("min", whole // 60 % 60), ("s", whole % 60))
-    first = next((position for position, (_, number) in enumerate(units) if number), len(units) - 1)
-    shown = [f"{number} {unit}" for unit, number in units[first : first + 2] if number]
-    return " ".join(shown) or "0 s"
 
 
 def _pools(value: Any) -> Iterator[list[Mapping[str, Any]]]:

@@ -13,7 +13,7 @@ from html import escape
 from unicodedata import east_asian_width
 
 from pulumi_vertex_training.views.pools_view import machine_and_accelerators, role_in_words
-from vertex_training.findings.words import visible
+from vertex_training.findings.words import counted, visible
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import EVALUATORS, MAX_POOLS, replica_name
 
@@ -112,7 +112,7 @@ def picture(pools: Sequence[WorkerPoolSpec]) -> str:
 def _summary(present: Sequence[tuple[int, WorkerPoolSpec]]) -> str:
     count = sum(pool.replica_count for _, pool in present)
     roles = ", ".join(f"{role_in_words(index, pool)} {pool.replica_count:,}" for index, pool in present)
-    return f"{count:,} replica{'s' if count != 1 else ''}: {roles}"
+    return f"{counted(count, 'replica')}: {roles}"
 
 
 def _frame(boxes: Sequence[_Box], top: int, height: int) -> Iterator[str]:

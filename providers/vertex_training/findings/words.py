@@ -58,6 +58,24 @@ def all_of(names: Collection[str]) -> str:
     return _joined(names, "and")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: `1 replica`, `5 replicas`, `12,000 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in its two largest units.
+
+    >>> duration(7830)
+    '2 h 10 min'
+    """
+    whole = int(seconds)
+    units = (("d", whole // 86400), ("h", whole // 3600 % 24), ("min", whole // 60 % 60), ("s", whole % 60))
+    first = next((position for position, (_, number) in enumerate(units) if number), len(units) - 1)
+    found = [f"{number} {unit}" for unit, number in units[first : first + 2] if number]
+    return " ".join(found) or "0 s"
+
+
 def nearest(word: str, choices: Collection[str], *, count: int = 3) -> str:
     """Return `did you mean a, b or c?` for the choices that look like `word`, or "" without a similar one."""
     similar = close(word, choices, count=1 if _same(word, choices) else count)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
-from pulumi_vertex_training.runs.live_jobs import described, duration
+from pulumi_vertex_training.runs.live_jobs import described
+from vertex_training.findings.words import duration
 
 NOW = datetime(2026, 2, 3, 12, 10, tzinfo=timezone.utc)
 POOLS = [{"replicaCount": "1"}, {}, {"replicaCount": "4"}]

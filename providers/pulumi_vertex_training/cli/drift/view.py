@@ -17,9 +17,9 @@ from pulumi_vertex_training.cli.drift.drift import (
 )
 from pulumi_vertex_training.cli.plan.plan import shown
 from pulumi_vertex_training.cli.plan.view import of_resource
-from pulumi_vertex_training.runs.live_jobs import counted
 from pulumi_vertex_training.views.markdown import code, escaped, message
 from pulumi_vertex_training.views.output import Cell, Output, Style
+from vertex_training.findings.words import counted
 
 _SIGNS = {"changed": "~", "cancelled": "!", "deleted": "-"}
 _VERBS = {"changed": "changed", "cancelled": "cancelled", "deleted": "deleted", "unread": "not read"}

@@ -18,7 +18,7 @@ from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.fields.decode import MOST_PROBLEMS
 from vertex_training.findings.problems import Level, Problem
-from vertex_training.findings.words import all_of, visible
+from vertex_training.findings.words import all_of, counted, visible
 
 _STYLES: dict[Level, Style] = {"error": "red", "warning": "yellow"}
 _MOST_FINDINGS = MOST_PROBLEMS + 1
@@ -68,7 +68,7 @@ def show_findings(problems: Sequence[Problem], output: Output) -> None:
     if not problems:
         return
     counts = [(level, sum(problem.level == level for problem in problems)) for level in _STYLES]
-    output.section(all_of([f"{n} {level}{'s' if n > 1 else ''}" for level, n in counts if n]))
+    output.section(all_of([counted(n, level) for level, n in counts if n]))
     for level, style in _STYLES.items():
         of_level = [problem for problem in problems if problem.level == level]
         for problem in of_level[:_MOST_FINDINGS]:

@@ -22,6 +22,7 @@ from pulumi_vertex_training.runs.progress import Report
 from pulumi_vertex_training.views.study_view import job_key
 from vertex_training.cost.runs import Spent
 from vertex_training.fields import timestamps
+from vertex_training.findings.words import counted
 
 _READS_AT_A_TIME = 8
 _ENDED_KEPT = 50
@@ -75,7 +76,7 @@ class Overview:
             return "no live jobs"
         states = Counter(job.record.state.word.lower() for job in live)
         parts = ", ".join(f"{count} {state}" for state, count in states.most_common())
-        return f"{len(live)} live job{'s' if len(live) != 1 else ''}: {parts}"
+        return f"{counted(len(live), 'live job')}: {parts}"
 
 
 class OverviewReader:

@@ -16,9 +16,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.runs import progress
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.live_jobs import counted, duration
 from pulumi_vertex_training.views.failure import CommandError
 from vertex_training.fields import timestamps
+from vertex_training.findings.words import counted, duration
 
 _READS_AT_A_TIME = 8
 

@@ -13,7 +13,7 @@ from pulumi_vertex_training.cli.plan.live import LiveJob
 from pulumi_vertex_training.cli.plan.plan import Change, Plan, change_document
 from pulumi_vertex_training.views.output import Cell, Output, Style
 from pulumi_vertex_training.views.pools_view import pool_in_words
-from vertex_training.findings.words import all_of
+from vertex_training.findings.words import all_of, counted
 
 _SIGNS = {"create": "+", "update": "~", "replace": "+-", "delete": "-", "import": "=", "read": ">"}
 _SEVERITIES: dict[str, Style] = {"error": "red", "warning": "yellow", "unknown": "yellow", "info": ""}
@@ -133,7 +133,7 @@ def summary_of(plan: Plan) -> str:
     """Return the number of resources by effect, as a part of a sentence."""
     if plan.errors:
         count = len(plan.errors)
-        return f"it cannot be deployed: {count} error{'s' if count != 1 else ''}"
+        return f"it cannot be deployed: {counted(count, 'error')}"
     if not plan.changes:
         return f"no changes, {plan.unchanged} unchanged"
     return ", ".join(f"{count} {_VERBS[effect]}" for effect, count in plan.counts.items() if count)

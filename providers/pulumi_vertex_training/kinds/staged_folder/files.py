@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pulumi_vertex_training.kinds.staged.spec import object_name_faults
-from pulumi_vertex_training.kinds.staged_folder.spec import FolderFile, counted, some
+from pulumi_vertex_training.kinds.staged_folder.spec import FolderFile, some
 from pulumi_vertex_training.packaging import globs
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.files import check_links, printable
 from pulumi_vertex_training.packaging.globs import Glob
 from pulumi_vertex_training.packaging.package import file_digest
 from vertex_training.findings.problems import Problem, errors
+from vertex_training.findings.words import counted
 
 MAX_FILES = 100_000
 """The most files of a folder: more are a mistake in `source`, or data that training reads too slowly."""

@@ -24,7 +24,6 @@ from pulumi_vertex_training.kinds.staged_folder.spec import (
     FolderFile,
     FolderSpec,
     amount,
-    counted,
     some,
     unpacked,
 )
@@ -36,6 +35,7 @@ from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import counted
 
 PARALLEL = 16
 """Requests of one folder at a time."""
@@ -84,7 +84,7 @@ class Progress:
             if now - self._reported_at < PROGRESS_SECONDS or self.done == self.count:
                 return
             self._reported_at = now
-        self.tell(f"{self.done:,}/{counted(self.count)}, {amount(self.sent_bytes)} sent")
+        self.tell(f"{self.done:,}/{counted(self.count, 'file')}, {amount(self.sent_bytes)} sent")
 
     def summary(self) -> str:
         """Return the line at the end."""
@@ -92,7 +92,7 @@ class Progress:
         parts += [f"{self.copied:,} copied in the bucket"] if self.copied else []
         there = self.done - self.sent - self.copied
         parts += [f"{there:,} there already"] if there else []
-        return f"{counted(self.done)} staged: {', '.join(parts)}"
+        return f"{counted(self.done, 'file')} staged: {', '.join(parts)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ def stage(props: Mapping[str, Any], content: Listing) -> None:
         content.files,
         lambda file: _ensure(staging, file, content, progress),
         interrupted=lambda: (
-            f"{progress.done:,} of {counted(progress.count)} are staged; `pulumi up` sends the others"
+            f"{progress.done:,} of {counted(progress.count, 'file')} are staged; `pulumi up` sends the others"
         ),
     )
     say_on(row, progress.summary())
@@ -243,7 +243,7 @@ def exists_unchanged(props: Mapping[str, Any]) -> bool:
     except NotFound:
         return False
     if found:
-        count = counted(int(props["count"]))
+        count = counted(int(props["count"]), "file")
         say(f"{props['uri']}: {len(found):,} of {count} missing or changed: {some(found)}")
     return not found
 
@@ -283,10 +283,10 @@ def delete_folder(props: Mapping[str, Any]) -> None:
         [one for one in own if _may_be_deleted(one)],
         lambda record: _delete(endpoint, record),
         interrupted=lambda: "the next `pulumi up` or `pulumi destroy` continues",
-        tell=lambda done, count: say(f"{uri}: {done:,} of {counted(count)} deleted"),
+        tell=lambda done, count: say(f"{uri}: {done:,} of {counted(count, 'file')} deleted"),
     )
     if shared := sum(SHARED_KEY in one.metadata for one in own):
-        say(f"{uri}: {counted(shared)} kept: staged more than once, so another stack may use them")
+        say(f"{uri}: {counted(shared, 'file')} kept: staged more than once, so another stack may use them")
     keys = {one.metadata[STAGED_KEY] for one in own} - {NO_KEY, KEPT}
     _delete_orphans(endpoint, spec, listed, keys)
 

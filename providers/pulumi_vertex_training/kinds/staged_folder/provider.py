@@ -20,7 +20,6 @@ from pulumi_vertex_training.kinds.staged_folder.spec import (
     amount,
     change,
     content_hash,
-    counted,
     packed,
     unpacked,
 )
@@ -40,6 +39,7 @@ from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT, ROW_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
+from vertex_training.findings.words import counted
 
 REPLACING = ("endpoint", "bucket", "prefix", "sha256")
 """Inputs whose change replaces the folder. Source and patterns are not among them, only what they give."""
@@ -197,4 +197,4 @@ def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 def _sent(files: list[FolderFile]) -> str:
     if not files:
         return "nothing to send"
-    return f"{counted(len(files))} to send, {amount(sum(file.size for file in files))}"
+    return f"{counted(len(files), 'file')} to send, {amount(sum(file.size for file in files))}"

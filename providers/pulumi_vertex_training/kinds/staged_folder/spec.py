@@ -127,8 +127,3 @@ def amount(size: int) -> str:
         if value < 999.95 or unit == "TB":
             break
     return f"{value:.1f} {unit}"
-
-
-def counted(count: int, noun: str = "file") -> str:
-    """Return a number with its noun, such as "1 file" or "12,000 files"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -8,7 +8,7 @@ from vertex_training.catalog.machines import is_tpu
 from vertex_training.findings.options import DEFAULT_OPTIONS, CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
-from vertex_training.findings.words import shown
+from vertex_training.findings.words import counted, shown
 from vertex_training.job.rules.job_spec import job_spec_problems
 from vertex_training.study.rules.study import study_problems
 from vertex_training.study.search_space import MOST_POINTS, points, points_in_words, walk
@@ -153,12 +153,11 @@ def _space_problems(spec: TuningSpec, at: str) -> Iterator[Problem]:
             f"only {most} of the {total} points of the grid are tried; "
             f"{f'give {number}, or ' if number <= MOST_POINTS else ''}use RANDOM_SEARCH"
             if number > most
-            else f"{most} trials, but the grid has only {number} point{'s' if number > 1 else ''}; "
-            f"give {number}"
+            else f"{most} trials, but the grid has only {counted(number, 'point')}; give {number}"
         )
         yield GRID_SIZE.broken(path, fault, rests_on=bases)
     elif most > number:
-        different = f"{number} different combination{'s' if number > 1 else ''}"
+        different = counted(number, "different combination")
         yield FEW_POINTS.broken(
             path,
             f"{most} trials, but only {different}; give {number} and use GRID_SEARCH, which repeats no trial",

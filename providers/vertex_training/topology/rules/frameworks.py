@@ -19,7 +19,7 @@ from vertex_training.catalog.machines import is_tpu, machine
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Level, Problem
 from vertex_training.findings.rules import Rule
-from vertex_training.findings.words import nearest, shown
+from vertex_training.findings.words import counted, nearest, shown
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import CHIEF, EVALUATORS, SERVERS, WORKERS, Role, role_of
 
@@ -195,7 +195,7 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
     if workers and not framework.several_machines:
         yield ONE_MACHINE.broken(
             f"{path}[{WORKERS}].replica_count",
-            f"{_counted(workers, 'worker')}, but {name} trains on one machine only, so each replica "
+            f"{counted(workers, 'worker')}, but {name} trains on one machine only, so each replica "
             "would train its own model; leave the pool out"
             + (", or declare MultiWorkerMirroredStrategy" if name == "MirroredStrategy" else ""),
             level=_level(framework),
@@ -224,7 +224,7 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
     if role is Role.PARAMETER_SERVER and framework.parameter_servers == "impossible":
         yield PARAMETER_SERVERS_UNUSED.broken(
             below,
-            f"{_counted(servers, 'parameter server')}, which {name} does not use and may wait for "
+            f"{counted(servers, 'parameter server')}, which {name} does not use and may wait for "
             "forever; leave the pool out"
             + (", or give it the image of the reduction server" if framework.reduction_servers else ""),
             rests_on=(below, image),
@@ -234,7 +234,7 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
         needed = framework.parameter_servers == "needed"
         yield REDUCTION_SERVERS_UNUSED.broken(
             below,
-            f"{_counted(servers, 'reduction server')}, which {name} cannot use: they speed up gradients that "
+            f"{counted(servers, 'reduction server')}, which {name} cannot use: they speed up gradients that "
             "NCCL reduces between GPUs; "
             + ("make them parameter servers with your own image" if needed else "leave the pool out"),
             rests_on=(below, image),
@@ -266,10 +266,6 @@ def _tpu_problems(machine_type: str, path: str, framework: Framework) -> Iterato
 
 def _count(pools: Sequence[WorkerPoolSpec], position: int) -> int:
     return max(0, pools[position].replica_count) if position < len(pools) else 0
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("s" if count != 1 else "")
 
 
 def _number(pool: WorkerPoolSpec) -> int:
