@@ -6,13 +6,16 @@ The configuration is that of Pulumi's policy packs: `{"all": LEVEL, POLICY: LEVE
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard, get_args
 
 from vertex_training.fields.decode import decode
+from vertex_training.fields.schema import as_written, camel_case
 from vertex_training.findings.problems import Problem, known
 from vertex_training.findings.words import nearest, one_of, shown
+from vertex_training.policy import settings
 from vertex_training.policy.policies import POLICIES, Policy, matches
 from vertex_training.policy.settings import Scope
 from vertex_training.policy.subject import Subject
@@ -81,17 +84,28 @@ def configuration_of(document: object) -> Configuration:
         else:
             problems.append(Problem(path=name, message=f"expected an object, or one of {one_of(LEVELS)}"))
             continue
-        settings, wrong = settings_of(policy, values)
+        chosen, wrong = settings_of(policy, values)
         problems.extend(wrong)
-        if settings is not None and (level or everywhere) != "disabled":
-            found.append(Configured(policy=policy, level=level or everywhere, settings=settings))
+        if chosen is not None and (level or everywhere) != "disabled":
+            found.append(Configured(policy=policy, level=level or everywhere, settings=chosen))
     return Configuration(policies=tuple(found), problems=tuple(problems))
 
 
 def settings_of(policy: Policy, values: Mapping[str, Any]) -> tuple[Scope | None, tuple[Problem, ...]]:
-    """Return the settings of a policy, or None beside the problems of the values."""
-    decoded = decode(policy.settings, values, path=policy.name)
-    return decoded.spec, decoded.problems
+    """Return the settings of a policy, or None beside the problems of the values.
+
+    Paths of problems have the names of the file: `hourly-cost.unknownPrices`.
+    """
+    name = policy.name
+    decoded = decode(policy.settings, values, path=name)
+    wrong = (
+        tuple(settings.problems_with(decoded.spec, name)) if decoded.spec is not None else decoded.problems
+    )
+    written = {
+        f"{name}.{field.name}": f"{name}.{camel_case(field.name)}"
+        for field in dataclasses.fields(policy.settings)
+    }
+    return None if wrong else decoded.spec, as_written(wrong, written)
 
 
 def violations(configured: Configured, subject: Subject) -> Iterator[Violation]:

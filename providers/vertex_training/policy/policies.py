@@ -71,7 +71,11 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators) -> Iterator[P
             )
     count *= _trials(subject)
     if wanted.most is not None and count > wanted.most:
-        yield _of_all_pools(subject, f"{_count(count, 'accelerator')}; at most {wanted.most} are allowed.")
+        yield _of_all_pools(
+            subject,
+            f"{_count(count, 'accelerator')}; {_at_most(wanted.most)}. "
+            f"Lower {_lower(subject, 'accelerator_count', 'replica_count')}.",
+        )
 
 
 def _regions(subject: Subject, wanted: settings.Regions) -> Iterator[Problem]:
@@ -85,7 +89,8 @@ def _replicas(subject: Subject, wanted: settings.Replicas) -> Iterator[Problem]:
     count = sum(pool.replicas for pool in subject.pools) * _trials(subject)
     if wanted.most is not None and count > wanted.most:
         yield _of_all_pools(
-            subject, f"{_count(count, 'replica')}; at most {wanted.most} are allowed. {_fewer(subject)}"
+            subject,
+            f"{_count(count, 'replica')}; {_at_most(wanted.most)}. Lower {_lower(subject, 'replica_count')}.",
         )
 
 
@@ -168,7 +173,7 @@ def _labels(subject: Subject, wanted: settings.Labels) -> Iterator[Problem]:
     labels = subject.declared.labels
     for key in wanted.required:
         if key not in labels:
-            example = wanted.values.get(key, ("...",))[0]
+            example = next(iter(wanted.values.get(key, ())), "...")
             yield Problem(
                 path=child("labels", key), message=f'is missing. Add labels={{"{key}": "{example}"}}.'
             )
@@ -246,8 +251,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'} at the same time"
 
 
-def _fewer(subject: Subject) -> str:
-    return "Lower replica_count or parallel_trial_count." if subject.tuning else "Lower replica_count."
+def _at_most(number: int) -> str:
+    return f"at most {number} {'is' if number == 1 else 'are'} allowed"
+
+
+def _lower(subject: Subject, *fields: str) -> str:
+    return one_of((*fields, "parallel_trial_count") if subject.tuning else fields)
 
 
 def _trials(subject: Subject) -> int:

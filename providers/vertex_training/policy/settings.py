@@ -7,12 +7,14 @@ also reports names that no policy has.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
 from vertex_training.fields import durations
 from vertex_training.fields.schema import camel_case, field_types, without_none
+from vertex_training.findings.problems import Problem
 
 PRODUCTION = ("prod", "prod-*", "production", "production-*")
 """Patterns of the stacks that are taken for production."""
@@ -21,6 +23,13 @@ ANYTHING = ("*",)
 
 PREBUILT = ("*-docker.pkg.dev/vertex-ai/*", "gcr.io/cloud-aiplatform/*", "*.gcr.io/cloud-aiplatform/*")
 """Google's prebuilt images, which are known by their tags."""
+
+_LIMIT: Mapping[str, Any] = MappingProxyType({"schema": {"minimum": 0}})
+"""A number that may not be negative."""
+
+_DURATION: Mapping[str, Any] = MappingProxyType(
+    {"convert": durations.seconds_text, "schema": {"type": ["string", "number"]}, "is_duration": True}
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +56,7 @@ class Accelerators(Scope):
 
     allowed: tuple[str, ...] = ANYTHING
     """Accelerator types, as patterns such as `NVIDIA_L4`. Default: all. Machines without one are allowed."""
-    most: int | None = None
+    most: int | None = field(default=None, metadata=_LIMIT)
     """Most accelerators of a resource, all replicas together. Default: any number."""
 
 
@@ -63,7 +72,7 @@ class Regions(Scope):
 class Replicas(Scope):
     """Settings of `replicas`."""
 
-    most: int | None = None
+    most: int | None = field(default=None, metadata=_LIMIT)
     """Most replicas of a resource at the same time. Default: any number."""
 
 
@@ -71,7 +80,7 @@ class Replicas(Scope):
 class HourlyCost(Scope):
     """Settings of `hourly-cost`."""
 
-    most: float | None = None
+    most: float | None = field(default=None, metadata=_LIMIT)
     """Most US dollars that a resource may cost in an hour. Default: any amount."""
     unknown_prices: Literal["refuse", "allow"] = "refuse"
     """`refuse` (default) a resource with a part whose price is not known, or `allow` it if the rest fits."""
@@ -129,8 +138,8 @@ class Images(Scope):
 class Timeouts(Scope):
     """Settings of `timeout`."""
 
-    most: str | None = field(default=None, metadata={"convert": durations.seconds_text})
-    """Longest timeout, such as `86400s`. Default: any."""
+    most: str | None = field(default=None, metadata=_DURATION)
+    """Longest timeout, such as `86400s`, or a number of seconds. Default: any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +150,26 @@ class ProtectRunning(Scope):
     """Stacks in which the policy applies. Default: production."""
 
 
+def problems_with(chosen: Scope, path: str) -> Iterator[Problem]:
+    """Yield what is wrong with values of the right type: a limit below zero, a text that is no duration."""
+    for item in dataclasses.fields(chosen):
+        value, minimum = getattr(chosen, item.name), item.metadata.get("schema", {}).get("minimum")
+        at = f"{path}.{item.name}"
+        if value is None:
+            continue
+        if minimum is not None and value < minimum:
+            yield Problem(path=at, message=f"{value:g} is negative. Give {minimum} or more")
+        if item.metadata.get("is_duration") and (wrong := durations.problem_with(value)):
+            yield Problem(path=at, message=wrong)
+
+
 def json_schema(settings: type) -> dict[str, dict[str, Any]]:
     """Return the JSON schema of each setting, by its name in a file."""
-    documented = field_types(settings)
-    return {camel_case(item.name): _schema_of(documented[item.name]) for item in dataclasses.fields(settings)}
+    hints = field_types(settings)
+    return {
+        camel_case(item.name): {**_schema_of(hints[item.name]), **item.metadata.get("schema", {})}
+        for item in dataclasses.fields(settings)
+    }
 
 
 def _schema_of(hint: Any) -> dict[str, Any]:

@@ -113,7 +113,10 @@ def found(name, settings, kind, inputs, stack="dev", *, undecided=False):
             "HyperparameterTuningJob",
             tuning(3, t4(each=4)),
             "dev",
-            ["trial_job_spec.worker_pool_specs: 12 accelerators at the same time; at most 8 are allowed."],
+            [
+                "trial_job_spec.worker_pool_specs: 12 accelerators at the same time; at most 8 are allowed. "
+                "Lower accelerator_count, replica_count or parallel_trial_count."
+            ],
         ),
         ("regions", {"allowed": ["europe-*"]}, "StagingBucket", {"location": "EUROPE-WEST4"}, "dev", []),
         (
@@ -218,6 +221,14 @@ def found(name, settings, kind, inputs, stack="dev", *, undecided=False):
                 'labels.cost: is missing. Add labels={"cost": "..."}.',
                 "labels.team: 'x' is not allowed. Choose vision or nlp.",
             ],
+        ),
+        (
+            "labels",
+            {"required": ["team"], "values": {"team": []}},
+            "CustomJob",
+            job(pool()),
+            "dev",
+            ['labels.team: is missing. Add labels={"team": "..."}.'],
         ),
         ("images", {}, "CustomJob", job(pool(image=f"{IMAGE}@{DIGEST}")), "dev", []),
         ("images", {}, "CustomJob", job(pool()), "dev", []),
@@ -368,11 +379,26 @@ def test_a_value_that_is_not_known_yet_decides_nothing(name, settings, inputs) -
         ),
         ({"machine-types": {"allowed": "n1-*"}}, "machine-types.allowed: expected a list, got a string; "),
         ({"replicas": {"most": "many"}}, "replicas.most: expected a whole number, got the string 'many'"),
+        ({"replicas": {"most": -1}}, "replicas.most: -1 is negative. Give 0 or more"),
+        ({"hourly-cost": {"most": -0.5}}, "hourly-cost.most: -0.5 is negative. Give 0 or more"),
+        (
+            {"hourly-cost": {"unknownPrices": "maybe"}},
+            "hourly-cost.unknownPrices: the string 'maybe' is not one of refuse, allow",
+        ),
+        ({"timeout": {"most": "1 day"}}, "timeout.most: '1 day' is not a duration; write it in seconds"),
+        ({"timeout": {"most": "0s"}}, "timeout.most: '0s' is 0 seconds; give a positive duration"),
     ],
 )
 def test_a_wrong_setting_is_reported(document, problem) -> None:
     (reported,) = configuration_of(document).problems
     assert str(reported).startswith(problem)
+
+
+def test_a_number_of_seconds_is_a_timeout_for_the_engine_as_well() -> None:
+    schema = {"type": "object", "properties": json_schema(POLICIES["timeout"].settings)}
+    jsonschema.validate({"most": 3600}, schema)
+    with pytest.raises(jsonschema.ValidationError, match="less than the minimum of 0"):
+        jsonschema.validate({"most": -1}, {"properties": json_schema(POLICIES["replicas"].settings)})
 
 
 def test_levels() -> None:
@@ -388,6 +414,10 @@ def test_levels() -> None:
     assert {one.level for one in configuration_of({}).policies} == {"advisory"}
 
 
+def _types(schema):
+    return schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_schema_of_the_settings_accepts_what_they_accept(name: str) -> None:
     properties = json_schema(POLICIES[name].settings)
@@ -397,7 +427,7 @@ def test_the_schema_of_the_settings_accepts_what_they_accept(name: str) -> None:
         "array": ["a"], "integer": 1, "number": 1.5, "boolean": True, "object": {"a": ["b"]}, "string": "60s"
     }  # fmt: skip
     values = {
-        key: one["enum"][0] if "enum" in one else examples[one["type"]] for key, one in properties.items()
+        key: one["enum"][0] if "enum" in one else examples[_types(one)[0]] for key, one in properties.items()
     }
     jsonschema.validate(values, schema)
     assert configuration_of({name: values}).problems == ()
