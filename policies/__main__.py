@@ -6,7 +6,9 @@ SDK for policies, and the pure package `vertex_training`: `python policies/insta
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pulumi_policy import (
     EnforcementLevel,
@@ -18,11 +20,14 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UnknownValueError
 
-from vertex_training.fields.values import UNKNOWN
-from vertex_training.policy import settings
-from vertex_training.policy.evaluation import DEFAULT_LEVEL, Configured, settings_of, violations
-from vertex_training.policy.policies import POLICIES, Policy
-from vertex_training.policy.subject import kind_of, stack_of, subject_of
+try:
+    from vertex_training.fields.values import UNKNOWN
+    from vertex_training.policy import settings
+    from vertex_training.policy.evaluation import DEFAULT_LEVEL, Configured, settings_of, violations
+    from vertex_training.policy.policies import POLICIES, Policy
+    from vertex_training.policy.subject import kind_of, stack_of, subject_of
+except ModuleNotFoundError as error:  # the environment was made in another way, or its package has moved
+    sys.exit(f"{error}. Run `python {Path(__file__).parent / 'install.py'}`.")
 
 _STACK = "pulumi:pulumi:Stack"
 

@@ -15,8 +15,6 @@ from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report
 
-_OFFLINE = "If PyPI cannot be reached, name another index in PIP_INDEX_URL or in pip's configuration."
-
 
 def lock(layout: Layout) -> Path:
     """Return the lock file."""
@@ -29,13 +27,14 @@ def scripts(layout: Layout) -> Path:
 
 
 def is_installed(layout: Layout) -> bool:
-    """Return whether the environment has the packages of the lock file."""
+    """Return whether the environment has the packages of the lock file, by what policies/install.py noted."""
     venv = layout.root / "policies" / "venv"
     try:
-        wanted = f"{hashlib.sha256(lock(layout).read_bytes()).hexdigest()}\n{venv}\n"
-        return (venv / "installed").read_text() == wanted
+        noted = (venv / "installed").read_text().splitlines()
+        wanted = [hashlib.sha256(lock(layout).read_bytes()).hexdigest(), str(venv)]
     except OSError:
         return False
+    return noted[: len(wanted)] == wanted and (venv / "bin" / "python").exists()
 
 
 def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ) -> None:
@@ -52,7 +51,6 @@ def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.en
                 env=environ,
                 on_line=lambda _: None,
                 failure="The environment of the policy pack cannot be installed",
-                remedy=_OFFLINE,
             )
         step.done("installed")
 

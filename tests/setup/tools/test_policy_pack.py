@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import runpy
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,8 @@ from scripts.report import ChoreError, Report
 
 _PYTHON = """#!/bin/sh
 echo "$@" >> "{log}"
-mkdir -p "{pack}/venv"
+mkdir -p "{pack}/venv/bin"
+touch "{pack}/venv/bin/python"
 sum=$(sha256sum < "{pack}/requirements.txt" | cut -d' ' -f1)
 printf '%s\\n%s\\n' "$sum" "{pack}/venv" > "{pack}/venv/installed"
 """
@@ -51,6 +55,12 @@ def test_it_is_installed_once_and_again_after_a_change_of_its_lock(here: Layout,
     assert ensure(here, report, _PYTHON) == [line, line]
 
 
+def test_it_is_installed_again_if_its_python_is_gone(here: Layout, report: Report) -> None:
+    ensure(here, report, _PYTHON)
+    (here.root / "policies" / "venv" / "bin" / "python").unlink()
+    assert len(ensure(here, report, _PYTHON)) == 2
+
+
 def test_a_failure_is_an_error_of_the_chore_and_a_line_for_tests(
     here: Layout, report: Report, printed: io.StringIO
 ) -> None:
@@ -58,6 +68,41 @@ def test_a_failure_is_an_error_of_the_chore_and_a_line_for_tests(
         ensure(here, report, _BROKEN)
     policy_pack.ensure_for_tests(here, report)
     assert "no network" in printed.getvalue()
+
+
+def run_install(here: Layout, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run policies/install.py with the Python of the tests, where no package index answers."""
+    return subprocess.run(
+        [sys.executable, *options, here.root / "policies" / "install.py"],
+        env={"PATH": "/usr/bin:/bin", "PIP_INDEX_URL": "http://127.0.0.1:1/simple", "PIP_RETRIES": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_environment_of_another_package_is_replaced_and_a_failure_leaves_none(here: Layout) -> None:
+    script = runpy.run_path(str(here.root / "policies" / "install.py"))
+    packages = dict(script["_packages"]())
+    (script["VENV"] / "bin").mkdir(parents=True)
+    script["PYTHON"].touch()
+    script["STAMP"].write_text(script["_stamp"](packages))
+    ended = run_install(here)
+    assert (ended.returncode, ended.stdout) == (0, f"{script['VENV']} is up to date.\n")
+    script["STAMP"].write_text(script["_stamp"]({name: Path("/elsewhere") for name in packages}))
+    ended = run_install(here)
+    assert ended.returncode == 1
+    assert "name another index in PIP_INDEX_URL" in ended.stderr
+    assert not script["VENV"].exists()
+    script_of_the_pack = policy_pack.scripts(here) / "pulumi-analyzer-policy-vtpolicy"
+    started = subprocess.run([script_of_the_pack, "address"], capture_output=True, text=True, check=False)
+    assert started.stderr.startswith("The environment of the policy pack is missing. Run `python ")
+
+
+def test_a_python_without_the_package_is_refused(here: Layout) -> None:
+    ended = run_install(here, "-S", "-I")
+    assert ended.returncode == 1
+    assert "has no vertex_training and no vertex_cluster. Run this script with the Python" in ended.stderr
 
 
 def test_the_script_is_on_path_once_the_environment_is_installed(here: Layout, report: Report) -> None:
