@@ -7,9 +7,11 @@ SDK for policies, and the pure package `vertex_training`: `python policies/insta
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import pulumi_policy.policy as sdk
 from pulumi_policy import (
     EnforcementLevel,
     PolicyConfigSchema,
@@ -18,6 +20,7 @@ from pulumi_policy import (
     ResourceValidationArgs,
     ResourceValidationPolicy,
 )
+from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 from pulumi_policy.proxy import UnknownValueError
 
 try:
@@ -25,11 +28,31 @@ try:
     from vertex_training.policy import settings
     from vertex_training.policy.evaluation import DEFAULT_LEVEL, Configured, settings_of, violations
     from vertex_training.policy.policies import POLICIES, Policy
-    from vertex_training.policy.subject import kind_of, stack_of, subject_of
+    from vertex_training.policy.subject import kind_of, paths_of, stack_of, subject_of
 except ModuleNotFoundError as error:  # the environment was made in another way, or its package has moved
     sys.exit(f"{error}. Run `python {Path(__file__).parent / 'install.py'}`.")
 
 _STACK = "pulumi:pulumi:Stack"
+_SECRETS = "vertex-training: paths of secrets"
+
+Deserialize = Callable[[dict[str, Any], bool], Any]
+
+
+def with_secrets(deserialize: Deserialize) -> Deserialize:
+    """Return Pulumi's reader of inputs with the paths of secrets as one more input.
+
+    Pulumi's SDK unwraps secrets before a policy sees them, and no message may show them.
+    """
+
+    def read(properties: dict[str, Any], proxy_secrets: bool = False) -> Any:
+        found = deserialize(properties, proxy_secrets)
+        return found if proxy_secrets else {**found, _SECRETS: list(paths_of(properties, _is_secret))}
+
+    return read
+
+
+def _is_secret(value: object) -> bool:
+    return isinstance(value, dict) and value.get(SPECIAL_SIG_KEY) == SPECIAL_SECRET_SIG
 
 
 def known(value: object) -> object:
@@ -63,7 +86,8 @@ def _policy(policy: Policy) -> ResourceValidationPolicy:
         inputs = known(args.props)
         if kind is None or not isinstance(inputs, dict):
             return
-        subject = subject_of(kind, args.name, stack_of(args.urn), inputs)
+        secret = inputs.pop(_SECRETS)
+        subject = subject_of(kind, args.name, stack_of(args.urn), inputs, secret=secret)
         if subject is None:
             return
         configured = Configured(policy=policy, level=DEFAULT_LEVEL, settings=chosen)
@@ -78,6 +102,8 @@ def _policy(policy: Policy) -> ResourceValidationPolicy:
         config_schema=PolicyConfigSchema(properties=settings.json_schema(policy.settings)),
     )
 
+
+sdk.deserialize_properties = with_secrets(sdk.deserialize_properties)
 
 PolicyPack(
     name="vertex-training",

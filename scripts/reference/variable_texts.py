@@ -27,6 +27,8 @@ CLIENT: Mapping[str, str] = {
     "PULUMI_BACKEND_URL": "Backend whose stacks `gc` reads, and whose files `doctor` checks.",
     "PULUMI_HOME": "Pulumi's folder, with the backend that you are logged in to.",
     "PULUMI_EXPERIMENTAL": "`true` as Pulumi reads it: needed to record the end of a run with some versions.",
+    "PULUMI_OPTION_POLICY_PACK": "Policy pack of `plan` and `apply`, if the configuration names none.",
+    "PULUMI_OPTION_POLICY_PACK_CONFIG": "The file with its settings, if the configuration names none.",
     "PULUMI_DEBUG_COMMANDS": "Set by `drift` for its own `pulumi`.",
     "PULUMI_SKIP_UPDATE_CHECK": "Set by commands for their own `pulumi`.",
     "DOCKER_HOST": "Address of the Docker daemon that builds a Dockerfile with a RUN.",

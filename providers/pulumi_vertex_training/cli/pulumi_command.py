@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from pulumi_vertex_training.views.failure import CommandError, InputError
 
@@ -16,6 +17,11 @@ _NO_CLI = (
     "`pulumi` is not on PATH. Install the Pulumi CLI, or in a clone of this project run `source ./activate`."
 )
 _PROJECT_FILES = ("Pulumi.yaml", "Pulumi.yml")
+
+ENGINES_PACK = "PULUMI_OPTION_POLICY_PACK"
+ENGINES_SETTINGS = "PULUMI_OPTION_POLICY_PACK_CONFIG"
+NO_POLICIES: Mapping[str, str] = MappingProxyType({ENGINES_PACK: "", ENGINES_SETTINGS: ""})
+"""Variables with which the engine applies only the policy packs in its arguments, to which it would add."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +67,13 @@ def run(
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
-def stream(arguments: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> int:
+def stream(
+    arguments: Sequence[str],
+    folder: Path,
+    on_line: Callable[[str], None],
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> int:
     """Run `pulumi`, pass each line that it prints on at once, and return its exit code.
 
     There is no time limit: a deployment may wait for a job. A request to stop reaches `pulumi` as well, which
@@ -71,7 +83,7 @@ def stream(arguments: Sequence[str], folder: Path, on_line: Callable[[str], None
         process = subprocess.Popen(  # noqa: S603
             ["pulumi", *arguments, "--non-interactive"],  # noqa: S607
             cwd=folder,
-            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
+            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

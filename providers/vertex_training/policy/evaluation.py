@@ -43,7 +43,8 @@ class Configured:
 class Violation:
     """A violation of a policy by a resource.
 
-    `undecided` means that it rests on a value that is not known yet: the deployment decides it.
+    `undecided` means that it rests on a value that is not known yet: the deployment decides it. `secret`
+    means that its path is that of a secret.
     """
 
     policy: str
@@ -52,6 +53,7 @@ class Violation:
     path: str
     message: str
     undecided: bool = False
+    secret: bool = False
 
     def __str__(self) -> str:
         return f"{self.resource}: {self.path}: {self.message}"
@@ -123,6 +125,7 @@ def violations(configured: Configured, subject: Subject) -> Iterator[Violation]:
             path=problem.path,
             message=problem.message,
             undecided=id(problem) not in decided,
+            secret=subject.is_secret(problem.path),
         )
 
 

@@ -50,10 +50,8 @@ def _machine_types(subject: Subject, wanted: settings.MachineTypes) -> Iterator[
     yield from _unknown_pools(subject)
     for pool in subject.pools:
         if not matches(pool.machine.machine_type, wanted.allowed):
-            yield Problem(
-                path=f"{pool.path}.machine_spec.machine_type",
-                message=f"{shown(pool.machine.machine_type)} is not allowed. {_choose(wanted.allowed)}",
-            )
+            path = f"{pool.path}.machine_spec.machine_type"
+            yield _not_allowed(subject, path, pool.machine.machine_type, wanted.allowed)
 
 
 def _accelerators(subject: Subject, wanted: settings.Accelerators) -> Iterator[Problem]:
@@ -65,10 +63,8 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators) -> Iterator[P
             continue
         count += pool.machine.accelerator_count * pool.replicas
         if not matches(found, wanted.allowed):
-            yield Problem(
-                path=f"{pool.path}.machine_spec.accelerator_type",
-                message=f"{shown(found)} is not allowed. {_choose(wanted.allowed)}",
-            )
+            path = f"{pool.path}.machine_spec.accelerator_type"
+            yield _not_allowed(subject, path, found, wanted.allowed)
     count *= _trials(subject)
     if wanted.most is not None and count > wanted.most:
         yield _of_all_pools(
@@ -81,7 +77,7 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators) -> Iterator[P
 def _regions(subject: Subject, wanted: settings.Regions) -> Iterator[Problem]:
     location = subject.declared.location
     if not matches(location.lower(), wanted.allowed):
-        yield Problem(path="location", message=f"{shown(location)} is not allowed. {_choose(wanted.allowed)}")
+        yield _not_allowed(subject, "location", location, wanted.allowed)
 
 
 def _replicas(subject: Subject, wanted: settings.Replicas) -> Iterator[Problem]:
@@ -129,7 +125,7 @@ def _service_account(subject: Subject, wanted: settings.ServiceAccounts) -> Iter
                 f"{_like(wanted.allowed)}.",
             )
         elif not matches(account, wanted.allowed):
-            yield Problem(path=path, message=f"{shown(account)} is not allowed. {_choose(wanted.allowed)}")
+            yield _not_allowed(subject, path, account, wanted.allowed)
 
 
 def _accounts(subject: Subject) -> Iterator[tuple[str, str | None]]:
@@ -150,9 +146,7 @@ def _encryption_key(subject: Subject, wanted: settings.EncryptionKeys) -> Iterat
             message=f"is missing, so Google manages the key. Give a key of Cloud KMS{_like(wanted.allowed)}.",
         )
     elif not matches(key, wanted.allowed):
-        yield Problem(
-            path=path, message=f"{shown(key, longest=120)} is not allowed. {_choose(wanted.allowed)}"
-        )
+        yield _not_allowed(subject, path, key, wanted.allowed)
 
 
 def _key(subject: Subject) -> tuple[str, str | None] | None:
@@ -179,9 +173,7 @@ def _labels(subject: Subject, wanted: settings.Labels) -> Iterator[Problem]:
             )
     for key, values in wanted.values.items():
         if key in labels and not matches(labels[key], values):
-            yield Problem(
-                path=child("labels", key), message=f"{shown(labels[key])} is not allowed. {_choose(values)}"
-            )
+            yield _not_allowed(subject, child("labels", key), labels[key], values)
 
 
 def _images(subject: Subject, wanted: settings.Images) -> Iterator[Problem]:
@@ -268,6 +260,16 @@ def _of_all_pools(subject: Subject, message: str, *also: str) -> Problem:
     path = next((child(path, "worker_pool_specs") for path, _ in subject.jobs), "resource_pools")
     trials = ("parallel_trial_count", "tuning_task.parallel_trial_count") if subject.tuning else ()
     return Problem(path=path, message=message, rests_on=(f"{path}.*", *trials, *also))
+
+
+_PUBLIC = ("machine_type", "accelerator_type", "location")
+"""Fields with names of Google's. A secret in a job's environment makes all of its pools secret to Pulumi."""
+
+
+def _not_allowed(subject: Subject, path: str, value: str, allowed: Collection[str]) -> Problem:
+    is_hidden = subject.is_secret(path) and path.rpartition(".")[2] not in _PUBLIC
+    said = "the secret" if is_hidden else shown(value, longest=120)
+    return Problem(path=path, message=f"{said} is not allowed. {_choose(allowed)}")
 
 
 def _choose(patterns: Collection[str]) -> str:

@@ -6,13 +6,14 @@ Pulumi's analyzer and `vertex-training plan` have the inputs of a resource as pl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from vertex_training.fields.decode import decode
 from vertex_training.fields.schema import child
+from vertex_training.findings.problems import is_within
 from vertex_training.job.job_spec import EncryptionSpec, JobSpec, parts
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.pools import MachineSpec
@@ -151,13 +152,18 @@ class Image(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A declared resource. `unknown` has the paths of values that are not known yet."""
+    """A declared resource. `unknown` has the paths of values that are not known yet, `secret` of secrets."""
 
     kind: str
     name: str
     stack: str
     declared: Located
     unknown: frozenset[str] = frozenset()
+    secret: frozenset[str] = frozenset()
+
+    def is_secret(self, path: str) -> bool:
+        """Return whether the value at a path is a secret, or a part of one."""
+        return any(is_within(path, each) for each in self.secret)
 
     @property
     def jobs(self) -> tuple[tuple[str, JobSpec], ...]:
@@ -220,10 +226,24 @@ def stack_of(urn: str) -> str:
     return urn.partition("::")[0].rpartition(":")[2]
 
 
-def subject_of(kind: str, name: str, stack: str, inputs: Mapping[str, Any]) -> Subject | None:
+def paths_of(value: object, is_found: Callable[[object], bool], path: str = "") -> Iterator[str]:
+    """Yield the paths in inputs of the values that `is_found` accepts; none below such a value."""
+    if is_found(value):
+        yield path
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from paths_of(item, is_found, child(path, key))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, item in enumerate(value):
+            yield from paths_of(item, is_found, f"{path}[{index}]")
+
+
+def subject_of(
+    kind: str, name: str, stack: str, inputs: Mapping[str, Any], *, secret: Iterable[str] = ()
+) -> Subject | None:
     """Return a resource by its inputs; None if they cannot be read, which the check of its provider reports.
 
-    Inputs that no policy is about are ignored.
+    Inputs that no policy is about are ignored. `secret` has the paths of values that no message may show.
     """
     decoded = decode(KINDS[kind], inputs, tolerant=True)
     if decoded.draft is None:
@@ -234,4 +254,5 @@ def subject_of(kind: str, name: str, stack: str, inputs: Mapping[str, Any]) -> S
         stack=stack,
         declared=decoded.draft,
         unknown=decoded.unknown | decoded.damaged,
+        secret=frozenset(secret),
     )

@@ -15,6 +15,7 @@ import pytest
 from pulumi_vertex_training.cli.plan.checks import CheckResult, PlanContext
 from pulumi_vertex_training.cli.plan.preview import preview
 from pulumi_vertex_training.cli.policy import of_plan
+from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from scripts import policy_pack
 from scripts.layout import layout
@@ -78,7 +79,7 @@ class Team(pulumi.ComponentResource):
             "child",
             worker_pool_specs=[pool(env=[password]), pool("n1-standard-8")],
             staging_bucket=data,
-            **GOOD,
+            **{**GOOD, "labels": {"team": pulumi.Output.secret("my-" + "password")}},
             opts=parent,
         )
 
@@ -91,6 +92,7 @@ label = more.id.apply(lambda _: "nobody")
 vt.StagingBucket("last", force_destroy=True, **{{**BUCKET, "labels": {{"team": label}}}})
 """
 NOBODYS = f"""{PASSING}
+vt.StagingBucket("first", force_destroy=True, **BUCKET)
 vt.StagingBucket("nobodys", force_destroy=True, **{{**BUCKET, "labels": {{"team": "nobody"}}}})
 """
 
@@ -110,6 +112,7 @@ class Steps:
     later_up: Result
     buckets_after_later_up: list[str]
     applied: Result
+    buckets_after_apply: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -175,12 +178,19 @@ def steps(pack: Path, shared_engine: Engine) -> Steps:
         later_up=later_up,
         buckets_after_later_up=buckets,
         applied=applied(engine, pack, settings),
+        buckets_after_apply=names(engine, "StagingBucket"),
     )
 
 
 def applied(engine: Engine, pack: Path, settings: Path) -> Result:
-    """Save a plan, make the policies mandatory, and return the result of `vertex-training apply`."""
-    engine.set("vertex-training:policyPack", str(pack))
+    """Save a plan, make the policies mandatory, and return the result of `vertex-training apply`.
+
+    As for a user, the script of the pack is not on PATH, and variables of the engine name the pack as well.
+    """
+    path = engine.environment["PATH"].removeprefix(f"{pack}{os.pathsep}")
+    variables = {"PATH": path, ENGINES_PACK: str(pack.parent), ENGINES_SETTINGS: str(settings)}
+    engine.environment.update(variables)
+    engine.set("vertex-training:policyPack", str(pack.parent))
     settings.write_text("{}")
     engine.write(TOOLS + NOBODYS)
     command(engine, "plan", "--save-plan", "plan.json").ok()
@@ -245,10 +255,13 @@ def test_a_refused_deployment_submits_no_job(steps: Steps) -> None:
 
 def test_a_job_below_a_component_is_judged(steps: Steps) -> None:
     found = reported(steps.refused, "mandatory")
-    assert {policy for policy, resources in found.items() if "child" in resources} == {"machine-types"}
+    assert {policy for policy, resources in found.items() if "child" in resources} == {
+        "machine-types", "labels"
+    }  # fmt: skip
 
 
 def test_a_job_with_a_secret_is_judged_and_the_secret_is_not_printed(steps: Steps) -> None:
+    assert "child: labels.team: the secret is not allowed. Choose vision." in steps.refused.output
     for result in (steps.refused, steps.passing_up, steps.later):
         assert "my-password" not in result.output
 
@@ -274,3 +287,7 @@ def test_a_plan_has_the_same_violations(steps: Steps) -> None:
 
 def test_apply_enforces_the_policies_of_the_configuration(steps: Steps) -> None:
     assert reported(steps.applied.failed(), "mandatory") == {"labels": {"nobodys"}}
+    assert (
+        "Mandatory policies refuse the deployment. Nothing was changed; plan again." in steps.applied.output
+    )
+    assert steps.buckets_after_apply == steps.buckets_after_later_up

@@ -364,6 +364,39 @@ def test_a_value_that_is_not_known_yet_decides_nothing(name, settings, inputs) -
 
 
 @every_row(
+    ("name", "settings", "inputs", "message"),
+    [
+        (
+            "labels",
+            {"values": {"team": ["vision"]}},
+            {**job(pool()), "labels": {"team": "hunter2"}},
+            "labels.team: the secret is not allowed. Choose vision.",
+        ),
+        (
+            "service-account",
+            {"allowed": ["a@b"]},
+            job(pool(), service_account="hunter2@b"),
+            "service_account: the secret is not allowed. Choose a@b.",
+        ),
+        (
+            "machine-types",
+            {"allowed": ["g2-*"]},
+            job(pool()),
+            "worker_pool_specs[0].machine_spec.machine_type: 'n1-standard-4' is not allowed. Choose g2-*.",
+        ),
+    ],
+)
+def test_a_secret_is_not_shown(name, settings, inputs, message) -> None:
+    configuration = configuration_of({name: settings})
+    (configured,) = (one for one in configuration.policies if one.policy.name == name)
+    subject = subject_of("CustomJob", "train", "dev", inputs, secret=inputs)
+    assert subject is not None
+    (violation,) = violations(configured, subject)
+    assert str(violation) == f"train: {message}"
+    assert violation.secret
+
+
+@every_row(
     ("document", "problem"),
     [
         ([], "expected an object with a key for each policy"),

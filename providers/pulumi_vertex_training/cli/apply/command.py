@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.cli import pulumi_command
-from pulumi_vertex_training.cli.apply.deployment import deploy
+from pulumi_vertex_training.cli.apply.deployment import Ended, deploy
 from pulumi_vertex_training.cli.apply.staleness import Reason, reasons
 from pulumi_vertex_training.cli.plan import saved_plan
 from pulumi_vertex_training.cli.plan.plan import Plan
@@ -51,13 +51,21 @@ def apply(options: argparse.Namespace, output: Output) -> int:
         message = "a secret has another value than in the plan"
         differs = Reason(what="plan", message=message, resource=ended.differs)
         return _refuse((differs,), saved, options, output)
-    failure = f"`pulumi up` failed with exit code {ended.code}" if ended.code else ""
+    failure = _failure(ended)
+    state = "What it has changed is in the state" if ended.began else "Nothing was changed"
     if output.as_json:
         errors = [{"resource": "", "message": f"{failure}: {ended.message}"}] if failure else []
         output.document(_document(saved, deployed=not failure, applies=True, errors=errors))
     elif failure:
-        output.errors([{"message": f"{failure}. What it has changed is in the state; plan again."}])
+        output.errors([{"message": f"{failure}. {state}; plan again."}])
     return FAILED if failure else 0
+
+
+def _failure(ended: Ended) -> str:
+    """Return why a deployment failed, or "" if it did not."""
+    if ended.refused:
+        return "Mandatory policies refuse the deployment"
+    return f"`pulumi up` failed with exit code {ended.code}" if ended.code else ""
 
 
 def _check_place(saved: SavedPlan, found: Plan, options: argparse.Namespace) -> None:

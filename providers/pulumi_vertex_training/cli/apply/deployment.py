@@ -12,11 +12,13 @@ from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.apply.staleness import has_secret
 from pulumi_vertex_training.cli.plan.plan import name_of
 from pulumi_vertex_training.cli.plan.saved_plan import SavedPlan
-from pulumi_vertex_training.cli.policy.stack_policies import policies_of
+from pulumi_vertex_training.cli.policy.stack_policies import policies_of, require_usable
 from pulumi_vertex_training.views.output import Output
 
 _VIOLATION = re.compile(r"resource (urn:\S+) violates plan|not allowed by the plan|but none were seen")
-_MOST_LINES = 40
+_MOST_LINES, _LONGEST = 40, 1000
+_REFUSED = re.compile(r"^\s+- \[mandatory\]")
+_POLICIES, _BLANK = "Policies:", ""
 
 
 @dataclass(kw_only=True)
@@ -24,12 +26,15 @@ class Ended:
     """The end of a deployment.
 
     `differs` is the name of a resource that differs from the plan, if the engine found that before it changed
-    anything. `message` is the end of the output.
+    anything. `message` is the end of the output. `refused` means that it broke a mandatory policy; `message`
+    then lists the violations. `began` means that resources may have changed.
     """
 
     code: int = 0
     differs: str = ""
     message: str = ""
+    refused: bool = False
+    began: bool = False
 
 
 @dataclass(kw_only=True)
@@ -40,6 +45,8 @@ class _Reader:
     began: bool = False
     differs: str = ""
     lines: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    in_policies: bool = False
 
     def __call__(self, line: str) -> None:
         self.began = self.began or line.startswith("Updating")
@@ -50,6 +57,9 @@ class _Reader:
             self.differs = name_of({"urn": found[1]}) if found[1] else "a resource"
             line = f"{line[: found.start()]}{self.differs} differs from the plan"
         self.lines = [*self.lines, line][-_MOST_LINES:]
+        self.in_policies = line == _POLICIES or (self.in_policies and line != _BLANK)
+        if self.in_policies:
+            self.violations.append(line)
         if not self.output.as_json:
             self.output.line(line)
 
@@ -65,10 +75,13 @@ def deploy(
 ) -> Ended:
     """Deploy a plan that has been compared with a new preview, and wait for the end.
 
-    Only the engine can compare secrets. If the plan sets any, it previews once more before it changes
-    anything. It enforces the policies that the stack's configuration names.
+    Only the engine can compare secrets, and enforce policies. If the plan sets any secret, or the stack has
+    policies, it previews once more before it changes anything. Raises InputError for policies that the engine
+    could not apply.
     """
     policies = policies_of(configuration, folder)
+    if policies is not None:
+        require_usable(policies)
     reader = _Reader(output=output)
     code = pulumi_command.stream(
         [
@@ -76,13 +89,25 @@ def deploy(
             "--plan",
             str(file),
             "--yes",
-            *([] if has_secret(saved) else ["--skip-preview"]),
+            *([] if has_secret(saved) or policies else ["--skip-preview"]),
             *(["--refresh"] if saved.refresh else []),
             *pulumi_command.stack_arguments(stack),
             *(policies.arguments if policies else ()),
         ],
         folder,
         reader,
+        environment=policies.environment if policies else None,
     )
     differs = reader.differs if code and not reader.began else ""
-    return Ended(code=code, differs=differs, message=" ".join("\n".join(reader.lines).split())[-1000:])
+    refused = bool(code) and any(map(_REFUSED.match, reader.violations))
+    return Ended(
+        code=code,
+        differs=differs,
+        message=_one_line(reader.violations) if refused else _one_line(reader.lines)[-_LONGEST:],
+        refused=refused,
+        began=reader.began,
+    )
+
+
+def _one_line(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())

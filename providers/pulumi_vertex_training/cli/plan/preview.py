@@ -40,7 +40,8 @@ def preview(
     """Run the preview of a stack. Raises CommandError if the engine did not get as far as a preview.
 
     With `save`, the result has the engine's plan, unless the preview has errors. `environment` has variables
-    of the program besides those of this process.
+    of the program besides those of this process. The engine applies no policy packs: their violations would
+    end the preview, and its JSON does not have them.
     """
     # The engine's plan has the program's values, so nobody else may read it.
     with tempfile.TemporaryDirectory(prefix="vertex-training-plan-") as private:
@@ -56,7 +57,7 @@ def preview(
             ],
             folder,
             _TIMEOUT,
-            environment=environment,
+            environment={**pulumi_command.NO_POLICIES, **(environment or {})},
         )
         document = _document(ran)
         found = read(document)

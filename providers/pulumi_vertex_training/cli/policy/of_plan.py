@@ -9,14 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext, Severity
+from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
 from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN
 from pulumi_vertex_training.cli.plan.plan import name_of, type_of
-from pulumi_vertex_training.cli.policy.stack_policies import policies_of, read
+from pulumi_vertex_training.cli.policy.stack_policies import StackPolicies, policies_of, read
 from pulumi_vertex_training.views.failure import InputError
 from vertex_training.fields.values import UNKNOWN
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import all_of
 from vertex_training.policy.evaluation import Configuration, Violation, violations
-from vertex_training.policy.subject import Subject, kind_of, stack_of, subject_of
+from vertex_training.policy.subject import Subject, kind_of, paths_of, stack_of, subject_of
 
 _PAGE = "See docs/guides/cost/policies.md."
 
@@ -35,14 +37,15 @@ def check(context: PlanContext) -> CheckResult | None:
             findings=(CheckFinding(severity="error", message=str(error)),),
         )
     broken = tuple(_violations(configuration, _subjects(context.previewed.steps)))
-    wrong = tuple(
-        CheckFinding(severity="error", message=f"{found.settings}: {problem}", remedy=_PAGE)
-        for problem in configuration.problems
-    )
     return CheckResult(
         name="policy",
         summary=_summary(configuration, (violation for _, violation in broken)),
-        findings=(*wrong, *(_finding(subject, violation) for subject, violation in broken)),
+        findings=(
+            *_about_the_pack(found),
+            *(_wrong_setting(found, problem) for problem in configuration.problems),
+            *(_finding(*each) for each in broken if not each[1].undecided),
+            *_undecided(broken),
+        ),
         document={
             "policies": [
                 {"name": one.policy.name, "level": one.level, "says": one.policy.says}
@@ -51,6 +54,17 @@ def check(context: PlanContext) -> CheckResult | None:
             "violations": [_document(subject, violation) for subject, violation in broken],
         },
     )
+
+
+def _about_the_pack(found: StackPolicies) -> Iterator[CheckFinding]:
+    if found.obstacle:
+        message = f"`vertex-training apply` would refuse a deployment. {found.obstacle}"
+        yield CheckFinding(severity="warning", message=message)
+
+
+def _wrong_setting(found: StackPolicies, problem: Problem) -> CheckFinding:
+    end = "" if problem.message.endswith(("?", ".")) else "."
+    return CheckFinding(severity="error", message=f"{found.settings}: {problem}{end}", remedy=_PAGE)
 
 
 def _subjects(steps: Iterable[Mapping[str, Any]]) -> Iterator[Subject]:
@@ -62,13 +76,15 @@ def _subjects(steps: Iterable[Mapping[str, Any]]) -> Iterator[Subject]:
         if kind is None or not state or urn in seen:
             continue
         seen.add(urn)
-        subject = subject_of(kind, name_of(step), stack_of(urn), _plain(state.get("inputs") or {}))
+        inputs = state.get("inputs") or {}
+        secret = paths_of(inputs, lambda value: value == HIDDEN)
+        subject = subject_of(kind, name_of(step), stack_of(urn), _plain(inputs), secret=secret)
         if subject is not None:
             yield subject
 
 
 def _plain(value: Any) -> Any:
-    """Return inputs without the engine's texts for unknown and secret values: both cannot be judged."""
+    """Return inputs without the engine's texts for unknown and secret values, which cannot be checked."""
     if value in (ENGINES_UNKNOWN, HIDDEN):
         return UNKNOWN
     if isinstance(value, Mapping):
@@ -85,22 +101,27 @@ def _violations(
             yield from ((subject, violation) for violation in violations(configured, subject))
 
 
-def _severity(violation: Violation) -> Severity:
-    if violation.undecided:
-        return "unknown"
-    return "error" if violation.level == "mandatory" else "warning"
-
-
 def _finding(subject: Subject, violation: Violation) -> CheckFinding:
-    about = f"the policy {violation.policy}"
-    message = (
-        f"{violation.path} is not known yet, so {about} is decided in the deployment."
-        if violation.undecided
-        else f"{violation.path}: {violation.message} ({about})"
-    )
     return CheckFinding(
-        severity=_severity(violation), resource=subject.name, type=subject.kind, message=message
+        severity="error" if violation.level == "mandatory" else "warning",
+        resource=subject.name,
+        type=subject.kind,
+        message=f"{violation.path}: {violation.message} (the policy {violation.policy})",
     )
+
+
+def _undecided(broken: Iterable[tuple[Subject, Violation]]) -> Iterator[CheckFinding]:
+    """Yield a finding for each value that is not known, with all policies that depend on it."""
+    policies: dict[tuple[str, str, str, bool], dict[str, None]] = {}
+    for subject, one in broken:
+        if one.undecided:
+            value = (subject.name, subject.kind, one.path, one.secret)
+            policies.setdefault(value, {})[one.policy] = None
+    for (name, kind, path, secret), names in policies.items():
+        why = "is a secret, which a plan does not have" if secret else "is not known yet"
+        about = f"the policy {all_of(names)} is" if len(names) == 1 else f"the policies {all_of(names)} are"
+        message = f"{path} {why}, so {about} decided in the deployment."
+        yield CheckFinding(severity="unknown", resource=name, type=kind, message=message)
 
 
 def _document(subject: Subject, violation: Violation) -> dict[str, Any]:
@@ -117,6 +138,8 @@ def _document(subject: Subject, violation: Violation) -> dict[str, Any]:
 
 def _summary(configuration: Configuration, broken: Iterable[Violation]) -> str:
     counts = Counter(violation.level for violation in broken if not violation.undecided)
+    if configuration.problems and not counts:
+        return "The settings of the policies are wrong"
     if not counts:
         return f"No violation of {len(configuration.policies)} policies"
     words = [f"{counts[level]} {level}" for level in ("mandatory", "advisory") if counts[level]]

@@ -1,24 +1,30 @@
-"""The policy pack that a stack's configuration names, and the file of its settings.
+"""The policy packs of a stack, and the files of their settings.
 
 `vertex-training:policyPack` is the folder of the pack, `vertex-training:policyConfig` the file with the
-settings, both relative to the folder of Pulumi.yaml.
+settings, both relative to the folder of Pulumi.yaml. What the stack's configuration does not name is read
+from the variables by which the engine takes both.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS, NO_POLICIES
 from pulumi_vertex_training.configuration_keys import POLICY_CONFIG, POLICY_PACK
 from pulumi_vertex_training.views.failure import InputError
 from vertex_training.policy.evaluation import Configuration, configuration_of
 
 PACK = POLICY_PACK.name
 SETTINGS = POLICY_CONFIG.name
+
 _LARGEST = 1024 * 1024
+_ANY_HOST = "any-host"
+_SCRIPT = "pulumi-analyzer-policy-vtpolicy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,22 +40,64 @@ class StackPolicies:
         if self.pack is None:
             return []
         settings = ["--policy-pack-config", str(self.settings)] if self.settings is not None else []
-        return ["--policy-pack", str(self.pack), *settings]
+        return ["--policy-pack", str(self._script_folder or self.pack), *settings]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables with which the engine finds the pack, and no other."""
+        folder = self._script_folder
+        path = {"PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"} if folder else {}
+        return {**NO_POLICIES, **path}
+
+    @property
+    def obstacle(self) -> str:
+        """Why the engine could not start the pack, with the remedy; "" without a pack or an obstacle."""
+        if self.pack is None:
+            return ""
+        if not (self.pack / "PulumiPolicy.yaml").is_file():
+            return (
+                f"{self.pack} is not a policy pack: it has no PulumiPolicy.yaml. "
+                f"Run `pulumi config set {PACK} FOLDER`."
+            )
+        folder = self._script_folder
+        if folder is not None and not (folder.parent / "venv" / "installed").is_file():
+            return (
+                f"The environment of the policy pack {self.pack} is missing. "
+                f"Run `python {folder.parent / 'install.py'}`."
+            )
+        return ""
+
+    @property
+    def is_of_this_package(self) -> bool:
+        """True for a copy of `policies/`."""
+        return self._script_folder is not None
+
+    @property
+    def _script_folder(self) -> Path | None:
+        """The variant of this package's pack that starts with any CLI; None for a pack of another origin."""
+        if self.pack is None or os.name != "posix":
+            return None
+        return next((each for each in (self.pack / _ANY_HOST, self.pack) if (each / _SCRIPT).is_file()), None)
 
 
-def policies_of(configuration: Mapping[str, object], folder: Path) -> StackPolicies | None:
-    """Return the policies that a stack's configuration names, or None if it names none.
+def policies_of(
+    configuration: Mapping[str, object], folder: Path, *, environ: Mapping[str, str] = os.environ
+) -> StackPolicies | None:
+    """Return the policies of a stack, or None if neither its configuration nor a variable names any.
 
-    `folder` is that of Pulumi.yaml, or below it.
+    `folder` is that of Pulumi.yaml, or below it. A variable with several packs is left to the engine.
     """
     project = pulumi_command.project_file(folder)
     start = project.parent if project is not None else folder
-    pack, settings = configuration.get(PACK), configuration.get(SETTINGS)
-    if not pack and not settings:
-        return None
-    return StackPolicies(
-        pack=start / str(pack) if pack else None, settings=start / str(settings) if settings else None
-    )
+
+    def named(key: str, variable: str) -> Path | None:
+        if chosen := configuration.get(key):
+            return start / str(chosen)
+        given = environ.get(variable, "")
+        return folder / given if given and "," not in given else None
+
+    pack, settings = named(PACK, ENGINES_PACK), named(SETTINGS, ENGINES_SETTINGS)
+    return StackPolicies(pack=pack, settings=settings) if pack or settings else None
 
 
 def read(file: Path | None) -> Configuration:
@@ -72,3 +120,12 @@ def read(file: Path | None) -> Configuration:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not JSON: {error}.", path=SETTINGS) from error
     return configuration_of(document)
+
+
+def require_usable(policies: StackPolicies) -> None:
+    """Raise InputError if the engine could not start the pack, or would ignore a part of its settings."""
+    if policies.obstacle:
+        raise InputError(policies.obstacle, path=PACK)
+    wrong = read(policies.settings).problems if policies.is_of_this_package else ()
+    if wrong:
+        raise InputError(f"{policies.settings}: {wrong[0]}", path=SETTINGS)

@@ -1,0 +1,132 @@
+"""The policies that a stack names: where they are read from, obstacles for the engine, and the plan."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.cli.plan.checks import CheckResult, PlanContext
+from pulumi_vertex_training.cli.plan.plan import read as read_plan
+from pulumi_vertex_training.cli.plan.preview import Preview
+from pulumi_vertex_training.cli.policy import of_plan
+from pulumi_vertex_training.cli.policy.stack_policies import (
+    PACK,
+    SETTINGS,
+    StackPolicies,
+    policies_of,
+    require_usable,
+)
+from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
+from pulumi_vertex_training.views.failure import InputError
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "Pulumi.yaml").write_text("name: train\nruntime: python\n")
+    return tmp_path
+
+
+@pytest.fixture
+def pack(project: Path) -> Path:
+    """Return a folder as `cp -r policies` makes it."""
+    folder = project / "policies"
+    (folder / "any-host").mkdir(parents=True)
+    for place in (folder, folder / "any-host"):
+        (place / "PulumiPolicy.yaml").write_text("runtime: python\n")
+    (folder / "any-host" / "pulumi-analyzer-policy-vtpolicy").touch()
+    return folder
+
+
+def install(pack: Path) -> None:
+    (pack / "venv").mkdir()
+    (pack / "venv" / "installed").touch()
+
+
+def planned(project: Path, settings: str, inputs: dict[str, object]) -> CheckResult:
+    """Return the result of the check for a custom job with these inputs."""
+    (project / "settings.json").write_text(settings)
+    step = {
+        "op": "create",
+        "urn": "urn:pulumi:dev::train::pulumi-python:dynamic/customJob:CustomJob::train",
+        "newState": {"type": "pulumi-python:dynamic/customJob:CustomJob", "inputs": inputs},
+    }
+    previewed = Preview(plan=read_plan({}), configuration={SETTINGS: "settings.json"}, steps=(step,))
+    result = of_plan.check(PlanContext(previewed=previewed, folder=project))
+    assert result is not None
+    return result
+
+
+def test_what_the_configuration_does_not_name_comes_from_the_variables_of_the_engine(project: Path) -> None:
+    below = project / "below"
+    variables = {ENGINES_PACK: "theirs", ENGINES_SETTINGS: "theirs.json"}
+    assert policies_of({}, below, environ={}) is None
+    assert policies_of({PACK: "ours"}, below, environ=variables) == StackPolicies(
+        pack=project / "ours", settings=below / "theirs.json"
+    )
+    assert policies_of({}, below, environ={ENGINES_PACK: "a,b"}) is None
+
+
+def test_the_engine_gets_the_variant_of_the_pack_that_starts_with_any_host(pack: Path) -> None:
+    found = StackPolicies(pack=pack)
+    assert found.arguments == ["--policy-pack", str(pack / "any-host")]
+    assert found.environment["PATH"].split(os.pathsep)[0] == str(pack / "any-host")
+    assert found.environment[ENGINES_PACK] == ""
+    assert StackPolicies(pack=pack / "any-host").arguments == found.arguments
+
+
+def test_a_pack_of_another_origin_is_passed_as_it_is(pack: Path) -> None:
+    theirs = pack.parent / "theirs"
+    theirs.mkdir()
+    (theirs / "PulumiPolicy.yaml").write_text("runtime: nodejs\n")
+    found = StackPolicies(pack=theirs, settings=theirs / "missing.json")
+    assert found.arguments == ["--policy-pack", str(theirs), "--policy-pack-config", str(found.settings)]
+    assert "PATH" not in found.environment
+    require_usable(found)
+
+
+def test_what_the_engine_could_not_use_is_refused_with_the_remedy(pack: Path) -> None:
+    with pytest.raises(InputError, match="missing is not a policy pack: it has no PulumiPolicy"):
+        require_usable(StackPolicies(pack=pack.parent / "missing"))
+    with pytest.raises(InputError, match=rf"is missing. Run `python {pack}/install.py`"):
+        require_usable(StackPolicies(pack=pack))
+    install(pack)
+    require_usable(StackPolicies(pack=pack))
+    settings = pack / "settings.json"
+    settings.write_text('{"machine-type": "mandatory"}')
+    with pytest.raises(InputError, match="machine-type: is not the name of a policy; did you mean"):
+        require_usable(StackPolicies(pack=pack, settings=settings))
+
+
+def test_a_plan_names_once_what_several_policies_wait_for(project: Path) -> None:
+    settings = {
+        "machine-types": {"allowed": ["g2-*"]},
+        "replicas": {"most": 0},
+        "labels": {"values": {"a": []}},
+    }
+    result = planned(
+        project,
+        json.dumps(settings),
+        {
+            "worker_pool_specs": "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+            "labels": {"a": "[secret]"},
+        },
+    )
+    assert [str(one.sentence) for one in result.findings if one.severity == "unknown"] == [
+        "CustomJob train: worker_pool_specs is not known yet, so the policies machine-types, accelerators, "
+        "replicas and images are decided in the deployment.",
+        "CustomJob train: labels.a is a secret, which a plan does not have, so the policy labels is decided "
+        "in the deployment.",
+    ]
+
+
+def test_wrong_settings_are_the_summary_of_a_plan_without_violations(project: Path) -> None:
+    result = planned(project, "[]", {})
+    assert result.failed
+    assert result.summary == "The settings of the policies are wrong"
+    (finding,) = result.findings
+    assert finding.sentence.endswith(
+        "expected an object with a key for each policy. See docs/guides/cost/policies.md."
+    )
