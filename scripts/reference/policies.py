@@ -36,7 +36,7 @@ def _parts() -> Iterator[str]:
     yield linked(
         PAGE,
         "The policies of the pack `policies/`, and the settings of each. How to install and use it is in\n"
-        "docs/guides/cost/policies.md. A policy without a limit in its settings refuses nothing.",
+        "docs/guides/cost/policies.md. In a pattern, `*` stands for any characters.",
     )
     yield "## Settings of every policy"
     levels = ", ".join(f"`{each}`" for each in LEVELS)

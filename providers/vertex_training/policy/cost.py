@@ -17,7 +17,7 @@ from vertex_training.policy.subject import Machines, Subject
 
 
 def over_limit(subject: Subject, most: float, *, unknown_prices: bool) -> Iterator[str]:
-    """Yield why a resource may not cost what it costs; nothing if the limit holds.
+    """Yield the message about a resource that costs more than `most` dollars an hour.
 
     A persistent resource counts with its autoscaled pools at their maximum. Prices that are not known break
     the limit, unless `unknown_prices` allows them.
