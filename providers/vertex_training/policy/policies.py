@@ -277,7 +277,7 @@ def _choose(patterns: Collection[str]) -> str:
 
 
 def _like(patterns: Collection[str]) -> str:
-    return "" if "*" in patterns or not patterns else f" such as {one_of(patterns)}"
+    return "" if "*" in patterns or not patterns else f" that matches {one_of(patterns)}"
 
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(

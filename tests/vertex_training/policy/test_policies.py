@@ -184,6 +184,17 @@ def found(name, settings, kind, inputs, stack="dev", *, undecided=False):
         (
             "service-account",
             {"allowed": ["*@acme.iam.gserviceaccount.com"]},
+            "CustomJob",
+            job(pool()),
+            "dev",
+            [
+                "service_account: is missing, so the job runs as Vertex AI's service agent. Give a service "
+                "account that matches *@acme.iam.gserviceaccount.com."
+            ],
+        ),
+        (
+            "service-account",
+            {"allowed": ["*@acme.iam.gserviceaccount.com"]},
             "TrainingSchedule",
             {"location": "europe-west4", "service_account": "me@example.com"},
             "dev",
