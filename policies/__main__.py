@@ -29,8 +29,12 @@ try:
     from vertex_training.policy.evaluation import DEFAULT_LEVEL, Configured, settings_of, violations
     from vertex_training.policy.policies import POLICIES, Policy
     from vertex_training.policy.subject import kind_of, paths_of, stack_of, subject_of
-except ModuleNotFoundError as error:  # the environment was made in another way, or its package has moved
-    sys.exit(f"{error}. Run `python {Path(__file__).parent / 'install.py'}`.")
+except ImportError as error:
+    sys.exit(
+        f"The environment of the policy pack does not fit it: {error}. "
+        f"Run `python {Path(__file__).parent / 'install.py'}`. If that does not help, copy this folder again "
+        "from the release of pulumi-vertex-training that you use."
+    )
 
 _STACK = "pulumi:pulumi:Stack"
 _SECRETS = "vertex-training: paths of secrets"

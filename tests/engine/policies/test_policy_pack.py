@@ -220,6 +220,21 @@ def reported(result: Result, level: str) -> dict[str, set[str]]:
     return found
 
 
+def test_a_pack_that_does_not_fit_its_package_names_the_remedy(pack: Path, tmp_path: Path) -> None:
+    (tmp_path / "vertex_training").mkdir()
+    (tmp_path / "vertex_training" / "__init__.py").touch()
+    done = subprocess.run(
+        [pack.parent / "venv" / "bin" / "python", pack.parent / "__main__.py"],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("The environment of the policy pack does not fit it: No module named")
+    assert f"Run `python {pack.parent / 'install.py'}`." in done.stderr
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_each_policy_is_advisory_unless_it_is_set(steps: Steps, policy: str) -> None:
     steps.advisory.ok()
