@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pulumi_vertex_training.cli.apply.staleness import has_secret
 from pulumi_vertex_training.cli.plan.plan import name_of
 from pulumi_vertex_training.cli.plan.saved_plan import SavedPlan
 from pulumi_vertex_training.cli.policy.stack_policies import policies_of, require_usable
+from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK
 from pulumi_vertex_training.views.output import Output
 
 _VIOLATION = re.compile(r"resource (urn:\S+) violates plan|not allowed by the plan|but none were seen")
@@ -82,6 +84,7 @@ def deploy(
     policies = policies_of(configuration, folder)
     if policies is not None:
         require_usable(policies)
+    has_packs = (policies is not None and policies.pack is not None) or os.environ.get(ENGINES_PACK)
     reader = _Reader(output=output)
     code = pulumi_command.stream(
         [
@@ -89,7 +92,7 @@ def deploy(
             "--plan",
             str(file),
             "--yes",
-            *([] if has_secret(saved) or policies else ["--skip-preview"]),
+            *([] if has_secret(saved) or has_packs else ["--skip-preview"]),
             *(["--refresh"] if saved.refresh else []),
             *pulumi_command.stack_arguments(stack),
             *(policies.arguments if policies else ()),

@@ -28,6 +28,10 @@ def check(context: PlanContext) -> CheckResult | None:
     found = policies_of(context.previewed.configuration, context.folder)
     if found is None:
         return None
+    if found.is_foreign:
+        return CheckResult(
+            name="policy", summary=f"The policies of {found.pack} are applied in the deployment"
+        )
     try:
         configuration = read(found.settings)
     except InputError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,9 @@ class StackPolicies:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables with which the engine finds the pack, and no other."""
+        """The variables with which the engine finds the pack, and no other; {} without a pack."""
+        if self.pack is None:
+            return {}
         folder = self._script_folder
         path = {"PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"} if folder else {}
         return {**NO_POLICIES, **path}
@@ -54,7 +57,7 @@ class StackPolicies:
         """Why the engine could not start the pack, with the remedy; "" without a pack or an obstacle."""
         if self.pack is None:
             return ""
-        if not (self.pack / "PulumiPolicy.yaml").is_file():
+        if not self._manifest.is_file():
             return (
                 f"{self.pack} is not a policy pack: it has no PulumiPolicy.yaml. "
                 f"Run `pulumi config set {PACK} FOLDER`."
@@ -68,9 +71,16 @@ class StackPolicies:
         return ""
 
     @property
-    def is_of_this_package(self) -> bool:
-        """True for a copy of `policies/`."""
-        return self._script_folder is not None
+    def is_foreign(self) -> bool:
+        """True for a pack that is not a copy of `policies/`: its policies and settings are its own."""
+        if self.pack is None or not self._manifest.is_file():
+            return False
+        text = self._manifest.read_text(encoding="utf-8", errors="replace")
+        return re.search(r"^name: *vertex-training\s*$", text, re.MULTILINE) is None
+
+    @property
+    def _manifest(self) -> Path:
+        return (self.pack or Path()) / "PulumiPolicy.yaml"
 
     @property
     def _script_folder(self) -> Path | None:
@@ -126,6 +136,7 @@ def require_usable(policies: StackPolicies) -> None:
     """Raise InputError if the engine could not start the pack, or would ignore a part of its settings."""
     if policies.obstacle:
         raise InputError(policies.obstacle, path=PACK)
-    wrong = read(policies.settings).problems if policies.is_of_this_package else ()
+    is_left_to_engine = policies.pack is None or policies.is_foreign
+    wrong = () if is_left_to_engine else read(policies.settings).problems
     if wrong:
         raise InputError(f"{policies.settings}: {wrong[0]}", path=SETTINGS)

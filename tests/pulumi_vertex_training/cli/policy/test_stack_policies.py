@@ -35,7 +35,7 @@ def pack(project: Path) -> Path:
     folder = project / "policies"
     (folder / "any-host").mkdir(parents=True)
     for place in (folder, folder / "any-host"):
-        (place / "PulumiPolicy.yaml").write_text("runtime: python\n")
+        (place / "PulumiPolicy.yaml").write_text("name: vertex-training\nruntime: python\n")
     (folder / "any-host" / "pulumi-analyzer-policy-vtpolicy").touch()
     return folder
 
@@ -67,6 +67,9 @@ def test_what_the_configuration_does_not_name_comes_from_the_variables_of_the_en
         pack=project / "ours", settings=below / "theirs.json"
     )
     assert policies_of({}, below, environ={ENGINES_PACK: "a,b"}) is None
+    only_settings = StackPolicies(settings=project / "missing.json")
+    assert only_settings.environment == {}
+    require_usable(only_settings)
 
 
 def test_the_engine_gets_the_variant_of_the_pack_that_starts_with_any_host(pack: Path) -> None:
@@ -77,14 +80,19 @@ def test_the_engine_gets_the_variant_of_the_pack_that_starts_with_any_host(pack:
     assert StackPolicies(pack=pack / "any-host").arguments == found.arguments
 
 
-def test_a_pack_of_another_origin_is_passed_as_it_is(pack: Path) -> None:
+def test_a_pack_of_another_origin_is_left_to_the_engine(pack: Path) -> None:
     theirs = pack.parent / "theirs"
     theirs.mkdir()
-    (theirs / "PulumiPolicy.yaml").write_text("runtime: nodejs\n")
+    (theirs / "PulumiPolicy.yaml").write_text("name: theirs\nruntime: nodejs\n")
     found = StackPolicies(pack=theirs, settings=theirs / "missing.json")
     assert found.arguments == ["--policy-pack", str(theirs), "--policy-pack-config", str(found.settings)]
     assert "PATH" not in found.environment
     require_usable(found)
+    previewed = Preview(plan=read_plan({}), configuration={PACK: str(theirs), SETTINGS: "missing.json"})
+    result = of_plan.check(PlanContext(previewed=previewed, folder=pack.parent))
+    assert result == CheckResult(
+        name="policy", summary=f"The policies of {theirs} are applied in the deployment"
+    )
 
 
 def test_what_the_engine_could_not_use_is_refused_with_the_remedy(pack: Path) -> None:
