@@ -15,7 +15,7 @@ from typing import Any
 from vertex_training.fields.durations import normal
 from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem
-from vertex_training.findings.words import one_of, short_image, shown
+from vertex_training.findings.words import counted, one_of, short_image, shown
 from vertex_training.job.job_spec import normal_scheduling
 from vertex_training.policy import settings
 from vertex_training.policy.subject import (
@@ -69,7 +69,7 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators) -> Iterator[P
     if wanted.most is not None and count > wanted.most:
         yield _of_all_pools(
             subject,
-            f"{_count(count, 'accelerator')}; {_at_most(wanted.most)}. "
+            f"{counted(count, 'accelerator')} at the same time; {_at_most(wanted.most)}. "
             f"Lower {_lower(subject, 'accelerator_count', 'replica_count')}.",
         )
 
@@ -86,7 +86,8 @@ def _replicas(subject: Subject, wanted: settings.Replicas) -> Iterator[Problem]:
     if wanted.most is not None and count > wanted.most:
         yield _of_all_pools(
             subject,
-            f"{_count(count, 'replica')}; {_at_most(wanted.most)}. Lower {_lower(subject, 'replica_count')}.",
+            f"{counted(count, 'replica')} at the same time; {_at_most(wanted.most)}. "
+            f"Lower {_lower(subject, 'replica_count')}.",
         )
 
 
@@ -237,10 +238,6 @@ def _unknown_pools(subject: Subject) -> Iterator[Problem]:
     for path in (*paths, "resource_pools", "custom_task", "tuning_task", "trial_job_spec"):
         if path in subject.unknown:
             yield Problem(path=path, message="is not known yet")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'} at the same time"
 
 
 def _at_most(number: int) -> str:
