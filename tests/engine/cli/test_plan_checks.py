@@ -123,7 +123,7 @@ def test_a_plan_with_a_failed_check_is_not_saved(steps: Steps) -> None:
     assert "plan.json is written." in steps.passed.err
 
 
-def test_resources_with_one_name_are_told_apart(steps: Steps) -> None:
+def test_the_findings_of_resources_with_one_name_have_their_types(steps: Steps) -> None:
     findings = steps.all_failed.json["policy"]["findings"]
     said = {(one["type"], one["resource"]) for one in findings if one["severity"] == "warning"}
     assert said == {("StagingBucket", "train"), ("CustomJob", "train")}
