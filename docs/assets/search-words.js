@@ -1,9 +1,9 @@
 // The search wants every word of a question. Leave out the words that say nothing, and endings: "jobs" also finds "job".
 (() => {
   const fillers = new Set(
-    ("a after am an and are as at be been but by can could did do does for from get had has have how i if in into is it its me " +
-      "my of on or our per should so than that the their them then there these they this those to want was we were what when " +
-      "where which who why will with would you your").split(" ")
+    ("a after all am an and any are as at be been but by can could did do does for from get had has have how i if in into " +
+      "is it its just many may me much my of on or our per please should so some than that the their them then there these they " +
+      "this those to want was we were what when where which who why will with would you your").split(" ")
   );
 
   function stem(word) {

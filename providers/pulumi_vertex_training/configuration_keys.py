@@ -32,21 +32,21 @@ ENDPOINT = Key(
     name=f"{NAMESPACE}:endpoint",
     type="`emulator` or `google`",
     default="`emulator`, with a warning in stacks other than `local`",
-    effect="Where the stack deploys: the emulator on this machine, or Google Cloud.",
+    effect="Where the stack is deployed: to the emulator on this machine, or to Google Cloud.",
     value="google",
 )
 PROJECT = Key(
     name=f"{NAMESPACE}:project",
     type="project id",
     default="`gcp:project`, else `local` on the emulator",
-    effect="Project of all resources that name none. A change replaces them.",
+    effect="Project of the resources that have none in the program. A change replaces them.",
     value="my-project",
 )
 LOCATION = Key(
     name=f"{NAMESPACE}:location",
     type="region",
     default="`gcp:region`, else `us-central1` on the emulator",
-    effect="Location of all resources that name none. A change replaces them.",
+    effect="Location of the resources that have none in the program. A change replaces them.",
     value="europe-west4",
 )
 DATA_DIR = Key(
@@ -60,68 +60,73 @@ LOOKUP_TIMEOUT = Key(
     name=f"{NAMESPACE}:lookupTimeout",
     type=f"seconds, from 0 to {MOST_LOOKUP_SECONDS:g}",
     default=f"`{LOOKUP_SECONDS:g}`",
-    effect="How long a preview waits for the lookups of one resource. 0 turns them off, and the preflight.",
+    effect="How long a preview waits for the lookups of one resource. 0 turns off these lookups and the "
+    "preflight.",
     value="5",
 )
 PREFLIGHT_TIMEOUT = Key(
     name=f"{NAMESPACE}:preflightTimeout",
     type=f"seconds, from 0 to {MOST_LOOKUP_SECONDS:g}",
     default=f"`{PREFLIGHT_SECONDS:g}`",
-    effect="How long a preview waits for the preflight of a job on Google Cloud. 0 turns it off "
-    "(docs/guides/cost/preflight.md).",
+    effect="How long a preview waits for the preflight of a job on Google Cloud. 0 turns the preflight off. "
+    "See docs/guides/cost/preflight.md.",
     value="20",
 )
 MAX_HOURLY_COST = Key(
     name=f"{NAMESPACE}:maxHourlyCost",
     type="US dollars above 0",
     default="no limit",
-    effect="Refuse a preview whose jobs and persistent resources together cost more an hour "
-    "(docs/guides/cost/cost.md).",
+    effect="The most that all jobs and persistent resources of the stack may cost in an hour. A preview "
+    "above "
+    "it is refused. See docs/guides/cost/cost.md#limits.",
     value="20",
 )
 MAX_RUN_COST = Key(
     name=f"{NAMESPACE}:maxRunCost",
     type="US dollars above 0",
     default="no limit",
-    effect="Refuse a preview with a job that can cost more until its timeout (docs/guides/cost/cost.md).",
+    effect="The most that one run may cost until its timeout. A preview above it is refused. "
+    "See docs/guides/cost/cost.md#limits.",
     value="500",
 )
 ALLOW_UNKNOWN_PRICES = Key(
     name=f"{NAMESPACE}:allowUnknownPrices",
     type="`true` or `false`",
     default="`false`",
-    effect="With a limit of cost, do not count what has no known price. By default it is refused.",
+    effect="Accept resources without a known price. They then do not count. By default, a stack with "
+    "one of the "
+    "two limits above refuses them.",
     value="true",
 )
 POLICY_PACK = Key(
     name=f"{NAMESPACE}:policyPack",
-    type="folder, from that of Pulumi.yaml",
+    type="folder, relative to that of Pulumi.yaml",
     default="none",
-    effect="Policy pack that `vertex-training apply` enforces (docs/guides/cost/policies.md).",
+    effect="Policy pack that `vertex-training apply` enforces. See docs/guides/cost/policies.md.",
     value="policies",
 )
 POLICY_CONFIG = Key(
     name=f"{NAMESPACE}:policyConfig",
-    type="file, from the folder of Pulumi.yaml",
+    type="file, relative to the folder of Pulumi.yaml",
     default="none: all policies are advisory",
-    effect="Settings of the policies, which `vertex-training plan` shows also without a pack "
-    "(docs/guides/cost/policies.md).",
+    effect="Settings of the policies. `vertex-training plan` shows violations even without a pack. "
+    "See docs/guides/cost/policies.md.",
     value="policies/production.json",
 )
 PROMOTE = Key(
     name=f"{NAMESPACE}:promote",
     type="object with the lists `config` and `secrets`",
     default="none",
-    effect="Names of the values that a promotion copies from the other stack "
-    "(docs/guides/teams/promotion.md).",
+    effect="Names of the configuration values that `vertex-training promote` copies from the other stack. "
+    "See docs/guides/teams/promotion.md.",
     value="--path 'vertex-training:promote.config[0]' epochs",
 )
 PROMOTED = Key(
     name=f"{NAMESPACE}:promoted",
     type="object",
     default="none",
-    effect="Images and packages that the stack uses instead of building them. "
-    "`vertex-training promote` writes it (docs/guides/teams/promotion.md).",
+    effect="Images and packages that the stack uses instead of building them. Do not set it: "
+    "`vertex-training promote` does. See docs/guides/teams/promotion.md.",
     value=None,
 )
 

@@ -54,11 +54,11 @@ class Control:
         self.call("DELETE", f"/_local/faults/{number}")
 
     def clear_faults(self) -> int:
-        """Remove all faults and return their number."""
+        """Remove all faults. Return how many were removed."""
         return int(self.call("DELETE", "/_local/faults")["removed"])
 
     def requests(self, *, last: int | None = None, after: int = 0) -> dict[str, Any]:
-        """Return the `requests`, oldest first, and the `counts` of calls by method."""
+        """Return the `requests`, oldest first, and the `counts`: the number of calls of each method."""
         query = f"?after={after}" if last is None else f"?after={after}&last={last}"
         return self.call("GET", f"/_local/requests{query}")
 
@@ -69,7 +69,7 @@ class Control:
     def kill_replica(
         self, job_id: str, replica: str, *, after: float = 0.0, times: int = 1, out_of_memory: bool = False
     ) -> dict[str, Any]:
-        """Kill that many starts of a replica, each after it has run for `after` seconds."""
+        """Kill a replica `after` seconds after its start, and after its later starts up to `times`."""
         body = {"after": after, "times": times, "outOfMemory": out_of_memory}
         return self.call(
             "POST", f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/kill", body
@@ -96,11 +96,11 @@ class Control:
         return self.call("POST", "/_local/clock/advance", {"seconds": seconds})
 
     def scale_clock(self, factor: float) -> dict[str, Any]:
-        """Let that many seconds pass per second. A frozen clock runs again."""
+        """Run the clock `factor` times as fast as the machine's. A frozen clock runs again."""
         return self.call("POST", "/_local/clock/scale", {"factor": factor})
 
     def reset_clock(self) -> dict[str, Any]:
-        """Reset the clock to the machine's time."""
+        """Set the clock to the machine's time, and let it run."""
         return self.call("POST", "/_local/clock/reset", {})
 
     def quotas(self) -> list[dict[str, Any]]:
@@ -121,7 +121,7 @@ class Control:
         return self.call("POST", "/_local/quotas", body if region is None else {**body, "region": region})
 
     def clear_quotas(self, *, metric: str | None = None, region: str | None = None) -> int:
-        """Remove all quotas, or those of a metric or region, and return their number."""
+        """Remove all quotas, or those of a metric or region. Return how many were removed."""
         given = {name: value for name, value in (("metric", metric), ("region", region)) if value is not None}
         return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
 
@@ -134,7 +134,7 @@ class Control:
         return self.call("POST", "/_local/denials", {"permission": permission, "resource": resource})
 
     def allow(self, permission: str | None = None, *, resource: str | None = None) -> int:
-        """Remove all denials, or those of a permission or resource, and return their number."""
+        """Remove all denials, or those of a permission or resource. Return how many were removed."""
         names = (("permission", permission), ("resource", resource))
         given = {name: value for name, value in names if value is not None}
         return int(self.call("DELETE", f"/_local/denials?{urlencode(given)}")["removed"])
@@ -163,20 +163,20 @@ class Control:
         self.call("PUT", "/_local/start-delay", {"seconds": seconds})
 
     def unknown_types_allowed(self) -> bool:
-        """Return whether machine types are allowed that the catalog does not have."""
+        """Return whether new jobs may use machine types that the emulator does not know."""
         return bool(self.call("GET", "/_local/unknown-types")["allowed"])
 
     def allow_unknown_types(self, allowed: bool = True) -> None:
-        """Allow or reject machine types that the catalog does not have, from now on."""
+        """Allow or reject machine types that the emulator does not know, from now on."""
         self.call("PUT", "/_local/unknown-types", {"allowed": allowed})
 
     def contract(self) -> Contract:
-        """Return the form in which new jobs get CLUSTER_SPEC."""
+        """Return the form of CLUSTER_SPEC in new jobs."""
         found: Contract = self.call("GET", "/_local/contract")["contract"]
         return found
 
     def set_contract(self, contract: Contract) -> None:
-        """Set the form in which new jobs get CLUSTER_SPEC."""
+        """Set the form of CLUSTER_SPEC in new jobs."""
         self.call("PUT", "/_local/contract", {"contract": contract})
 
     def network(self) -> str:
@@ -192,27 +192,27 @@ class Control:
         return self.call("GET", f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/network")
 
     def persistent_resource_delay(self) -> float:
-        """Return the duration of each change of a persistent resource in seconds."""
+        """Return how long a change of a persistent resource takes, in seconds."""
         return float(self.call("GET", "/_local/persistent-resource-delay")["seconds"])
 
     def set_persistent_resource_delay(self, seconds: float) -> None:
-        """Let new creations, updates, reboots and deletions take that many seconds."""
+        """Set how long a creation, update, reboot or deletion of a persistent resource takes."""
         self.call("PUT", "/_local/persistent-resource-delay", {"seconds": seconds})
 
     def replica_limit(self) -> int:
-        """Return the limit for replicas that run at once."""
+        """Return how many replicas can run at the same time."""
         return int(self.call("GET", "/_local/replica-limit")["replicas"])
 
     def set_replica_limit(self, replicas: int) -> None:
-        """Set the limit for replicas that run at once; further jobs wait."""
+        """Set how many replicas can run at the same time. Further jobs wait."""
         self.call("PUT", "/_local/replica-limit", {"replicas": replicas})
 
     def reset(self) -> None:
-        """End and delete all jobs, delete all buckets and clear all settings; the emulator keeps running."""
+        """End and delete all jobs, delete all buckets and clear all settings. The emulator keeps running."""
         self.call("POST", "/_local/reset", {}, seconds=_LONG)
 
     def export_state(self, path: Path) -> int:
-        """Write the emulator's state to a new file and return its size. Raises `OSError`, too."""
+        """Write the emulator's state to a new file and return its size. Also raises `OSError`."""
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             try:
                 return self._download("/_local/export", file)
@@ -221,9 +221,9 @@ class Control:
                 raise
 
     def import_state(self, path: Path) -> dict[str, Any]:
-        """Add the state in a file, all or nothing, and return the numbers of added items.
+        """Add the state from a file, and return the numbers of added items. If that fails, nothing is added.
 
-        Raises `OSError`, too.
+        Also raises `OSError`.
         """
         with path.open("rb") as file:
             headers = {"Content-Type": "application/x-tar", "Content-Length": str(path.stat().st_size)}
@@ -236,7 +236,7 @@ class Control:
     def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = _SECONDS
     ) -> dict[str, Any]:
-        """Send a request, never through a proxy, and return the JSON object of the response."""
+        """Send a request and return the JSON object of the response. It uses no proxy."""
         if body is None:
             return self._call(method, path, None, {}, seconds=seconds)
         headers = {"Content-Type": "application/json"}

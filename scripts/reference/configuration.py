@@ -19,9 +19,10 @@ def pages() -> Iterator[tuple[Path, str]]:
 def _parts() -> Iterator[str]:
     yield f"{HEADER}# Stack configuration"
     yield (
-        "The keys that this package reads. All of them are optional. A wrong value fails the preview with a\n"
-        "message that names the key and the command that corrects it. For keys of your own program, see\n"
-        "[`read_configuration`](functions.md#read_configuration)."
+        "You can set these keys with `pulumi config set`. All of them are optional. If a value is "
+        "wrong, the\n"
+        "preview fails, and the message has the command that corrects it.\n\n"
+        "For keys of your own program, see [`read_configuration`](functions.md#read_configuration)."
     )
     rows = [(f"`{key.name}`", key.type, key.default, key.effect) for key in KEYS]
     yield table(PAGE, ("key", "type", "default", "effect"), rows).rstrip("\n")
@@ -29,8 +30,9 @@ def _parts() -> Iterator[str]:
     yield code("\n".join(_commands()), "sh")
     yield linked(
         PAGE,
-        "Add `--stack NAME` for another stack than the selected one. For one shell, see\n"
-        "[Environment variables](environment-variables.md).",
+        "These commands change the selected stack. For another stack, add `--stack NAME`. To set "
+        "something for\n"
+        "one shell only, see [Environment variables](environment-variables.md).",
     )
 
 

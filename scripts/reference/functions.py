@@ -159,8 +159,9 @@ def _functions() -> Iterator[str]:
 def _testing() -> Iterator[str]:
     yield f"{HEADER}# pytest fixtures and Control"
     yield (
-        "The fixtures of the emulator are a plugin of pytest: tests use them by name once the package is\n"
-        "installed with `[emulator]`."
+        "With the fixture `vertex_emulator`, a test of pytest gets an emulator of its own. The fixture "
+        "is there as\n"
+        "soon as the package is installed with `[emulator]`: name it as an argument of the test."
     )
     yield code(examples.shown(examples.FOLDER / "functions" / "emulator_test.py"), "python")
     yield "## Fixtures"
@@ -175,7 +176,11 @@ def _testing() -> Iterator[str]:
     yield "## running"
     yield from function(TESTING_PAGE, "running", testing.running)
     yield "## Control"
-    yield "For other test frameworks: `vertex_emulator.control.Control`, also as `vertex_emulator.control`."
+    yield (
+        "`VertexEmulator.control` is a `Control`. For another test framework than pytest, create one "
+        "yourself:\n"
+        "`vertex_emulator.control.Control(url=URL, token=TOKEN)`."
+    )
     yield from a_class(TESTING_PAGE, "Control", control.Control, level=3)
 
 

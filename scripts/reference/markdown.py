@@ -19,6 +19,7 @@ JSON_PAGE = next(each for each in (REFERENCE / "json.md", DOCS / "json.md") if e
 HEADER = "<!-- Written by `make generate` from the code: do not edit. -->\n\n"
 
 _PAGE = re.compile(r"\bdocs/((?:[\w-]+/)*[\w-]+\.md)(#[\w-]+)?")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _WIDTH = 118
 
 
@@ -42,13 +43,26 @@ def cell(page: Path, text: str) -> str:
 
 
 def linked(page: Path, text: str) -> str:
-    """Return a text with links to the pages that it names, relative to the page that has the text."""
+    """Return a text with links to the pages that it names, relative to the page that has the text.
+
+    The text of a link is the heading that it leads to.
+    """
 
     def link(found: re.Match[str]) -> str:
-        target = _found(found[1])
-        return f"[{target.name}]({relative(page, target)}{found[2] or ''})"
+        target, section = _found(found[1]), found[2] or ""
+        return f"[{_heading(target, section.lstrip('#'))}]({relative(page, target)}{section})"
 
     return _PAGE.sub(link, text)
+
+
+def _heading(page: Path, section: str) -> str:
+    """Return the heading of a page, or that of a section. Raises UnknownPageError."""
+    for heading in _HEADING.findall(page.read_text(encoding="utf-8")):
+        if section in ("", anchor(heading)):
+            return str(heading).strip()
+    raise UnknownPageError(
+        f"{page.relative_to(ROOT)}#{section}: no such heading; correct the text in the code."
+    )
 
 
 def relative(page: Path, target: Path) -> str:

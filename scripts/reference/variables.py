@@ -61,12 +61,13 @@ def replica_variables() -> Mapping[str, str]:
 def _parts() -> Iterator[str]:
     yield f"{HEADER}# Environment variables"
     yield "## Of the client"
-    yield "A program, its provider process and the command `vertex-training` read these."
+    yield "You can set these for a Pulumi program, its provider process and the command `vertex-training`."
     yield _listed(texts.CLIENT)
     yield "## Of the emulator"
     yield (
-        "The emulator reads these when it starts. It also gets `HOME`, `PATH`, the language and the proxy\n"
-        "of the caller, and no other variable: no secret of a shell stays in a process that outlives it."
+        "The emulator reads these when it starts. It also gets the `HOME`, `PATH`, language and proxy "
+        "of your shell.\n"
+        "It gets no other variable, so no secret of your shell stays in the emulator's process."
     )
     yield _listed(texts.EMULATOR)
     yield "## Of a shell for the emulator"
@@ -77,8 +78,10 @@ def _parts() -> Iterator[str]:
     yield _listed(texts.SHELL)
     yield "## Of a replica"
     yield (
-        "Vertex AI and the emulator set these in each replica. `vertex-training explain` prints them for a\n"
-        "job. The example is the first of two workers, in a trial of a tuning job with a dataset."
+        "Vertex AI and the emulator set these in each replica. To print them for your job, run\n"
+        "`vertex-training explain`. The example is the first of two workers, in a trial of a tuning job "
+        "with a\n"
+        "dataset."
     )
     yield _replica()
     for name in _LONG:
@@ -95,8 +98,8 @@ def _parts() -> Iterator[str]:
     yield "## Of a command that is notified"
     yield linked(
         PAGE,
-        "A local command of `notifications` gets the facts about the end of a run "
-        "(docs/guides/programs/notifications.md):",
+        "A local command of `notifications` gets these facts about the end of a run. "
+        "See docs/guides/programs/notifications.md.",
     )
     yield code("\n".join(_notified()), "text")
     yield "## Of the chores of a clone"

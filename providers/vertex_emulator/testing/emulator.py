@@ -25,25 +25,25 @@ _END_SECONDS = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class SetFault:
-    """A fault that was set, by its number."""
+    """A fault that was set."""
 
     number: int
-    """Its number, as `vertex-training emulator fault list` shows it."""
+    """Its number in `vertex-training emulator fault list`."""
     _control: Control = field(repr=False)
 
     @property
     def seen(self) -> int:
-        """The number of calls of its method since it was set. KeyError once it is removed."""
+        """The number of calls of its method since it was set. Raises KeyError after its removal."""
         return int(self._now()["seen"])
 
     @property
     def fired(self) -> int:
-        """The number of calls that it affected. KeyError once it is removed."""
+        """The number of calls that it affected. Raises KeyError after its removal."""
         return int(self._now()["fired"])
 
     @property
     def held(self) -> int:
-        """The number of calls that it stalls or delays now. KeyError once it is removed."""
+        """The number of calls that it stalls or delays now. Raises KeyError after its removal."""
         return int(self._now()["held"])
 
     def remove(self) -> None:
@@ -58,7 +58,7 @@ class SetFault:
 class VertexEmulator:
     """A running emulator.
 
-    Address and token are those of its last start, also if the test has stopped it and started it again.
+    If the test stops it and starts it again, the address and the token are those of the last start.
     """
 
     data_dir: Path
@@ -82,12 +82,12 @@ class VertexEmulator:
 
     @property
     def storage_host(self) -> str:
-        """The value for STORAGE_EMULATOR_HOST, which contains a secret."""
+        """The value for STORAGE_EMULATOR_HOST. It contains a secret."""
         return self._now().storage_url
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The variables that point clients, command-line tools and `vertex-training` at it."""
+        """The variables with which clients, command-line tools and `vertex-training` use this emulator."""
         variables = addresses.variables(
             self._now(), project=self.project, location=self.location, environment=self._outer
         )
@@ -120,16 +120,19 @@ class VertexEmulator:
         nth: int = 1,
         times: int | Literal["always"] = 1,
     ) -> SetFault:
-        """Make calls of a method fail, beginning with the `nth` from now, and so many `times`.
+        """Make calls of a method fail, or make them slow.
 
         `method` is Google's name, such as "JobService.CreateCustomJob", "ListCustomJobs", "storage.*" or "*".
 
-        * `stall`: wait that many seconds before the call is carried out.
-        * `delay`: wait that many seconds between carrying out the call and the response.
-        * `status`: respond with an error, such as 429, 500, 503.
-        * `drop`: close the connection without a response, before or after the call is carried out.
-        * `stale_seconds`, `stale_changes`: for ListCustomJobs, return the list as of that many seconds ago,
-          or before that many creations and deletions of jobs.
+        * `nth`: the first call to affect. 1 is the next call from now.
+        * `times`: how many calls to affect.
+        * `status`: respond with this error, such as 429, 500 or 503. `message` is its text.
+        * `stall`: wait that many seconds, then carry the call out.
+        * `delay`: carry the call out, then wait that many seconds with the response.
+        * `drop`: close the connection without a response, before or after carrying the call out.
+        * `stale_seconds`: let ListCustomJobs return the list as it was that many seconds ago.
+        * `stale_changes`: let ListCustomJobs return the list without that many of the last creations and
+          deletions of jobs.
 
         Raises `vertex_emulator.control.ControlError`.
         """
@@ -158,14 +161,21 @@ class VertexEmulator:
     def kill_replica(
         self, job: str, replica: str, *, after: float = 0.0, times: int = 1, out_of_memory: bool = False
     ) -> None:
-        """Kill that many starts of a replica, each after it has run for `after` seconds, as by SIGKILL.
+        """Kill a replica by SIGKILL, `after` seconds after its start.
 
-        `job` is the full name or the ID, `replica` such as "workerpool1-0". The job does not have to run yet.
+        The job may start later. Each restart counts: with `times=2` the replica is killed again after its
+        next start. With `out_of_memory` the job fails, as if the replica had run out of memory.
+
+        * `job`: the full name, or the ID.
+        * `replica`: for example "workerpool1-0".
         """
         self.control.kill_replica(_id(job), replica, after=after, times=times, out_of_memory=out_of_memory)
 
     def preempt_replica(self, job: str, replica: str, *, after: float = 0.0, times: int = 1) -> None:
-        """Preempt the machine of a replica, like a Spot VM: SIGTERM, and SIGKILL a little later."""
+        """Preempt the machine of a replica, like a Spot VM: SIGTERM, and a little later SIGKILL.
+
+        The arguments mean the same as in `kill_replica`.
+        """
         self.control.preempt_replica(_id(job), replica, after=after, times=times)
 
     def set_quota(
@@ -177,10 +187,14 @@ class VertexEmulator:
         preemptible: bool = False,
         when_exceeded: Literal["refuse", "queue"] | None = None,
     ) -> None:
-        """Set the quota of an accelerator, such as "NVIDIA_L4", or of "cpus", for one region or each region.
+        """Set a quota for new jobs, in one region or in each.
 
-        A job that exceeds the whole quota is rejected, and a job that exceeds what is left is QUEUED.
-        `when_exceeded` selects one of the two for both cases.
+        A job that needs more than the whole quota is refused. A job that needs more than what is left is
+        QUEUED.
+
+        * `metric`: an accelerator, such as "NVIDIA_L4", or "cpus".
+        * `preemptible`: limit Spot and Flex-start jobs instead of all others.
+        * `when_exceeded`: refuse or queue the job in both cases.
         """
         self.control.set_quota(
             metric, limit, region=region, preemptible=preemptible, when_exceeded=when_exceeded
@@ -193,14 +207,15 @@ class VertexEmulator:
     def deny(self, permission: str, resource: str | None = None) -> None:
         """Deny a permission, such as "aiplatform.customJobs.create" or "storage.objects.*".
 
-        `resource` is "gs://BUCKET", "projects/PROJECT", the name of a repository, or the address of a service
-        account; without it the permission is denied everywhere. Checks of permissions leave it out, and calls
-        that need it fail with 403.
+        Calls that need the permission fail with 403. Calls that test permissions do not return it.
+
+        `resource` is "gs://BUCKET", "projects/PROJECT", the name of a repository, or the email address of a
+        service account. Without it, the permission is denied everywhere.
         """
         self.control.deny(permission, resource=resource)
 
     def allow(self, permission: str | None = None, resource: str | None = None) -> None:
-        """Remove all denials, or those of a permission or a resource as they were given to `deny`."""
+        """Remove all denials, or those with this permission or resource, written as in `deny`."""
         self.control.allow(permission, resource=resource)
 
     def disable_service(self, service: str, project: str | None = None) -> None:
@@ -220,11 +235,11 @@ class VertexEmulator:
         self.control.advance_clock(seconds)
 
     def scale_clock(self, factor: float) -> None:
-        """Let that many seconds of the emulator's time pass per second. A frozen clock runs again."""
+        """Run the emulator's clock `factor` times as fast as the machine's. A frozen clock runs again."""
         self.control.scale_clock(factor)
 
     def reset_clock(self) -> None:
-        """Reset the clock to the machine's time."""
+        """Set the emulator's clock to the machine's time, and let it run."""
         self.control.reset_clock()
 
     def now(self) -> datetime:
@@ -240,15 +255,15 @@ class VertexEmulator:
         self.control.export_state(path)
 
     def import_state(self, path: Path) -> None:
-        """Add the state in a file: all of it, or nothing."""
+        """Add the state from a file. If that fails, nothing is added."""
         self.control.import_state(path)
 
     def start_delay(self, seconds: float) -> None:
-        """Keep new jobs PENDING for that many seconds, without a process."""
+        """Keep new jobs PENDING for that many seconds before their replicas start."""
         self.control.set_start_delay(seconds)
 
     def persistent_resource_delay(self, seconds: float) -> None:
-        """Let creations, updates, reboots and deletions of persistent resources take that many seconds."""
+        """Set how long a creation, update, reboot or deletion of a persistent resource takes."""
         self.control.set_persistent_resource_delay(seconds)
 
     def allow_unknown_types(self, allowed: bool = True) -> None:
@@ -256,11 +271,11 @@ class VertexEmulator:
         self.control.allow_unknown_types(allowed)
 
     def set_contract(self, contract: Literal["observed", "documented"]) -> None:
-        """Give new jobs CLUSTER_SPEC as real jobs get it, or as Vertex AI's documentation has it."""
+        """Set the form of CLUSTER_SPEC in new jobs: as in real jobs, or as in Vertex AI's documentation."""
         self.control.set_contract(contract)
 
     def set_network(self, network: Literal["host", "namespace"]) -> None:
-        """Let the replicas of new jobs use the machine's network, or one of the job's own (Linux)."""
+        """Set the network of new jobs: that of the machine, or a network for each job (Linux only)."""
         self.control.set_network(network)
 
     def replica_limit(self, replicas: int) -> None:
@@ -271,7 +286,10 @@ class VertexEmulator:
         self.control.set_replica_limit(replicas)
 
     def requests(self, call: str | None = None) -> list[dict[str, Any]]:
-        """Return the requests so far, oldest first; with `call`, those of one method by its full name."""
+        """Return the requests so far, oldest first.
+
+        `call` is the full name of a method, to return only its requests.
+        """
         found = self.control.requests()["requests"]
         return [
             each
@@ -284,7 +302,7 @@ class VertexEmulator:
         return dict(self.control.requests()["counts"])
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Return all jobs, newest first: id, name, displayName, state, error, and the replicas of each."""
+        """Return all jobs, newest first. Each has id, name, displayName, state, error and replicas."""
         return self.control.jobs()
 
 
@@ -292,7 +310,7 @@ class VertexEmulator:
 def running(
     data_dir: Path, *, project: str = "local", location: str = "us-central1"
 ) -> Iterator[VertexEmulator]:
-    """Run an emulator within the context; at its end, end its jobs and stop it.
+    """Run an emulator for a `with` block. At its end, the jobs are ended and the emulator is stopped.
 
     Raises `vertex_emulator.launcher.LauncherError` if it cannot be started.
     """

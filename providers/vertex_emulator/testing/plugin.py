@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def vertex_emulator(tmp_path: Path) -> Iterator[VertexEmulator]:
-    """Yield an emulator for this test only; at the end, end its jobs and stop it.
+    """Yield an emulator for this test only. After the test, its jobs are ended and it is stopped.
 
-    Its data stays in tmp_path, for the diagnosis of a failed test.
+    Its data stays in tmp_path, so that you can see why a test failed.
     """
     from vertex_emulator.testing.emulator import running
 

@@ -137,7 +137,8 @@ def test_every_resource_has_an_example_that_declares_it() -> None:
 
 
 def test_links_lead_to_a_page_of_the_documentation() -> None:
-    assert linked(PAGE, "See docs/rerun.md.").startswith("See [rerun.md](../../")
+    assert linked(PAGE, "See docs/rerun.md.").startswith("See [When a training job runs again](../../")
+    assert linked(PAGE, "See docs/guides/cost/cost.md#limits.").startswith("See [Limits](../../")
     with pytest.raises(UnknownPageError, match=r"docs/no-page\.md: there is no such page"):
         linked(PAGE, "See docs/no-page.md.")
 

@@ -116,6 +116,12 @@ QUESTIONS = {
     "give replicas an environment variable": "questions.html#give-replicas-an-environment-variable",
     "kill a replica to test my checkpoint": "questions.html#kill-a-replica-to-test-checkpoints",
     "train stays: it failed, and rerun is on_change": "questions.html#run-a-failed-job-again-or-retry-it",
+    "Who pays?": "questions.html#who-pays-for-a-run",
+    "how much does a run cost": "questions.html#how-much-does-a-job-or-a-run-cost",
+    "How do I limit the cost?": "questions.html#limit-the-cost-or-set-a-budget",
+    "is my quota enough": "questions.html#is-my-quota-enough",
+    "am I allowed to run this job": "questions.html#am-i-allowed-to-run-this-job",
+    "forbid GPUs in dev": "questions.html#forbid-gpus-in-dev",
 }
 
 
