@@ -35,8 +35,8 @@ CLIENT: Mapping[str, str] = {
     "PULUMI_HOME": "Pulumi's folder, with the backend that you are logged in to.",
     "PULUMI_EXPERIMENTAL": "`true` turns on features of Pulumi. Some versions need it to record the end "
     "of a run.",
-    "PULUMI_OPTION_POLICY_PACK": "Policy pack of `vertex-training plan` and `apply`, if the stack names none.",
-    "PULUMI_OPTION_POLICY_PACK_CONFIG": "File with its settings, if the stack names none.",
+    "PULUMI_OPTION_POLICY_PACK": "Policy pack of `vertex-training plan` and `apply` if the stack has none.",
+    "PULUMI_OPTION_POLICY_PACK_CONFIG": "File with its settings, if the stack has none.",
     "PULUMI_DEBUG_COMMANDS": "Set by `vertex-training drift` for the `pulumi` that it runs.",
     "PULUMI_SKIP_UPDATE_CHECK": "Set by `vertex-training` for the `pulumi` that it runs.",
     "DOCKER_HOST": "Address of the Docker daemon. It builds a Dockerfile that has a RUN.",
