@@ -12,7 +12,8 @@ from pulumi_vertex_training.views.output import Output
 from vertex_training.cost.cost import Cost
 from vertex_training.cost.words import usd
 
-_HEADINGS = ("#", "PART", "AN HOUR", "PRICE")
+_HEADINGS = ("#", "PART", "AN HOUR", "PRICE OF")
+_REMEDY = "`vertex-training prices refresh` reads Google's current prices."
 
 
 def show(cost: Cost, location: str, output: Output) -> None:
@@ -26,8 +27,10 @@ def show(cost: Cost, location: str, output: Output) -> None:
             for item in cost.items
         ]
         output.table(_HEADINGS, rows, indent=2)
-    for gap in cost.unknown:
-        output.paragraph(f"Not known: {gap.what}: {gap.why}", indent=2, style="yellow")
+    for gap in _gaps(cost):
+        output.paragraph(f"Not known: {gap}", indent=2, style="yellow")
+    if any(gap.is_price for gap in cost.unknown):
+        output.paragraph(_REMEDY, indent=2)
     for source in words.sources(cost):
         output.paragraph(f"Source: {source}", indent=2, style="dim")
 
@@ -40,7 +43,7 @@ def as_markdown(cost: Cost, location: str) -> Iterator[str]:
     if cost.items:
         yield ""
         yield from markdown.table(
-            ("Part", "An hour", "Price", "Field"),
+            ("Part", "An hour", "Price of", "Field"),
             (
                 (
                     escaped(item.what),
@@ -53,7 +56,7 @@ def as_markdown(cost: Cost, location: str) -> Iterator[str]:
         )
     if cost.unknown:
         yield ""
-        yield from (f"- **not known**: {escaped(f'{gap.what}: {gap.why}')}" for gap in cost.unknown)
+        yield from (f"- **not known**: {escaped(gap)}" for gap in _gaps(cost))
     for source in words.sources(cost):
         yield f"\n<sub>Source: {escaped(source)}</sub>"
 
@@ -61,6 +64,13 @@ def as_markdown(cost: Cost, location: str) -> Iterator[str]:
 def _sentence(cost: Cost) -> str:
     said = words.sentence(cost)
     return said[:1].upper() + said[1:]
+
+
+def _gaps(cost: Cost) -> Iterator[str]:
+    """Yield what is not known and why, once for each reason: pools of the same machine have the same gaps."""
+    for why in dict.fromkeys(gap.why for gap in cost.unknown):
+        alike = [gap for gap in cost.unknown if gap.why == why]
+        yield f"{words.gaps(alike, most=len(alike))}: {why}"
 
 
 def _pool(path: str) -> str:

@@ -119,7 +119,7 @@ def test_markdown_has_the_picture_the_cost_and_the_findings(command: Run) -> Non
     assert "```mermaid\nflowchart TB\n" in out
     assert "- **warning**: " in out
     assert "#### Cost in us-central1" in out
-    assert "| Part | An hour | Price | Field |" in out
+    assert "| Part | An hour | Price of | Field |" in out
     assert "`worker_pool_specs[3].machine_spec.machine_type`" in out
 
 
