@@ -25,6 +25,7 @@ DEFAULT_TIMEOUT_SECONDS = 7 * 24 * 3600
 
 FEE_FOR = "management fee for "
 """Beginning of a gap that is a fee of Vertex AI."""
+NO_FEE = "no source has this fee"
 
 _NAMES: Mapping[Use, str] = {
     "on_demand": "price on demand",
@@ -327,7 +328,7 @@ def _line(part: Part, region: str | None, use: Use, table: PriceTable) -> _Line:
         if len(found) == len(prices):
             return _priced(bare, found)
     if use == "fee":
-        return replace(bare, why="no source has this fee")
+        return replace(bare, why=NO_FEE)
     return replace(bare, why=f"no {_NAMES[use]} in {region} is known")
 
 

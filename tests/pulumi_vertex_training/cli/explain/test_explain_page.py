@@ -70,7 +70,7 @@ Cost in us-central1
   3  n1-standard-4        $0.19    2026-11-23, derived
   3  100 GB pd-ssd        $0.027   2025-03-06, derived
   3  management fee       $0.028   2026-11-23, derived
-  Source: SkyPilot's catalog of Compute Engine's prices, commit 006059e0 (2026-11-23)
+  Source: SkyPilot's catalog of Compute Engine's prices, commit 006059e0, read on 2026-11-23
   Source: google-cloud-pricing-cost-calculator, pricing.yml (2025-03-06)
 
 What the replicas see
