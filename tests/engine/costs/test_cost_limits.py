@@ -100,7 +100,7 @@ def end(engine: Engine, name: str) -> None:
 @pytest.fixture(scope="module")
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
-    engine.write(PROGRAM + TRAIN.format(2))
+    engine.write(PROGRAM + TRAIN.format(2) + MACHINES)
     first = engine.preview()
     # Each n1-standard-4 costs more than 0.2 and less than 0.3 dollars an hour.
     engine.set(HOURLY, "1.00")
@@ -143,6 +143,11 @@ def test_the_row_of_a_new_job_has_its_cost(steps: Steps) -> None:
     line = diagnostics(steps.first.ok().output, "train")
     assert "train would cost on Google Cloud: $0." in line
     assert "until its timeout of 10 h" in line
+
+
+def test_the_row_of_new_machines_has_their_cost(steps: Steps) -> None:
+    line = diagnostics(steps.first.ok().output, "machines")
+    assert "machines would cost on Google Cloud: $0.74 an hour, also while no job runs on it" in line
 
 
 def test_a_preview_above_the_limits_is_refused_with_all_figures(steps: Steps) -> None:
