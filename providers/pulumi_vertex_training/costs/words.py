@@ -56,6 +56,11 @@ def sentence(cost: Cost) -> str:
     return ", ".join([*parts, *missing(cost.unknown)])
 
 
+def of_machines(cost: Cost) -> str:
+    """Describe the cost of a persistent resource, as a part of a sentence."""
+    return f"{sentence(cost)}, also while no job runs on it"
+
+
 def missing(unknown: Sequence[Gap]) -> Iterator[str]:
     """Yield what is not known, as parts of a sentence: parts without a price, and unknown values."""
     prices, values = ([gap for gap in unknown if gap.is_price is kind] for kind in (True, False))

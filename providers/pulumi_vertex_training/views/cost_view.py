@@ -16,10 +16,13 @@ _HEADINGS = ("#", "PART", "AN HOUR", "PRICE OF")
 _REMEDY = "`vertex-training prices refresh` reads Google's current prices."
 
 
-def show(cost: Cost, location: str, output: Output) -> None:
-    """Print a section with the sums, each part, and where the prices are from."""
-    output.section(f"Cost in {location}")
-    output.paragraph(f"{_sentence(cost)}.", indent=2)
+def show(cost: Cost, location: str, output: Output, *, of_machines: bool = False) -> None:
+    """Print a section with the sums, each part, and where the prices are from.
+
+    With `of_machines` it is the cost of a persistent resource, not of a run.
+    """
+    output.section(_title(location, of_machines))
+    output.paragraph(f"{_sentence(cost, of_machines)}.", indent=2)
     if cost.items:
         output.line()
         rows = [
@@ -35,11 +38,11 @@ def show(cost: Cost, location: str, output: Output) -> None:
         output.paragraph(f"Source: {source}", indent=2, style="dim")
 
 
-def as_markdown(cost: Cost, location: str) -> Iterator[str]:
+def as_markdown(cost: Cost, location: str, *, of_machines: bool = False) -> Iterator[str]:
     """Yield the lines of the same section."""
-    yield f"#### Cost in {escaped(location)}"
+    yield f"#### {escaped(_title(location, of_machines))}"
     yield ""
-    yield f"{escaped(_sentence(cost))}."
+    yield f"{escaped(_sentence(cost, of_machines))}."
     if cost.items:
         yield ""
         yield from markdown.table(
@@ -61,8 +64,12 @@ def as_markdown(cost: Cost, location: str) -> Iterator[str]:
         yield f"\n<sub>Source: {escaped(source)}</sub>"
 
 
-def _sentence(cost: Cost) -> str:
-    said = words.sentence(cost)
+def _title(location: str, of_machines: bool) -> str:
+    return f"Cost of the persistent resource in {location}" if of_machines else f"Cost in {location}"
+
+
+def _sentence(cost: Cost, of_machines: bool) -> str:
+    said = words.of_machines(cost) if of_machines else words.sentence(cost)
     return said[:1].upper() + said[1:]
 
 

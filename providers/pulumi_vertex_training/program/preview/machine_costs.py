@@ -53,4 +53,4 @@ def _sentence(
     if cost is None:
         return ""
     verb = "would cost on Google Cloud" if target is not None and target.endpoint == "emulator" else "costs"
-    return f"{verb}: {words.sentence(cost)}, also while no job runs on it"
+    return f"{verb}: {words.of_machines(cost)}"
