@@ -101,6 +101,7 @@ def end(engine: Engine, name: str) -> None:
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
     engine.write(PROGRAM + TRAIN.format(2) + MACHINES)
+    engine.set(f"{HOURLY}s", "0.01")
     first = engine.preview()
     # Each n1-standard-4 costs more than 0.2 and less than 0.3 dollars an hour.
     engine.set(HOURLY, "1.00")
@@ -143,6 +144,10 @@ def test_the_row_of_a_new_job_has_its_cost(steps: Steps) -> None:
     line = diagnostics(steps.first.ok().output, "train")
     assert "train would cost on Google Cloud: $0." in line
     assert "until its timeout of 10 h" in line
+
+
+def test_a_limit_with_a_mistyped_name_is_reported(steps: Steps) -> None:
+    assert f"warning: {HOURLY}s has no effect; did you mean {HOURLY}?" in steps.first.ok().output
 
 
 def test_the_row_of_new_machines_has_their_cost(steps: Steps) -> None:
