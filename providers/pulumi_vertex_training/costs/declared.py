@@ -36,7 +36,8 @@ _OF_AN_HOUR = frozenset(
         *("gpu_partition_size", "reservation_affinity", "reservation_affinity_type"),
     }
 )
-_NOT_YET = "not known before the deployment"
+_MACHINE = ".machine_spec.machine_type"
+NOT_YET = "not known before the deployment"
 
 
 def cost_of(spec: object, *, region: str | None, table: PriceTable) -> Cost | None:
@@ -96,20 +97,30 @@ def with_unknown(cost: Cost, unknown: Collection[str]) -> Cost:
     """Return a cost that depends on values which are not known yet, by their paths."""
     if any(_last(path) == "persistent_resource_id" for path in unknown):
         return cost  # The machines belong to the persistent resource, whichever it is.
-    hourly = [path for path in sorted(unknown) if _is_of_an_hour(path)]
+    machines = {path.removesuffix(_MACHINE) for path in unknown if path.endswith(_MACHINE)}
+    disks = {f"{pool}.disk_spec" for pool in machines}  # The default disk depends on the machine.
+    hourly = [path for path in sorted(unknown) if _is_of_an_hour(path) and path not in disks]
     run = [path for path in sorted(unknown) if _last(path) in _OF_THE_RUN]
     if hourly:
         # What was computed from placeholders is no part of the cost.
         items = tuple(item for item in cost.items if not any(_rests_on(item.path, path) for path in hourly))
-        gaps = tuple(Gap(path=path, what=_last(path) or "the job", why=_NOT_YET) for path in hourly)
+        gaps = tuple(_not_yet(path) for path in hourly)
         kept = tuple(gap for gap in cost.unknown if not any(_rests_on(gap.path, path) for path in hourly))
         return replace(
             cost, hourly=None, most_hourly=None, per_timeout=None, items=items, unknown=(*kept, *gaps)
         )
     if run:
-        gaps = tuple(Gap(path=path, what=_last(path), why=_NOT_YET) for path in run)
-        return replace(cost, per_timeout=None, unknown=(*cost.unknown, *gaps))
+        return replace(cost, per_timeout=None, unknown=(*cost.unknown, *map(_not_yet, run)))
     return cost
+
+
+def unknown_cost(path: str, why: str) -> Cost:
+    """Return the cost of a declaration of which the value at a path is not known, and so nothing."""
+    return Cost(hourly=None, per_timeout=None, unknown=(_not_yet(path, why),))
+
+
+def _not_yet(path: str, why: str = NOT_YET) -> Gap:
+    return Gap(path=path, what=_last(path) or "the job", why=why, is_price=False)
 
 
 def decides(path: str) -> bool:

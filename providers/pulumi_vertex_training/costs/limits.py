@@ -17,6 +17,7 @@ from vertex_training.cost.cost import Cost, total
 from vertex_training.cost.words import usd
 
 _MOST_LISTED = 20
+_OR_ALLOW = f"or let it through with `pulumi config set {ALLOW_UNKNOWN_PRICES} true`."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ def _of_runs(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
         if _above(cost.per_timeout, limits.max_run):
             yield Excess(
                 resource=one.name,
-                message=f"a run costs {words.hourly(cost)} an hour, and up to {words.per_timeout(cost)}, "
+                message=f"a run costs {words.change(None, cost)}, and up to {words.per_timeout(cost)}, "
                 f"above {MAX_RUN_COST} of {usd(limits.max_run)}.",
                 remedy="Set a shorter scheduling.timeout, make it smaller, or run "
                 f"`pulumi config set {MAX_RUN_COST} {_rounded(cost.per_timeout)}`.",
@@ -84,16 +85,20 @@ def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
     if limits.allow_unknown:
         return
     for one in costs:
-        if one.cost.unknown:
+        prices, values = ([gap for gap in one.cost.unknown if gap.is_price is kind] for kind in (True, False))
+        if prices:
             yield Excess(
                 resource=one.name,
-                message=f"the price of {words.gaps(one.cost.unknown)} is not known, so the limits cannot be "
-                "checked.",
-                remedy="Run `vertex-training prices refresh`, or let it through with "
-                f"`pulumi config set {ALLOW_UNKNOWN_PRICES} true`.",
-                figures=tuple(
-                    f"{gap.path}: {gap.what}: {gap.why}" for gap in one.cost.unknown[:_MOST_LISTED]
-                ),
+                message=f"no price is known for {words.gaps(prices)}, so the limits cannot be checked.",
+                remedy=f"Run `vertex-training prices refresh`, {_OR_ALLOW}",
+                figures=tuple(f"{gap.path}: {gap.what}: {gap.why}" for gap in prices[:_MOST_LISTED]),
+            )
+        if values:
+            yield Excess(
+                resource=one.name,
+                message=f"its cost depends on {words.gaps(values)}, so the limits cannot be checked.",
+                remedy=f"Give values that a preview knows, {_OR_ALLOW}",
+                figures=tuple(f"{gap.path}: {gap.why}" for gap in values[:_MOST_LISTED]),
             )
 
 

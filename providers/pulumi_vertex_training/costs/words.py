@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from vertex_training.cost.cost import Cost, Gap
+from vertex_training.cost.cost import FEE_FOR, Cost, Gap
 from vertex_training.cost.runs import Spent
 from vertex_training.cost.words import usd
 from vertex_training.findings.words import all_of, duration
 
+OF_THE_MACHINES = "nothing of its own, as it runs on the machines of a persistent resource"
 _MOST_GAPS = 3
 
 
@@ -26,30 +28,55 @@ def amount(dollars: float) -> str:
     return usd(dollars) if dollars else "nothing"
 
 
+def an_hour(text: str) -> str:
+    """Return words of `hourly` as the cost of an hour: "$0.62 an hour", "nothing"."""
+    return f"{text} an hour" if "$" in text else text
+
+
 def per_timeout(cost: Cost) -> str:
-    """Return the most that a run costs: "$104.33 until its timeout of 7 d"; "" if that is not known."""
-    if cost.per_timeout is None or not cost.timeout_seconds:
+    """Return the most that a run costs: "$104.33 until its timeout of 7 d"; "" if that is not known, or 0."""
+    if not cost.per_timeout or not cost.timeout_seconds:
         return ""
-    return f"{amount(cost.per_timeout)} until its timeout of {duration(cost.timeout_seconds)}"
+    whose = "the default timeout" if cost.is_default_timeout else "its timeout"
+    until = f"until {whose} of {duration(cost.timeout_seconds)}"
+    trials = f"for {cost.trials} trials, each " if cost.trials > 1 else ""
+    return f"{amount(cost.per_timeout)} {trials}{until}"
 
 
 def sentence(cost: Cost) -> str:
     """Describe the cost of a run, as a part of a sentence: "$0.62 an hour, at most $104.33 until ..."."""
     if cost.hourly == 0 and cost.timeout_seconds is not None:
-        return "nothing of its own, as it runs on the machines of a persistent resource"
-    parts = [f"{hourly(cost)} an hour" if cost.hourly is not None or cost.known_hourly else ""]
+        return OF_THE_MACHINES
+    text = hourly(cost)
+    parts = ["an amount that is not known" if text == "not known" else an_hour(text)]
     if cost.most_hourly is not None and cost.hourly is not None and cost.most_hourly > cost.hourly:
         parts.append(f"up to {amount(cost.most_hourly)} when it has grown")
     if most := per_timeout(cost):
         parts.append(f"at most {most}")
-    if cost.unknown:
-        parts.append(f"without a known price: {gaps(cost.unknown)}")
-    return ", ".join(part for part in parts if part)
+    return ", ".join([*parts, *missing(cost.unknown)])
+
+
+def of_machines(cost: Cost) -> str:
+    """Describe the cost of a persistent resource, as a part of a sentence."""
+    return f"{sentence(cost)}, also while no job runs on it"
+
+
+def missing(unknown: Sequence[Gap]) -> Iterator[str]:
+    """Yield what is not known, as parts of a sentence: parts without a price, and unknown values."""
+    prices, values = ([gap for gap in unknown if gap.is_price is kind] for kind in (True, False))
+    if prices:
+        yield f"without a known price: {gaps(prices)}"
+    if values:
+        yield f"depending on what a preview does not know: {gaps(values)}"
 
 
 def gaps(unknown: Sequence[Gap], *, most: int = _MOST_GAPS) -> str:
-    """Return the parts without a price, each once."""
-    names = list(dict.fromkeys(gap.what for gap in unknown))
+    """Return the parts that are not known, each once, without its number. Fees are one part."""
+    names = list(dict.fromkeys(re.sub(r"^\d+ x ", "", gap.what) for gap in unknown))
+    fees = [name.removeprefix(FEE_FOR) for name in names if name.startswith(FEE_FOR)]
+    if fees:
+        names = [name for name in names if not name.startswith(FEE_FOR)]
+        names.append(f"the {FEE_FOR}{all_of(fees)}")
     more = len(names) - most
     return all_of([*names[:most], f"{more} more"] if more > 0 else names)
 
@@ -57,7 +84,7 @@ def gaps(unknown: Sequence[Gap], *, most: int = _MOST_GAPS) -> str:
 def change(before: Cost | None, after: Cost | None) -> str:
     """Describe the cost of an hour before and after: "$0.62 -> $1.24 an hour"."""
     old, new = hourly(before), hourly(after)
-    return f"{new} an hour" if old == new or before is None else f"{old} -> {new} an hour"
+    return an_hour(new if old == new or before is None else f"{old} -> {new}")
 
 
 def spent(found: Spent | None) -> str:
@@ -76,5 +103,7 @@ def sources(cost: Cost) -> Iterator[str]:
         for source in item.source.split("; "):
             by_source.setdefault(source, set()).add(item.date)
     for source, dates in by_source.items():
-        if not any(other != source and other in source for other in by_source):
-            yield f"{source} ({', '.join(sorted(dates))})"
+        if any(other != source and other in source for other in by_source):
+            continue
+        named = [date for date in sorted(dates) if date not in source]
+        yield f"{source} ({', '.join(named)})" if named else source

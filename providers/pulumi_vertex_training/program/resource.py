@@ -8,12 +8,13 @@ resource reports together with all other errors (`plugin.text_of_outputs`).
 from __future__ import annotations
 
 import datetime
+import difflib
 import enum
 import functools
 import numbers
 import os
 import weakref
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 import pulumi
@@ -125,6 +126,8 @@ def _read_settings() -> Settings:
     return configured
 
 
+_ALIKE = 0.8
+"""The least likeness, from 0 to 1, of a key that is taken for a mistyped one."""
 _targets_shown: weakref.WeakSet[object] = weakref.WeakSet()
 """Engines that have got the line of `_show_target`: with the Automation API a process has several."""
 
@@ -143,6 +146,26 @@ def _show_target(configured: Settings) -> None:
             f"run `pulumi config set {key} google`. To keep the emulator, run "
             f"`pulumi config set {key} emulator`."
         )
+    for line in _mistyped_keys():
+        pulumi.log.warn(line)
+
+
+def _mistyped_keys() -> Iterator[str]:
+    """Yield a warning for each configured key that is nearly one of this package.
+
+    A mistyped limit would be no limit. Other keys may belong to a project with the name of this package.
+    """
+    start = f"{configuration_keys.NAMESPACE}:"
+    known = [key.name.removeprefix(start) for key in configuration_keys.KEYS]
+    for name in sorted({*config.CONFIG.get(), *config.get_config_env()}):
+        short = name.removeprefix(start)
+        if short == name or short in known:
+            continue
+        for meant in difflib.get_close_matches(short, known, n=1, cutoff=_ALIKE):
+            yield (
+                f"{name} has no effect; did you mean {start}{meant}? Run `pulumi config rm {name}`, and "
+                f"`pulumi config set {start}{meant} VALUE`."
+            )
 
 
 def target_in_words(configured: Settings) -> str:

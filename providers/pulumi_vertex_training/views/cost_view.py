@@ -12,13 +12,17 @@ from pulumi_vertex_training.views.output import Output
 from vertex_training.cost.cost import Cost
 from vertex_training.cost.words import usd
 
-_HEADINGS = ("#", "PART", "AN HOUR", "PRICE")
+_HEADINGS = ("#", "PART", "AN HOUR", "PRICE OF")
+_REMEDY = "`vertex-training prices refresh` reads Google's current prices."
 
 
-def show(cost: Cost, location: str, output: Output) -> None:
-    """Print a section with the sums, each part, and where the prices are from."""
-    output.section(f"Cost in {location}")
-    output.paragraph(f"{_sentence(cost)}.", indent=2)
+def show(cost: Cost, location: str, output: Output, *, of_machines: bool = False) -> None:
+    """Print a section with the sums, each part, and where the prices are from.
+
+    With `of_machines` it is the cost of a persistent resource, not of a run.
+    """
+    output.section(_title(location, of_machines))
+    output.paragraph(f"{_sentence(cost, of_machines)}.", indent=2)
     if cost.items:
         output.line()
         rows = [
@@ -26,21 +30,23 @@ def show(cost: Cost, location: str, output: Output) -> None:
             for item in cost.items
         ]
         output.table(_HEADINGS, rows, indent=2)
-    for gap in cost.unknown:
-        output.paragraph(f"Not known: {gap.what}: {gap.why}", indent=2, style="yellow")
+    for gap in _gaps(cost):
+        output.paragraph(f"Not known: {gap}", indent=2, style="yellow")
+    if any(gap.is_price for gap in cost.unknown):
+        output.paragraph(_REMEDY, indent=2)
     for source in words.sources(cost):
         output.paragraph(f"Source: {source}", indent=2, style="dim")
 
 
-def as_markdown(cost: Cost, location: str) -> Iterator[str]:
+def as_markdown(cost: Cost, location: str, *, of_machines: bool = False) -> Iterator[str]:
     """Yield the lines of the same section."""
-    yield f"#### Cost in {escaped(location)}"
+    yield f"#### {escaped(_title(location, of_machines))}"
     yield ""
-    yield f"{escaped(_sentence(cost))}."
+    yield f"{escaped(_sentence(cost, of_machines))}."
     if cost.items:
         yield ""
         yield from markdown.table(
-            ("Part", "An hour", "Price", "Field"),
+            ("Part", "An hour", "Price of", "Field"),
             (
                 (
                     escaped(item.what),
@@ -53,14 +59,25 @@ def as_markdown(cost: Cost, location: str) -> Iterator[str]:
         )
     if cost.unknown:
         yield ""
-        yield from (f"- **not known**: {escaped(f'{gap.what}: {gap.why}')}" for gap in cost.unknown)
+        yield from (f"- **not known**: {escaped(gap)}" for gap in _gaps(cost))
     for source in words.sources(cost):
         yield f"\n<sub>Source: {escaped(source)}</sub>"
 
 
-def _sentence(cost: Cost) -> str:
-    said = words.sentence(cost)
+def _title(location: str, of_machines: bool) -> str:
+    return f"Cost of the persistent resource in {location}" if of_machines else f"Cost in {location}"
+
+
+def _sentence(cost: Cost, of_machines: bool) -> str:
+    said = words.of_machines(cost) if of_machines else words.sentence(cost)
     return said[:1].upper() + said[1:]
+
+
+def _gaps(cost: Cost) -> Iterator[str]:
+    """Yield what is not known and why, once for each reason: pools of the same machine have the same gaps."""
+    for why in dict.fromkeys(gap.why for gap in cost.unknown):
+        alike = [gap for gap in cost.unknown if gap.why == why]
+        yield f"{words.gaps(alike, most=len(alike))}: {why}"
 
 
 def _pool(path: str) -> str:

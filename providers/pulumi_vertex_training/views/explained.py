@@ -66,7 +66,8 @@ class Explanation:
     `job` is the custom job in the document; for a custom job, the document itself. `sizing` is set only for
     reduction servers, with a number or "auto". `replicas` is empty if the declaration does not determine
     them. `framework` is the one whose settings the replicas have, `preset` that of the named framework.
-    `cost` is that of the whole document in the sample's location, None if errors hide it.
+    `cost` is that of the whole document in the sample's location, None if errors hide it. `machines_cost` is
+    that of the persistent resource, None without one.
     """
 
     document: Document[Any]
@@ -78,6 +79,7 @@ class Explanation:
     framework: str | None = None
     preset: Preset | None = None
     cost: Cost | None = None
+    machines_cost: Cost | None = None
 
     @property
     def spec(self) -> CustomJobSpec | None:

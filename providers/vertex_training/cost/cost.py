@@ -8,6 +8,7 @@ the time before a job has its machines, which is not billed.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,9 @@ from vertex_training.topology.rules.resource_pools import ResourcePool
 DEFAULT_TIMEOUT_SECONDS = 7 * 24 * 3600
 """The service's timeout of a job that declares none."""
 
-REMEDY = "`vertex-training prices refresh` reads Google's current prices"
+FEE_FOR = "management fee for "
+"""Beginning of a gap that is a fee of Vertex AI."""
+NO_FEE = "no source has this fee"
 
 _NAMES: Mapping[Use, str] = {
     "on_demand": "price on demand",
@@ -50,11 +53,15 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """A part of a cost that has no known price, and the reason."""
+    """A part of a cost that is not known, and the reason.
+
+    With `is_price` it has no known price; otherwise a value of the declaration is not known yet.
+    """
 
     path: str
     what: str
     why: str
+    is_price: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +69,15 @@ class Cost:
     """The cost in USD of an hour, and at most until the timeout.
 
     `hourly` is None if the price of any part is not known. `most_hourly` is the same with autoscaled pools at
-    their maximum. `per_timeout` is None as well for what has no timeout; then `timeout_seconds` is None.
+    their maximum. `per_timeout` is that of all `trials`, each until its timeout. It is None as well for what
+    has no timeout; then `timeout_seconds` is None. With `is_default_timeout`, the declaration has none.
     """
 
     hourly: float | None
     per_timeout: float | None
     timeout_seconds: int | None = None
+    is_default_timeout: bool = False
+    trials: int = 1
     most_hourly: float | None = None
     items: tuple[Item, ...] = ()
     unknown: tuple[Gap, ...] = ()
@@ -95,12 +105,18 @@ class _Line:
 
 def cost_of_job(spec: JobSpec, *, region: str | None, table: PriceTable) -> Cost:
     """Return the cost of a job. On a persistent resource it is 0, as the resource is billed already."""
-    seconds = timeout_seconds(spec.scheduling)
+    declared = declared_timeout(spec.scheduling)
+    seconds = DEFAULT_TIMEOUT_SECONDS if declared is None else declared
     if spec.persistent_resource_id:
         return Cost(hourly=0.0, per_timeout=0.0, timeout_seconds=seconds, most_hourly=0.0)
     strategy = spec.scheduling.strategy if spec.scheduling else None
     cost = cost_of_pools(spec.worker_pool_specs, region=region, strategy=strategy, table=table)
-    return replace(cost, per_timeout=_times(cost.hourly, seconds / 3600), timeout_seconds=seconds)
+    return replace(
+        cost,
+        per_timeout=_times(cost.hourly, seconds / 3600),
+        timeout_seconds=seconds,
+        is_default_timeout=declared is None,
+    )
 
 
 def cost_of_tuning_job(spec: TuningSpec, *, region: str | None, table: PriceTable) -> Cost:
@@ -108,12 +124,14 @@ def cost_of_tuning_job(spec: TuningSpec, *, region: str | None, table: PriceTabl
     trial = cost_of_job(spec.trial_job_spec, region=region, table=table)
     at_once = max(min(spec.parallel_trial_count, spec.max_trial_count), 0)
     hourly = _times(trial.hourly, at_once)
+    all_trials = max(spec.max_trial_count, 0)
     trials = "" if at_once == 1 else f"{at_once} trials with "
     return replace(
         trial,
         hourly=hourly,
         most_hourly=hourly,
-        per_timeout=_times(trial.per_timeout, max(spec.max_trial_count, 0)),
+        per_timeout=_times(trial.per_timeout, all_trials),
+        trials=all_trials,
         items=tuple(
             replace(
                 item,
@@ -175,14 +193,14 @@ def use_of(strategy: str | None) -> Use:
     return _STRATEGIES.get(strategy or "", "on_demand")
 
 
-def timeout_seconds(scheduling: Scheduling | None) -> int:
-    """Return the timeout of a job, declared or the service's default."""
+def declared_timeout(scheduling: Scheduling | None) -> int | None:
+    """Return the timeout of a job in seconds, rounded up; None if the service's default counts."""
     text = (scheduling.timeout if scheduling else None) or ""
     try:
         declared = float(text.removesuffix("s"))
     except ValueError:
-        declared = 0.0
-    return int(declared) if 0 < declared < float("inf") else DEFAULT_TIMEOUT_SECONDS
+        return None
+    return math.ceil(declared) if 0 < declared < math.inf else None
 
 
 def hourly_of_replica(
@@ -310,7 +328,7 @@ def _line(part: Part, region: str | None, use: Use, table: PriceTable) -> _Line:
         if len(found) == len(prices):
             return _priced(bare, found)
     if use == "fee":
-        return replace(bare, why="the management fee of Vertex AI for it is not known")
+        return replace(bare, why=NO_FEE)
     return replace(bare, why=f"no {_NAMES[use]} in {region} is known")
 
 
@@ -351,4 +369,4 @@ def _fee(fees: Sequence[_Line]) -> Iterator[_Line]:
         )
     for fee in fees:
         if fee.hourly is None:
-            yield replace(fee, what=f"management fee for {fee.what}")
+            yield replace(fee, what=f"{FEE_FOR}{fee.what}")

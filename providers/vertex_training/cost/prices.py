@@ -35,7 +35,8 @@ class Price:
 
     `sku` is "SERIES core" (one vCPU), "SERIES ram" (one GiB), "KIND vcpu" (one vCPU with its memory), the
     name of an accelerator (one GPU, or one core of a TPU), "TPU v6e chip", or a disk type (one GB). `date` is
-    the day on which the source had the price, YYYY-MM-DD. A derived price was calculated from others.
+    the day on which the source had the price, YYYY-MM-DD; of a source without dates, that of reading it. A
+    derived price was calculated from others.
     """
 
     sku: str

@@ -51,12 +51,12 @@ def cost_of_run(
 
 
 def total_spent(spent: Iterable[Spent]) -> Spent:
-    """Return the sum for several runs. It is not known as soon as one of them is not."""
+    """Return the sum for several runs. It is not known as soon as one is not. Gaps are listed once."""
     all_spent = tuple(spent)
     known = sum(one.known for one in all_spent)
     return Spent(
         total=None if any(one.total is None for one in all_spent) else known,
         known=known,
         replica_hours=sum(one.replica_hours for one in all_spent),
-        unknown=tuple(gap for one in all_spent for gap in one.unknown),
+        unknown=tuple(dict.fromkeys(gap for one in all_spent for gap in one.unknown)),
     )

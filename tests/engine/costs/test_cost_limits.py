@@ -32,7 +32,7 @@ def declare(name, count=1, machine="n1-standard-4", command=["sleep", "600"], ti
     return vt.CustomJob(name, worker_pool_specs=pools, scheduling=scheduling, wait=wait)
 
 
-declare("quick", count=2, command=["true"], wait="done")
+quick = declare("quick", count=2, command=["true"], wait="done")
 """
 TRAIN = 'declare("train", count={})\n'
 MACHINES = """
@@ -42,6 +42,8 @@ vt.PersistentResource("machines", resource_pools=[vt.ResourcePoolArgs(machine_sp
 UNPRICED = """
 gpu = {"accelerator_type": "NVIDIA_TESLA_A100", "accelerator_count": 1}
 declare("new", machine="a2-highgpu-1g", accelerators=gpu)
+declare("later", machine=quick.id.apply(lambda _: "n1-standard-4"))
+declare("shorter", timeout=quick.id.apply(lambda _: "60s"))
 """
 HOURLY, RUN = "vertex-training:maxHourlyCost", "vertex-training:maxRunCost"
 ALLOW = "vertex-training:allowUnknownPrices"
@@ -98,7 +100,8 @@ def end(engine: Engine, name: str) -> None:
 @pytest.fixture(scope="module")
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
-    engine.write(PROGRAM + TRAIN.format(2))
+    engine.write(PROGRAM + TRAIN.format(2) + MACHINES)
+    engine.set(f"{HOURLY}s", "0.01")
     first = engine.preview()
     # Each n1-standard-4 costs more than 0.2 and less than 0.3 dollars an hour.
     engine.set(HOURLY, "1.00")
@@ -143,6 +146,15 @@ def test_the_row_of_a_new_job_has_its_cost(steps: Steps) -> None:
     assert "until its timeout of 10 h" in line
 
 
+def test_a_limit_with_a_mistyped_name_is_reported(steps: Steps) -> None:
+    assert f"warning: {HOURLY}s has no effect; did you mean {HOURLY}?" in steps.first.ok().output
+
+
+def test_the_row_of_new_machines_has_their_cost(steps: Steps) -> None:
+    line = diagnostics(steps.first.ok().output, "machines")
+    assert "machines would cost on Google Cloud: $0.74 an hour, also while no job runs on it" in line
+
+
 def test_a_preview_above_the_limits_is_refused_with_all_figures(steps: Steps) -> None:
     output = steps.refused.failed().output
     assert f"an hour while all of them run, above {HOURLY} of $1.00" in output
@@ -155,10 +167,17 @@ def test_a_preview_above_the_limits_is_refused_with_all_figures(steps: Steps) ->
 
 def test_an_unknown_price_is_refused_with_a_limit_unless_allowed(steps: Steps) -> None:
     output = steps.unpriced.failed().output
-    assert "new: the price of" in output
-    assert "is not known, so the limits cannot be checked" in output
+    fees = "the management fee for a2-highgpu-1g and NVIDIA_TESLA_A100"
+    assert f"new: no price is known for {fees}, so the limits cannot be checked" in output
     assert f"pulumi config set {ALLOW} true" in output
     assert "without a known price" in diagnostics(steps.allowed.ok().output, "new")
+
+
+def test_a_value_that_is_not_known_is_refused_with_a_limit_unless_allowed(steps: Steps) -> None:
+    output = steps.unpriced.failed().output
+    assert "later: its cost depends on machine_type, so the limits cannot be checked" in output
+    assert "shorter: its cost depends on timeout, so the limits cannot be checked" in output
+    assert "a preview does not know: machine_type" in diagnostics(steps.allowed.ok().output, "later")
 
 
 def test_unchanged_jobs_have_no_line(steps: Steps) -> None:

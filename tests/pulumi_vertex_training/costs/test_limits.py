@@ -87,7 +87,7 @@ def test_every_figure_is_in_one_message():
     assert "$14.00 an hour" in text
     assert "train: a run costs" in text
     assert "again: a run costs" in text
-    assert "new: the price of a5-mega-8g is not known" in text
+    assert "new: no price is known for a5-mega-8g, so the limits cannot be checked." in text
     assert f"{GAP.path}: a5-mega-8g: no price is known" in text
 
 
@@ -98,6 +98,20 @@ def test_an_unknown_price_is_refused_unless_allowed():
     assert excesses([unpriced("new", 1)], CostLimits(max_hourly=10, allow_unknown=True)) == ()
     (known,) = excesses([unpriced("new", 11)], CostLimits(max_hourly=10, allow_unknown=True))
     assert "$11.00" in known.message
+
+
+def test_a_value_that_is_not_known_yet_is_refused_with_another_remedy():
+    gap = Gap(
+        path="scheduling.timeout", what="timeout", why="not known before the deployment", is_price=False
+    )
+    cost = Cost(hourly=1.0, per_timeout=None, timeout_seconds=None, items=(item(1.0),), unknown=(gap,))
+    late = ResourceCost(name="late", cost=cost, starts=True)
+    (found,) = excesses([late], CostLimits(max_run=10))
+    assert found.message == "its cost depends on timeout, so the limits cannot be checked."
+    assert "prices refresh" not in found.remedy
+    assert "vertex-training:allowUnknownPrices true" in found.remedy
+    assert found.figures == ("scheduling.timeout: not known before the deployment",)
+    assert excesses([late], CostLimits(max_run=10, allow_unknown=True)) == ()
 
 
 def test_an_autoscaled_resource_counts_with_its_maximum():

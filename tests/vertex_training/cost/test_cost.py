@@ -18,7 +18,7 @@ from vertex_training.cost.cost import (
     cost_of_persistent_resource,
     cost_of_pools,
     cost_of_tuning_job,
-    timeout_seconds,
+    declared_timeout,
     to_json,
     total,
 )
@@ -138,7 +138,8 @@ def test_the_items_name_fields_and_add_up() -> None:
         ({"strategy": "SPOT"}, DEFAULT_TIMEOUT_SECONDS),
         ({"timeout": "3600s"}, 3600),
         ({"timeout": "0s"}, DEFAULT_TIMEOUT_SECONDS),
-        ({"timeout": "90.5s"}, 90),
+        ({"timeout": "90.5s"}, 91),
+        ({"timeout": "0.5s"}, 1),
         ({"timeout": "a day"}, DEFAULT_TIMEOUT_SECONDS),
         ({"timeout": "inf"}, DEFAULT_TIMEOUT_SECONDS),
     ],
@@ -146,12 +147,13 @@ def test_the_items_name_fields_and_add_up() -> None:
 def test_the_cost_until_the_timeout(scheduling: dict[str, str], seconds: int) -> None:
     found = cost(job(pool("n1-standard-4"), **scheduling))
     assert found.timeout_seconds == seconds
+    assert found.is_default_timeout == (seconds == DEFAULT_TIMEOUT_SECONDS)
     assert found.hourly is not None
     assert found.per_timeout == pytest.approx(found.hourly * seconds / 3600)
 
 
-def test_no_scheduling_has_the_default_timeout() -> None:
-    assert timeout_seconds(None) == DEFAULT_TIMEOUT_SECONDS
+def test_no_scheduling_declares_no_timeout() -> None:
+    assert declared_timeout(None) is None
 
 
 @every_row(
@@ -173,7 +175,7 @@ def test_no_scheduling_has_the_default_timeout() -> None:
             job(pool("a2-highgpu-1g", "NVIDIA_TESLA_A100", 1)),
             IOWA,
             "worker_pool_specs[0].machine_spec.machine_type",
-            "the management fee of Vertex AI for it is not known",
+            "no source has this fee",
         ),
         (
             job(pool("n1-standard-4"), strategy="FLEX_START"),
@@ -256,7 +258,7 @@ def test_a_tuning_job_costs_its_parallel_trials_and_at_most_all_of_them(
     found = cost_of_tuning_job(tuning(spec, trials=trials, parallel=parallel), region=IOWA, table=TABLE)
     assert one.hourly is not None
     assert found.hourly == pytest.approx(one.hourly * at_once)
-    assert found.per_timeout == pytest.approx(one.hourly * 2 * trials)
+    assert (found.per_timeout, found.trials) == (pytest.approx(one.hourly * 2 * trials), trials)
     assert found.hourly == pytest.approx(sum(item.hourly for item in found.items))
     assert found.items[0].path == "trial_job_spec.worker_pool_specs[0].machine_spec.machine_type"
     assert found.items[0].what == (

@@ -74,3 +74,8 @@ def test_the_total_of_several_runs() -> None:
     assert total_spent([run, open_run]).total is None
     assert total_spent([run, open_run]).known == pytest.approx(run.total)
     assert total_spent([]).total == 0
+
+
+def test_the_total_of_several_runs_has_each_gap_once() -> None:
+    open_run = cost_of_run(CHIEF_AND_WORKERS, replica_seconds={7: 60}, region=IOWA, table=TABLE)
+    assert total_spent([open_run, open_run]).unknown == open_run.unknown

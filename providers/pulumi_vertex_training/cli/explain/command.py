@@ -11,6 +11,7 @@ from pulumi_vertex_training.cli import check_switches, files
 from pulumi_vertex_training.cli.explain import explanation, framework_page, markdown
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
+from pulumi_vertex_training.cloud.prices import price_file
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
 from pulumi_vertex_training.views import topology_picture, topology_svg
@@ -59,6 +60,9 @@ def explain(options: argparse.Namespace, output: Output) -> int:
         explain_json.write(explained, explained.replicas, output.document_part)
     else:
         explain_view.show(explained, output, command=_same_command(options))
+    shows_cost = draw is None and options.replica is None and explained.cost is not None
+    if shows_cost and (warning := price_file.load().warning):
+        output.note(f"warning: {warning}")
     return BAD_INPUT if explained.errors else 0
 
 

@@ -143,6 +143,7 @@ def explanation_of(
         framework=settings,
         preset=preset_of(framework),
         cost=_cost(document, sample.location),
+        machines_cost=cost_of(resource, region=sample.location, table=current_prices()),
     )
 
 

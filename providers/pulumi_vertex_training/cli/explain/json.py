@@ -97,6 +97,8 @@ def _head(explanation: Explanation) -> dict[str, Any]:
             "addresses": dict(sample.addresses),
         },
     }
+    if explanation.machines_cost is not None:
+        document["persistentResourceCost"] = cost.to_json(explanation.machines_cost)
     return document if whole.spec is None else {**document, **view_of_document(whole).document(explanation)}
 
 

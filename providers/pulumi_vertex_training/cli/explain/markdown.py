@@ -29,3 +29,6 @@ def lines(explained: Explanation) -> Iterator[str]:
     if explained.cost is not None and explained.has_replicas:
         yield ""
         yield from cost_view.as_markdown(explained.cost, explained.sample.location)
+    if explained.machines_cost is not None:
+        yield ""
+        yield from cost_view.as_markdown(explained.machines_cost, explained.sample.location, of_machines=True)

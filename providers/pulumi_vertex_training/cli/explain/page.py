@@ -41,6 +41,8 @@ def show(explained: Explanation, output: Output, *, command: str | None) -> None
         pools_view.show_job(explained.spec, output, title=titles.pools, fields_title=titles.fields)
     if explained.cost is not None and explained.has_replicas:
         cost_view.show(explained.cost, explained.sample.location, output)
+    if explained.machines_cost is not None:
+        cost_view.show(explained.machines_cost, explained.sample.location, output, of_machines=True)
     if explained.errors:
         _show_sizing(explained, output)
         show_findings(explained.problems, output)

@@ -12,17 +12,19 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
-from pulumi_vertex_training.cli.plan.jobs import job_cost, job_kind_of, machines_cost
+from pulumi_vertex_training.cli.plan.jobs import HIDDEN, NOT_SHOWN, job_cost, job_kind_of, machines_cost
 from pulumi_vertex_training.cli.plan.plan import INTERNAL, Effect, effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import limits, words
 from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
-from pulumi_vertex_training.costs.declared import ResourceCost
+from pulumi_vertex_training.costs.declared import NOT_YET, ResourceCost, cost_of, unknown_cost
+from pulumi_vertex_training.costs.spent import region_of
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
 from vertex_training.cost import cost as ground
 from vertex_training.cost.cost import Cost, total
 from vertex_training.cost.prices import PriceTable
+from vertex_training.job.job_kind import JobKind
 
 _PERSISTENT = registry.type_token("PersistentResource")
 _SCHEDULE = registry.type_token("TrainingSchedule")
@@ -32,7 +34,7 @@ _NEW_RUN: tuple[Effect, ...] = ("create", "replace")
 
 @dataclass(frozen=True, kw_only=True)
 class CostChange:
-    """The cost of a resource before and after; None on a side where it does not exist, or is a secret.
+    """The cost of a resource before and after; None on a side where it does not exist.
 
     `ran` and `runs` say whether it counts as running on either side, `starts` whether a new run begins.
     """
@@ -49,12 +51,13 @@ class CostChange:
     @property
     def sentence(self) -> str:
         """The cost in words: "$0.62 -> $1.24 an hour, at most $208.66 until its timeout of 7 d"."""
+        if self.after is None and self.effect not in _GONE:
+            return words.change(self.before, None)
         if self.after is None:
-            return f"{words.hourly(self.before)} an hour" if self.before is not None else ""
+            return words.an_hour(words.hourly(self.before)) if self.before is not None else ""
         said = words.change(self.before, self.after)
         most = words.per_timeout(self.after) if self.starts else ""
-        gaps = f"without a known price: {words.gaps(self.after.unknown)}" if self.after.unknown else ""
-        return ", ".join([said, *([f"at most {most}"] if most else []), *([gaps] if gaps else [])])
+        return ", ".join([said, *([f"at most {most}"] if most else []), *words.missing(self.after.unknown)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +87,11 @@ class PlanCost:
         """The sums in a sentence; "" if nothing has a cost."""
         if not self.changes:
             return ""
-        old, new = words.hourly(self.before), words.hourly(self.after)
-        said = f"All that runs: {new if old == new else f'{old} -> {new}'} an hour"
+        said = f"All that runs: {words.change(self.before, self.after)}"
         started = self.started
         if any(one.starts for one in self.changes) and started.per_timeout is not None:
             said += f"; the new runs cost at most {words.amount(started.per_timeout)} until their timeouts"
-        unknown = self.after.unknown
-        return said + (f"; without a known price: {words.gaps(unknown)}" if unknown else "")
+        return "; ".join([said, *words.missing(self.after.unknown)])
 
     def of(self, urn: str) -> CostChange | None:
         """Return the cost of a resource, None if it has none."""
@@ -175,16 +176,19 @@ def _cost(token: str, inputs: Mapping[str, Any], prices: PriceTable) -> Cost | N
 
 
 def _cost_of_schedule(inputs: Mapping[str, Any], prices: PriceTable) -> Cost | None:
-    """Return the cost of a schedule's job, None while it is paused, or its request is a secret."""
+    """Return the cost of the job in a schedule's request, as its state has it; None while it is paused."""
     request, collection = inputs.get("request"), inputs.get("collection")
-    if inputs.get("paused") is True or not isinstance(request, Mapping):
-        return None
     entry = next((one for one in registry.RUNNABLE if one.collection == collection), None)
-    declaration = request.get("declaration")
-    if entry is None or not isinstance(declaration, Mapping):
+    if inputs.get("paused") is True or entry is None or request is None:
         return None
-    kind = job_kind_of(registry.type_token(entry.resources[0]))
-    return None if kind is None else job_cost(kind, declaration, prices)
+    if not isinstance(request, Mapping):
+        return unknown_cost("request", NOT_SHOWN if request == HIDDEN else NOT_YET)
+    kind: JobKind[Any] = entry.part("kind", "KIND", JobKind)
+    try:
+        spec = kind.normalise(kind.from_wire(request))
+    except ValueError:  # of a newer version
+        return None
+    return cost_of(spec, region=region_of(str(inputs.get("parent"))), table=prices)
 
 
 def _state(step: Mapping[str, Any], side: str) -> Mapping[str, Any]:

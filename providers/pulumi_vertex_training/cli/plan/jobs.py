@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.costs.declared import cost_of_decoded, cost_of_inputs
+from pulumi_vertex_training.costs.declared import cost_of_decoded, cost_of_inputs, unknown_cost
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, normalise
 from vertex_training.cost.cost import Cost
 from vertex_training.cost.prices import PriceTable
@@ -26,7 +26,11 @@ ENGINES_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 HIDDEN = "[secret]"
 """The engine's text for a secret."""
 
+NOT_SHOWN = "a secret, which a plan does not show"
+
 _POOLS = "worker_pool_specs"
+_DECIDING = (_POOLS, "scheduling", "trial_job_spec", "custom_task", "tuning_task")
+"""The inputs of jobs of all kinds that decide about the cost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +94,15 @@ def topologies(kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any
 
 
 def job_cost(kind: JobKind[Any], inputs: Mapping[str, Any], table: PriceTable) -> Cost | None:
-    """Return the cost of a job by its inputs; None if they are a secret, or cannot be read."""
-    if inputs.get(_POOLS) == HIDDEN or not inputs:
+    """Return the cost of a job by its inputs; None without any, or if they cannot be read.
+
+    Worker pools that are a secret leave it open.
+    """
+    if not inputs:
         return None
+    secret = next((name for name in _DECIDING if inputs.get(name) == HIDDEN), None)
+    if secret is not None:
+        return unknown_cost(secret, NOT_SHOWN)
     known = {name: _known(value) for name, value in inputs.items() if value != HIDDEN}
     return cost_of_inputs(kind, known, table=table)
 
@@ -100,8 +110,10 @@ def job_cost(kind: JobKind[Any], inputs: Mapping[str, Any], table: PriceTable) -
 def machines_cost(inputs: Mapping[str, Any], table: PriceTable) -> Cost | None:
     """Return the cost of a persistent resource by its inputs, as `job_cost` does."""
     pools = inputs.get("resource_pools")
-    if pools is None or pools == HIDDEN:
+    if pools is None:
         return None
+    if pools == HIDDEN:
+        return unknown_cost("resource_pools", NOT_SHOWN)
     decoded = decode(PersistentResource, {"resource_pools": _known(pools)}).then(normalise, lambda _: ())
     return cost_of_decoded(decoded, region=_known(inputs.get("location")), table=table)
 

@@ -12,6 +12,7 @@ from pulumi_vertex_training.cli.target import DEFAULT_LOCATION, location_hint
 from pulumi_vertex_training.cloud.prices import billing_catalog, price_file
 from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.output import Output
+from vertex_training.catalog.accelerators import NAMES as ACCELERATORS
 from vertex_training.catalog.machines import MACHINES
 from vertex_training.catalog.regions import REGIONS
 
@@ -22,19 +23,17 @@ def prices(options: argparse.Namespace, output: Output) -> int:
         _refresh(options, output)
         return 0
     known = price_file.load()
-    if known.problem:
-        output.note(
-            f"warning: {known.problem}. The built-in prices count; run `vertex-training prices refresh`."
-        )
-    if options.of:
+    if known.warning:
+        output.note(f"warning: {known.warning}")
+    if options.of is not None:
         name = _named(options.of, {row.sku for row in known.table.rows.values()})
-        comparison = view.by_region(known.table, name)
+        comparison = view.comparison(known.table, name)
         if output.as_json:
-            output.document(view.comparison_document(known, name, comparison))
+            output.document(view.comparison_document(known, comparison))
         else:
-            view.show_comparison(known, name, comparison, output)
+            view.show_comparison(known, comparison, output)
         return 0
-    location = options.location or DEFAULT_LOCATION
+    location = DEFAULT_LOCATION if options.location is None else options.location
     if location not in REGIONS:
         raise InputError(f"There are no prices of {location!r}.{location_hint(location)}", path="--location")
     if output.as_json:
@@ -49,7 +48,7 @@ def _named(name: str, skus: set[str]) -> str:
 
     Words of one name alone are enough: "t4".
     """
-    names = {each.casefold(): each for each in (*MACHINES, *skus)}
+    names = {each.casefold(): each for each in (*MACHINES, *ACCELERATORS, *skus)}
     if found := names.get(name.casefold()):
         return found
     words = set(name.casefold().split("_"))
@@ -68,7 +67,7 @@ def _named(name: str, skus: set[str]) -> str:
 
 
 def _refresh(options: argparse.Namespace, output: Output) -> None:
-    if options.location or options.of:
+    if options.location is not None or options.of is not None:
         raise InputError("`prices refresh` reads all prices. Leave out --location and --of.", path="refresh")
     catalog = billing_catalog.endpoint()
     if sys.stderr.isatty():

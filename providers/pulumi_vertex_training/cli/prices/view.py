@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pulumi_vertex_training.cli.target import DEFAULT_LOCATION
 from pulumi_vertex_training.cloud.prices.price_file import PriceFile
 from pulumi_vertex_training.views.output import Output
+from vertex_training.catalog.accelerators import NAMES as ACCELERATORS
 from vertex_training.catalog.machines import MACHINES
-from vertex_training.cost.cost import cost_of_pools
-from vertex_training.cost.prices import CURRENCY, USES, Price, PriceTable, Use
+from vertex_training.cost.cost import FEE_FOR, NO_FEE, Cost, Gap, Item, cost_of_pools
+from vertex_training.cost.prices import CURRENCY, USES, Price, PriceTable, Use, built_in
 from vertex_training.cost.resources import LOCAL_SSD
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 
@@ -22,6 +24,15 @@ _STRATEGIES: tuple[tuple[Use, str], ...] = (
     ("flex_start", "FLEX_START"),
 )
 _DERIVED = "*"
+_UNITS = {
+    "core": "vCPU",
+    "ram": "GiB",
+    "vcpu": "vCPU with its memory",
+    "chip": "chip",
+    "TPU_V2": "core",
+    "TPU_V3": "core",
+}
+_Part = TypeVar("_Part", Item, Gap)
 _LEGEND = f"USD an hour for one vCPU, GiB, GPU, TPU core or chip, or GB of a disk. {_DERIVED}: derived."
 
 
@@ -33,6 +44,15 @@ class OfRegion:
     prices: dict[Use, float | None]
     date: str
     derived: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The prices of one SKU or machine by region, the cheapest first, or why no price is known."""
+
+    name: str
+    regions: tuple[OfRegion, ...]
+    unknown: tuple[Gap, ...]
 
 
 def document(known: PriceFile, location: str) -> dict[str, Any]:
@@ -51,11 +71,12 @@ def refreshed_document(rows: Sequence[Price], path: Path) -> dict[str, Any]:
     }
 
 
-def comparison_document(known: PriceFile, name: str, regions: Sequence[OfRegion]) -> dict[str, Any]:
+def comparison_document(known: PriceFile, found: Comparison) -> dict[str, Any]:
     """Return the prices of one SKU or machine in all regions for --json."""
     return {
         **_head(known),
-        "of": name,
+        "of": found.name,
+        "unknown": [{"what": gap.what, "why": gap.why} for gap in found.unknown],
         "regions": [
             {
                 "region": each.region,
@@ -65,7 +86,7 @@ def comparison_document(known: PriceFile, name: str, regions: Sequence[OfRegion]
                 "date": each.date,
                 "derived": each.derived,
             }
-            for each in regions
+            for each in found.regions
         ],
     }
 
@@ -91,30 +112,58 @@ def show(known: PriceFile, location: str, output: Output) -> None:
     output.paragraph(_state(known))
 
 
-def show_comparison(known: PriceFile, name: str, regions: Sequence[OfRegion], output: Output) -> None:
-    """Print the prices of one SKU or machine in all regions, the cheapest first."""
-    output.line((f"Price of {name}, with the fee of Vertex AI, without a boot disk", "bold"))
-    output.paragraph(f"USD an hour. {_DERIVED}: derived.")
+def show_comparison(known: PriceFile, found: Comparison, output: Output) -> None:
+    """Print the prices of one SKU or machine in all regions, the cheapest first, or why no price is known."""
+    if not found.regions:
+        output.line((f"No price of {found.name} with the fee of Vertex AI is known", "bold"))
+        for gap in found.unknown:
+            output.paragraph(f"{gap.what}: {gap.why}", indent=2, style="yellow")
+        output.paragraph(_state(known))
+        return
+    fee = "" if found.name == LOCAL_SSD else ", with the fee of Vertex AI"
+    disk = ", without a boot disk" if found.name in MACHINES else ""
+    output.line((f"Price of {found.name}{fee}{disk}", "bold"))
+    output.paragraph(
+        f"USD an hour{_unit(found.name)}, and the date of the oldest price. {_DERIVED}: derived."
+    )
     output.line("")
     output.table(
         ("REGION", *(_HEADINGS[use] for use, _ in _STRATEGIES), "DATE"),
         [
             (each.region, *(_amount(each.prices[use], each.derived) for use, _ in _STRATEGIES), each.date)
-            for each in regions
+            for each in found.regions
         ],
     )
     output.line("")
     output.paragraph(_state(known))
 
 
-def by_region(table: PriceTable, name: str) -> list[OfRegion]:
+def _unit(name: str) -> str:
+    """Return what a price of a SKU is for; "" for a machine."""
+    if name in MACHINES:
+        return ""
+    return f" for one {_UNITS.get(name.rpartition(' ')[2]) or ('GPU' if name in ACCELERATORS else 'GB')}"
+
+
+def comparison(table: PriceTable, name: str) -> Comparison:
     """Return the prices of a machine type or SKU in each region that has any, the cheapest first."""
     found = []
     for region in table.regions:
         one = _machine(table, name, region) if name in MACHINES else _sku(table, name, region)
         if any(price is not None for price in one.prices.values()):
             found.append(one)
-    return sorted(found, key=_by_price)
+    return Comparison(
+        name=name, regions=tuple(sorted(found, key=_by_price)), unknown=() if found else _gaps(table, name)
+    )
+
+
+def _gaps(table: PriceTable, name: str) -> tuple[Gap, ...]:
+    """Return why a machine type or SKU has no price; of a machine, in the default region."""
+    if name in MACHINES:
+        return _without_disk(_cost(table, name, DEFAULT_LOCATION, "STANDARD").unknown)
+    if any(row.sku == name for row in table.rows.values()):
+        return (Gap(path="", what=f"{FEE_FOR}{name}", why=NO_FEE),)
+    return (Gap(path="", what=name, why="no source has a price"),)
 
 
 def _by_price(one: OfRegion) -> tuple[bool, float, str]:
@@ -126,16 +175,23 @@ def _machine(table: PriceTable, name: str, region: str) -> OfRegion:
     prices: dict[Use, float | None] = {}
     dates: list[str] = []
     derived = False
-    pool = WorkerPoolSpec(machine_spec=MachineSpec(machine_type=name), replica_count=1)
     for use, strategy in _STRATEGIES:
-        cost = cost_of_pools((pool,), region=region, strategy=strategy, table=table)
-        items = [item for item in cost.items if not item.path.endswith("disk_spec")]
-        missing = [gap for gap in cost.unknown if not gap.path.endswith("disk_spec")]
+        cost = _cost(table, name, region, strategy)
+        items, missing = _without_disk(cost.items), _without_disk(cost.unknown)
         prices[use] = None if missing else round(sum(item.hourly for item in items), 6)
         if not missing:
             dates += [item.date for item in items]
             derived = derived or any(item.derived for item in items)
     return OfRegion(region=region, prices=prices, date=min(dates, default=""), derived=derived)
+
+
+def _cost(table: PriceTable, machine_type: str, region: str, strategy: str) -> Cost:
+    pool = WorkerPoolSpec(machine_spec=MachineSpec(machine_type=machine_type), replica_count=1)
+    return cost_of_pools((pool,), region=region, strategy=strategy, table=table)
+
+
+def _without_disk(parts: Iterable[_Part]) -> tuple[_Part, ...]:
+    return tuple(part for part in parts if not part.path.endswith("disk_spec"))
 
 
 def _sku(table: PriceTable, sku: str, region: str) -> OfRegion:
@@ -188,7 +244,8 @@ def _cell(row: Price | None) -> str:
 def _amount(price: float | None, derived: bool) -> str:
     if price is None:
         return "-"
-    return f"{price:.6f}".rstrip("0").rstrip(".") + (_DERIVED if derived else "")
+    digits = 6 if price >= 0.001 else 8  # a disk costs less than that
+    return f"{price:.{digits}f}".rstrip("0").rstrip(".") + (_DERIVED if derived else "")
 
 
 def _sources(rows: Iterable[Price]) -> list[str]:
@@ -197,5 +254,9 @@ def _sources(rows: Iterable[Price]) -> list[str]:
 
 def _state(known: PriceFile) -> str:
     if known.refreshed:
-        return f"Read from Google's Cloud Billing catalog into {known.path}, over the built-in prices."
+        newer = f" Those are of {built_in().date}." if built_in().date > known.read_on else ""
+        return (
+            f"Read from Google's Cloud Billing catalog on {known.read_on} into {known.path}, over the "
+            f"built-in prices.{newer} `vertex-training prices refresh` reads the current ones."
+        )
     return "These are built-in prices. `vertex-training prices refresh` reads Google's current ones."

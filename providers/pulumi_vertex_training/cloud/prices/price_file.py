@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import math
 import os
+import re
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,16 +23,35 @@ from typing import Any
 from vertex_training.cost.prices import USES, Price, PriceTable, built_in, published, with_fees
 
 _VERSION = 1
+_LARGEST = 32 << 20
+"""Bytes of a file that is read. That of `prices refresh` has one or two million."""
+_DEAREST = 1e5
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PriceFile:
-    """The prices to use, the path of the file, and why the file does not count, if so."""
+    """The prices to use, the path of the file, and why the file does not count, if so.
+
+    `read_on` is the day on which its prices were read, "" without a file that counts.
+    """
 
     table: PriceTable
     path: Path | None
-    refreshed: bool = False
+    read_on: str = ""
     problem: str = ""
+
+    @property
+    def refreshed(self) -> bool:
+        """Return whether the file counts."""
+        return bool(self.read_on)
+
+    @property
+    def warning(self) -> str:
+        """The problem with its remedy, "" without one."""
+        if not self.problem:
+            return ""
+        return f"{self.problem}. The built-in prices count; run `vertex-training prices refresh`."
 
 
 def current_prices() -> PriceTable:
@@ -48,16 +68,25 @@ def load() -> PriceFile:
         found = path.stat()
     except OSError:
         return PriceFile(table=built_in(), path=path)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+        return _ignored(path, f"it is not a file of at most {_LARGEST >> 20} MiB")
     return _load(path, (found.st_ino, found.st_size, found.st_mtime_ns))
 
 
 @functools.lru_cache(maxsize=4)
 def _load(path: Path, _version_of_file: tuple[int, int, int]) -> PriceFile:
     try:
-        rows = tuple(_rows(json.loads(path.read_text(encoding="utf-8"))))
-    except (OSError, ValueError, RecursionError) as error:
-        return PriceFile(table=built_in(), path=path, problem=f"{path} is ignored: {error}")
-    return PriceFile(table=with_fees(published().with_rows(rows)), path=path, refreshed=True)
+        rows = tuple(_rows(_document(path.read_text(encoding="utf-8"))))
+    except OSError as error:
+        return _ignored(path, error.strerror or str(error))
+    except ValueError as error:
+        return _ignored(path, str(error))
+    table = with_fees(published().with_rows(rows))
+    return PriceFile(table=table, path=path, read_on=max(row.date for row in rows))
+
+
+def _ignored(path: Path, why: str) -> PriceFile:
+    return PriceFile(table=built_in(), path=path, problem=f"{path} is ignored: {why}")
 
 
 def save(rows: Iterable[Price]) -> Path:
@@ -103,21 +132,36 @@ def file_path() -> Path | None:
     return caches / "vertex-training" / "prices.json"
 
 
+def _document(text: str) -> Any:
+    """Return the JSON in a text. Raises ValueError for anything else."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("it is not JSON, or only a part of it") from error
+
+
 def _rows(document: Any) -> Iterator[Price]:
     """Yield the rows of a file. Raises ValueError for anything else."""
-    if not isinstance(document, Mapping) or document.get("version") != _VERSION:
-        raise ValueError("it is not a file of this version")
+    version = document.get("version") if isinstance(document, Mapping) else None
+    if isinstance(version, int) and version > _VERSION:
+        raise ValueError(
+            f"a newer pulumi-vertex-training wrote it, in format {version}; this one reads {_VERSION}"
+        )
+    if not isinstance(document, Mapping) or version != _VERSION:
+        raise ValueError("it is not a file of prices")
     rows = document.get("rows")
-    if not isinstance(rows, list):
+    if not isinstance(rows, list) or not rows:
         raise ValueError("it has no rows")
     for row in rows:
         price = row.get("usdPerHour") if isinstance(row, Mapping) else None
-        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price < math.inf:
+        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price <= _DEAREST:
             raise ValueError("a row has no price")
         if row.get("use") not in USES or not all(
             isinstance(row.get(name), str) for name in ("sku", "region", "source", "date")
         ):
             raise ValueError("a row is incomplete")
+        if not _DATE.fullmatch(row["date"]):
+            raise ValueError("a row has no date")
         yield Price(
             sku=row["sku"],
             region=row["region"],

@@ -20,6 +20,7 @@ from pulumi_vertex_training.program.arguments.named_arguments import named_argum
 from pulumi_vertex_training.program.arguments.worker_pools import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.preview import cost_limits
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
+from pulumi_vertex_training.program.preview.machine_costs import announce_machines
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 from pulumi_vertex_training.program.waiting import interruption
@@ -145,6 +146,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             pulumi.ResourceOptions.merge(opts, first),
         )
         cost_limits.count_machines(self, resource_name, inputs, _cost)
+        announce_machines(self, resource_name, inputs, _cost)
         checked = ("resource_pools", "network", "encryption_spec", "resource_runtime_spec")
         self.declared = {name: inputs[name] for name in checked if inputs[name] is not None}
         self._timeout = wait_timeout

@@ -139,7 +139,10 @@ class _Inputs:
         if isinstance(value, pulumi.Output):
             if await _is_made_here(value) or await value.is_secret():
                 self.passed_over.add(path)
+            is_known = await value.is_known()
             value = await value.future(with_unknowns=True)
+            if value is None and not is_known:  # `apply` of an unknown output
+                return UNKNOWN
         if isinstance(value, Unknown):
             return UNKNOWN
         if _types.is_input_type(type(value)):

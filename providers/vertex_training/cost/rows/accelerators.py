@@ -109,7 +109,7 @@ NVIDIA_TESLA_A100, on_demand: asia-northeast1 3.10155993, asia-northeast3 3.1015
 )
 
 PAGE = Rows(
-    source="Vertex AI pricing page",
+    source=f"Vertex AI pricing page, read on {CATALOG_DATE}",
     date=CATALOG_DATE,
     text="NVIDIA_H100_80GB, on_demand: us-central1 9.79655057",
 )

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from vertex_training.cost.rows.text import Rows
 
-CATALOG = "SkyPilot's catalog of Compute Engine's prices, commit 006059e0"
 CATALOG_DATE = "2026-11-23"
-"""Day on which the catalog was read."""
+"""Day on which the catalog was read. The day of its commit is not known."""
+CATALOG = f"SkyPilot's catalog of Compute Engine's prices, commit 006059e0, read on {CATALOG_DATE}"
 
 MACHINES = Rows(
     source=CATALOG,

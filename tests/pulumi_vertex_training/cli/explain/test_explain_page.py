@@ -56,9 +56,9 @@ The job
   labels.team   vision
 
 Cost in us-central1
-  $4.05 an hour, at most $680.67 until its timeout of 7 d.
+  $4.05 an hour, at most $680.67 until the default timeout of 7 d.
 
-  #  PART                 AN HOUR  PRICE
+  #  PART                 AN HOUR  PRICE OF
   0  n1-standard-8        $0.38    2026-11-23, derived
   0  2 x NVIDIA_TESLA_T4  $0.70    2026-11-23
   0  100 GB pd-ssd        $0.027   2025-03-06, derived
@@ -70,7 +70,7 @@ Cost in us-central1
   3  n1-standard-4        $0.19    2026-11-23, derived
   3  100 GB pd-ssd        $0.027   2025-03-06, derived
   3  management fee       $0.028   2026-11-23, derived
-  Source: SkyPilot's catalog of Compute Engine's prices, commit 006059e0 (2026-11-23)
+  Source: SkyPilot's catalog of Compute Engine's prices, commit 006059e0, read on 2026-11-23
   Source: google-cloud-pricing-cost-calculator, pricing.yml (2025-03-06)
 
 What the replicas see

@@ -103,6 +103,26 @@ def test_a_job_on_a_persistent_resource_says_why_it_costs_nothing(command: Run) 
     assert "Nothing of its own, as it runs on the machines of a persistent resource." in out
 
 
+def test_a_given_persistent_resource_has_its_cost_while_it_is_idle(command: Run, tmp_path: Path) -> None:
+    scaled = {
+        "machineSpec": {"machineType": "n1-standard-4"},
+        "autoscalingSpec": {"minReplicaCount": 1, "maxReplicaCount": 4},
+    }
+    resource = tmp_path / "resource.json"
+    resource.write_text(json.dumps({"resourcePools": [scaled]}))
+    on_it = job(pool(), persistentResourceId="cluster")
+    arguments = ("--persistent-resource", str(resource))
+    cost = document(command, on_it, *arguments)["persistentResourceCost"]
+    assert machines(cost) == pytest.approx(N1, rel=1e-3)
+    assert cost["mostHourly"] == pytest.approx(4 * cost["hourly"], rel=1e-4)
+    assert "persistentResourceCost" not in document(command, on_it)
+    sentence = "$0.25 an hour, up to $0.98 when it has grown, also while no job runs on it."
+    _, out, _ = command("explain", on_it, *arguments)
+    assert sentence in out.partition("Cost of the persistent resource in us-central1")[2]
+    _, page, _ = command("explain", on_it, "--markdown", *arguments)
+    assert "#### Cost of the persistent resource in us-central1" in page
+
+
 @pytest.mark.parametrize("columns", [80, 100])
 def test_the_section_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     (tmp_path / "job.json").write_text(json.dumps(job(pool(), pool(3))))
@@ -119,7 +139,7 @@ def test_markdown_has_the_picture_the_cost_and_the_findings(command: Run) -> Non
     assert "```mermaid\nflowchart TB\n" in out
     assert "- **warning**: " in out
     assert "#### Cost in us-central1" in out
-    assert "| Part | An hour | Price | Field |" in out
+    assert "| Part | An hour | Price of | Field |" in out
     assert "`worker_pool_specs[3].machine_spec.machine_type`" in out
 
 

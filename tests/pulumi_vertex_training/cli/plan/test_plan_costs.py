@@ -106,27 +106,68 @@ def test_machines_of_a_persistent_resource_count_and_the_jobs_on_it_do_not():
     assert hourly(found) == (pytest.approx(2 * JOB), pytest.approx(5 * JOB))
 
 
-@pytest.mark.parametrize(("paused", "after"), [(None, 1.1), (True, 0)])
-def test_a_schedule_counts_as_a_run_of_its_job(paused: bool | None, after: float):
-    schedule = {
+def schedule(request: Any, **more: Any) -> dict[str, Any]:
+    """Return the inputs of a schedule in a state: its request as Cloud Scheduler sends it."""
+    return {
         "collection": "customJobs",
-        "request": {"declaration": inputs(1)},
-        **({} if paused is None else {"paused": paused}),
+        "parent": f"projects/p/locations/{REGION}",
+        "request": request,
+        **more,
     }
-    assert hourly(cost(step("create", "night", None, schedule, resource="TrainingSchedule"))) == (
-        0,
-        pytest.approx(after),
-    )
+
+
+REQUEST = {
+    "displayName": "a",
+    "jobSpec": {
+        "workerPoolSpecs": [
+            {
+                "machineSpec": {"machineType": "n1-standard-4"},
+                "replicaCount": "1",
+                "containerSpec": {"imageUri": "repo/a:1"},
+            }
+        ],
+        "scheduling": {"timeout": "86400s"},
+    },
+}
+
+
+@pytest.mark.parametrize("paused, after", [(None, JOB), (False, JOB), (True, 0)])
+def test_a_schedule_counts_as_a_run_of_its_job(paused: bool | None, after: float):
+    night = schedule(REQUEST, **({} if paused is None else {"paused": paused}))
+    found = cost(step("create", "night", None, night, resource="TrainingSchedule"))
+    assert hourly(found) == (0, pytest.approx(after))
+    assert found.started.per_timeout == (pytest.approx(24 * JOB) if after else None)
+
+
+def test_a_schedule_that_is_paused_costs_nothing_any_more():
+    old, new = schedule(REQUEST), schedule(REQUEST, paused=True)
+    found = cost(step("update", "night", old, new, resource="TrainingSchedule"))
+    assert hourly(found) == (pytest.approx(JOB), 0)
+    assert found.changes[0].sentence == "$1.10 -> nothing an hour"
+
+
+@pytest.mark.parametrize("request_", [ENGINES_UNKNOWN, HIDDEN])
+def test_a_schedule_whose_request_is_not_known_is_a_gap(request_: str):
+    found = cost(step("create", "night", None, schedule(request_), resource="TrainingSchedule"))
+    assert found.after.hourly is None
+    assert found.changes[0].sentence == "not known, depending on what a preview does not know: request"
 
 
 def test_values_that_are_not_known_yet_are_gaps():
     found = cost(step("create", "new", None, inputs(1, ENGINES_UNKNOWN)))
     assert found.after.hourly is None
-    assert found.changes[0].sentence == "at least $1.10 an hour, without a known price: replica_count"
+    assert found.changes[0].sentence == (
+        "at least $1.10 an hour, depending on what a preview does not know: replica_count"
+    )
 
 
-def test_secret_pools_have_no_cost():
-    assert cost(step("create", "new", None, inputs(worker_pool_specs=HIDDEN))).changes == ()
+def test_secret_pools_leave_the_cost_open():
+    found = cost(step("create", "new", None, inputs(worker_pool_specs=HIDDEN)), maxHourlyCost="100")
+    assert found.after.hourly is None
+    (gap,) = found.after.unknown
+    assert (gap.path, gap.why) == ("worker_pool_specs", "a secret, which a plan does not show")
+    (refused,) = found.excesses
+    assert refused.figures == ("worker_pool_specs: a secret, which a plan does not show",)
 
 
 def test_other_resources_have_no_cost():

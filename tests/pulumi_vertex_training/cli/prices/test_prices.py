@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_the_page_of_the_json_names_every_key(cache: Path, capsys: Captured) -> 
     section = PAGE.partition("\n## prices\n")[2].partition("\n## ")[0]
     assert set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE)) == keys
     of = document(capsys, "--of", "n1-standard-4")
-    assert set(of) == {"currency", "date", "refreshed", "of", "regions"}
+    assert set(of) == {"currency", "date", "refreshed", "of", "regions", "unknown"}
     assert all(f"`{key}`" in section for key in (*of, *of["regions"][0]))
 
 
@@ -100,12 +101,57 @@ def test_regions_compared(cache: Path, capsys: Captured, name: str, price: float
 
 def test_regions_compared_for_people(cache: Path, capsys: Captured) -> None:
     lines = run(capsys, "--of", "n1-standard-4").splitlines()
+    assert lines[0] == "Price of n1-standard-4, with the fee of Vertex AI, without a boot disk"
     assert lines[3].split() == ["REGION", "ON", "DEMAND", "SPOT", "FLEX-START", "DATE"]
     assert lines[4].split()[:2] == ["us-central1", "0.218499*"]
 
 
-def test_a_machine_whose_fee_is_not_known_has_no_price(cache: Path, capsys: Captured) -> None:
-    assert document(capsys, "--of", "a2-highgpu-1g")["regions"] == []
+@every_row(
+    "name, unknown",
+    [
+        (
+            "a2-highgpu-1g",
+            {
+                "management fee for a2-highgpu-1g": "no source has this fee",
+                "management fee for NVIDIA_TESLA_A100": "no source has this fee",
+            },
+        ),
+        ("NVIDIA_TESLA_A100", {"management fee for NVIDIA_TESLA_A100": "no source has this fee"}),
+        ("b200", {"NVIDIA_B200": "no source has a price"}),
+    ],
+)
+def test_what_has_no_price_says_why(
+    cache: Path, capsys: Captured, name: str, unknown: dict[str, str]
+) -> None:
+    found = document(capsys, "--of", name)
+    assert found["regions"] == []
+    assert {gap["what"]: gap["why"] for gap in found["unknown"]} == unknown
+    text = run(capsys, "--of", name)
+    assert "with the fee of Vertex AI is known" in text
+    assert "REGION" not in text
+    assert all(f"{what}: {why}" in text for what, why in unknown.items())
+
+
+@every_row(
+    "name, heading, legend",
+    [
+        ("pd-ssd", "Price of pd-ssd, with the fee of Vertex AI", "USD an hour for one GB, "),
+        ("local-ssd", "Price of local-ssd", "USD an hour for one GB, "),
+        ("n1 core", "Price of n1 core, with the fee of Vertex AI", "USD an hour for one vCPU, "),
+        ("t4", "Price of NVIDIA_TESLA_T4, with the fee of Vertex AI", "USD an hour for one GPU, "),
+    ],
+)
+def test_the_heading_names_the_unit(
+    cache: Path, capsys: Captured, name: str, heading: str, legend: str
+) -> None:
+    lines = run(capsys, "--of", name).splitlines()
+    assert lines[0] == heading
+    assert lines[1].startswith(legend)
+
+
+def test_the_price_of_a_disk_has_more_digits(cache: Path, capsys: Captured) -> None:
+    line = next(line for line in run(capsys, "--of", "pd-ssd").splitlines() if line.startswith("us-central1"))
+    assert line.split()[1] == "0.00026781*"
 
 
 @every_row(
@@ -115,6 +161,8 @@ def test_a_machine_whose_fee_is_not_known_has_no_price(cache: Path, capsys: Capt
         (["--of", "n1-standart-4"], "--of", "Did you mean 'n1-standard-4'?"),
         (["--of", "nvidia_l44"], "--of", "Did you mean 'NVIDIA_L4'?"),
         (["--of", "h100"], "--of", "Several names have it: NVIDIA_H100_80GB, NVIDIA_H100_MEGA_80GB."),
+        (["--of", ""], "--of", "'' is not a machine type"),
+        (["--location", ""], "--location", "There are no prices of ''"),
         (["refesh"], "refresh", "invalid choice: 'refesh'"),
         (["--of", "n1-standard-4", "--location", "us-central1"], "--location", "not allowed with"),
         (["refresh", "--location", "us-central1"], "refresh", "reads all prices"),
@@ -163,7 +211,18 @@ def test_a_fee_by_rule_follows_a_new_price(cache: Path, catalog: Service, capsys
 def test_refresh_in_words(cache: Path, catalog: Service, capsys: Captured) -> None:
     text = run(capsys, "refresh")
     assert text.startswith("Read ") and text.endswith(f" prices of 4 regions into {cache}.\n")
-    assert f"Read from Google's Cloud Billing catalog into {cache}" in run(capsys)
+    assert re.search(
+        rf"Read from Google's Cloud Billing catalog on \d{{4}}-\d\d-\d\d into {re.escape(str(cache))}",
+        run(capsys),
+    )
+
+
+def test_a_file_that_is_older_than_the_built_in_prices(cache: Path, capsys: Captured) -> None:
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    cache.write_text(json.dumps({"version": 1, "rows": [{**ROW, "date": "2024-01-31"}]}))
+    text = run(capsys)
+    assert "catalog on 2024-01-31 into" in text
+    assert f"Those are of {built_in().date}." in text
 
 
 @every_row(
@@ -228,29 +287,69 @@ ROW = {
 
 
 @every_row(
-    "text",
+    "text, reason",
     [
-        "",
-        "no JSON",
-        "[]",
-        '{"version": 7, "rows": []}',
-        '{"version": 1}',
-        json.dumps({"version": 1, "rows": [7]}),
-        json.dumps({"version": 1, "rows": [{**ROW, "usdPerHour": "free"}]}),
-        json.dumps({"version": 1, "rows": [{**ROW, "usdPerHour": True}]}),
-        '{"version": 1, "rows": [{"usdPerHour": NaN}]}',
-        json.dumps({"version": 1, "rows": [{**ROW, "use": "gift"}]}),
-        json.dumps({"version": 1, "rows": [{**ROW, "sku": None}]}),
-        "[" * 100_000,
+        ("", "it is not JSON"),
+        ("no JSON", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
+        ("[]", "it is not a file of prices"),
+        (
+            '{"version": 7, "rows": []}',
+            "a newer pulumi-vertex-training wrote it, in format 7; this one reads 1",
+        ),
+        ('{"version": 0, "rows": []}', "it is not a file of prices"),
+        ('{"version": 1}', "it has no rows"),
+        ('{"version": 1, "rows": []}', "it has no rows"),
+        (json.dumps({"version": 1, "rows": [7]}), "a row has no price"),
+        (json.dumps({"version": 1, "rows": [{**ROW, "usdPerHour": "free"}]}), "a row has no price"),
+        (json.dumps({"version": 1, "rows": [{**ROW, "usdPerHour": True}]}), "a row has no price"),
+        (json.dumps({"version": 1, "rows": [{**ROW, "usdPerHour": 1e300}]}), "a row has no price"),
+        ('{"version": 1, "rows": [{"usdPerHour": NaN}]}', "a row has no price"),
+        (json.dumps({"version": 1, "rows": [{**ROW, "use": "gift"}]}), "a row is incomplete"),
+        (json.dumps({"version": 1, "rows": [{**ROW, "sku": None}]}), "a row is incomplete"),
+        (json.dumps({"version": 1, "rows": [{**ROW, "date": "tomorrow"}]}), "a row has no date"),
     ],
 )
 def test_a_broken_file_is_reported_and_the_built_in_prices_count(
-    cache: Path, capsys: Captured, text: str
+    cache: Path, capsys: Captured, text: str, reason: str
 ) -> None:
     cache.parent.mkdir(parents=True, exist_ok=True)
     cache.write_text(text)
     assert price_file.current_prices() is built_in()
-    assert str(cache) in document(capsys)["warning"]
+    assert f"{cache} is ignored: {reason}" in document(capsys)["warning"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "huge", "endless"])
+def test_what_is_no_small_file_is_not_read(cache: Path, kind: str) -> None:
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(cache)
+    elif kind == "folder":
+        cache.mkdir()
+    elif kind == "huge":
+        with cache.open("w") as file:
+            file.truncate(1 << 40)
+    else:
+        cache.symlink_to("/dev/zero")
+    found = price_file.load()
+    assert found.table is built_in()
+    assert found.problem.endswith("is ignored: it is not a file of at most 32 MiB")
+
+
+def test_explain_reports_a_file_that_it_ignores(cache: Path, capsys: Captured, tmp_path: Path) -> None:
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    cache.write_text("no JSON")
+    job = tmp_path / "job.json"
+    pool = {
+        "machineSpec": {"machineType": "n1-standard-4"},
+        "replicaCount": 1,
+        "containerSpec": {"imageUri": "a/b:1"},
+    }
+    job.write_text(json.dumps({"workerPoolSpecs": [pool]}))
+    assert main(["explain", str(job)]) == 0
+    captured = capsys.readouterr()
+    assert "Cost in us-central1" in captured.out
+    assert f"warning: {cache} is ignored" in captured.err
 
 
 def test_no_file_and_no_home_have_the_built_in_prices(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,76 @@
+"""Costs in words: sums, what is not known, and where the prices are from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pulumi_vertex_training.costs import words
+from vertex_training.cost.cost import Cost, Gap, Item
+
+HOUR = 3600
+COST = Cost(hourly=0.5, per_timeout=5.0, timeout_seconds=10 * HOUR, most_hourly=0.5)
+
+
+def gap(what: str, *, is_price: bool = True) -> Gap:
+    return Gap(path="x", what=what, why="because", is_price=is_price)
+
+
+def item(source: str, date: str = "2026-11-01") -> Item:
+    return Item(path="x", what="x", hourly=0.25, source=source, date=date, derived=False)
+
+
+@pytest.mark.parametrize(
+    "cost, sentence",
+    [
+        (COST, "$0.50 an hour, at most $5.00 until its timeout of 10 h"),
+        (
+            replace(COST, is_default_timeout=True),
+            "$0.50 an hour, at most $5.00 until the default timeout of 10 h",
+        ),
+        (
+            replace(COST, trials=20),
+            "$0.50 an hour, at most $5.00 for 20 trials, each until its timeout of 10 h",
+        ),
+        (replace(COST, hourly=0.0, per_timeout=0.0), words.OF_THE_MACHINES),
+        (
+            Cost(hourly=1.0, per_timeout=None, most_hourly=4.0),
+            "$1.00 an hour, up to $4.00 when it has grown",
+        ),
+        (
+            Cost(hourly=None, per_timeout=None, unknown=(gap("a5-mega-8g"),)),
+            "an amount that is not known, without a known price: a5-mega-8g",
+        ),
+        (
+            Cost(hourly=None, per_timeout=None, items=(item("s"),), unknown=(gap("b"), gap("a"))),
+            "at least $0.25 an hour, without a known price: b and a",
+        ),
+        (
+            replace(COST, per_timeout=None, unknown=(gap("timeout", is_price=False), gap("a"))),
+            "$0.50 an hour, without a known price: a, depending on what a preview does not know: timeout",
+        ),
+    ],
+)
+def test_a_cost_as_a_sentence(cost: Cost, sentence: str) -> None:
+    assert words.sentence(cost) == sentence
+
+
+def test_parts_are_named_once_and_fees_together() -> None:
+    fees = [gap("management fee for a2"), gap("3 x management fee for a2"), gap("management fee for A100")]
+    assert words.gaps([*fees, gap("8 x TPU_V3"), gap("16 x TPU_V3")]) == (
+        "TPU_V3 and the management fee for a2 and A100"
+    )
+    assert words.gaps([gap(name) for name in "abcde"]) == "a, b, c and 2 more"
+
+
+def test_a_change_of_the_cost() -> None:
+    assert words.change(None, COST) == "$0.50 an hour"
+    assert words.change(COST, replace(COST, hourly=1.0)) == "$0.50 -> $1.00 an hour"
+    assert words.change(COST, None) == "$0.50 -> nothing an hour"
+    assert words.change(None, None) == "nothing"
+
+
+def test_a_date_that_a_source_names_is_not_repeated() -> None:
+    cost = replace(COST, items=(item("catalog, read on 2026-11-01"), item("a bill", "2025-08-16")))
+    assert list(words.sources(cost)) == ["catalog, read on 2026-11-01", "a bill (2025-08-16)"]
