@@ -62,10 +62,14 @@ class CostChange:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanCost:
-    """The cost of a plan: of its resources that have any, changed ones first, and its sums."""
+    """The cost of a plan: of its resources that have any, changed ones first, and its sums.
+
+    `secret` has the names of running resources whose cost rests on a secret, in a stack with limits.
+    """
 
     changes: tuple[CostChange, ...] = ()
     excesses: tuple[limits.Excess, ...] = ()
+    secret: tuple[str, ...] = ()
 
     @property
     def before(self) -> Cost:
@@ -107,16 +111,7 @@ def check(context: PlanContext) -> CheckResult | None:
     return CheckResult(
         name="cost",
         summary=found.summary,
-        findings=tuple(
-            CheckFinding(
-                severity="error",
-                message=one.message,
-                resource=one.resource,
-                remedy=one.remedy,
-                figures=one.figures,
-            )
-            for one in found.excesses
-        ),
+        findings=(*map(_excess, found.excesses), *map(_undecided, found.secret)),
         by_resource={one.urn: one.sentence for one in found.changes if one.effect != "none"},
         headings=("Resource", "An hour before", "An hour after", "Until the timeout"),
         rows=tuple(_rows(found)),
@@ -125,6 +120,23 @@ def check(context: PlanContext) -> CheckResult | None:
             "limits": {"maxHourlyCost": configured.max_hourly, "maxRunCost": configured.max_run},
         },
     )
+
+
+def _excess(excess: limits.Excess) -> CheckFinding:
+    return CheckFinding(
+        severity="error",
+        message=excess.message,
+        resource=excess.resource,
+        remedy=excess.remedy,
+        figures=excess.figures,
+    )
+
+
+def _undecided(name: str) -> CheckFinding:
+    message = (
+        "its cost depends on a secret, which a plan does not show; the limits are applied in the deployment."
+    )
+    return CheckFinding(severity="unknown", resource=name, message=message)
 
 
 def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCost:
@@ -138,7 +150,12 @@ def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCos
         for one in order
         if one.runs and one.after is not None
     ]
-    return PlanCost(changes=tuple(order), excesses=limits.excesses(running, configured))
+    secret = [one for one in running if any(gap.why == NOT_SHOWN for gap in one.cost.unknown)]
+    return PlanCost(
+        changes=tuple(order),
+        excesses=limits.excesses([one for one in running if one not in secret], configured),
+        secret=tuple(one.name for one in secret) if configured.are_set else (),
+    )
 
 
 def _change(step: Mapping[str, Any], prices: PriceTable) -> CostChange | None:

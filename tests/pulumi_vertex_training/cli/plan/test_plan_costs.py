@@ -162,12 +162,30 @@ def test_values_that_are_not_known_yet_are_gaps():
 
 
 def test_secret_pools_leave_the_cost_open():
-    found = cost(step("create", "new", None, inputs(worker_pool_specs=HIDDEN)), maxHourlyCost="100")
+    new = step("create", "new", None, inputs(worker_pool_specs=HIDDEN))
+    found = cost(new)
     assert found.after.hourly is None
     (gap,) = found.after.unknown
     assert (gap.path, gap.why) == ("worker_pool_specs", "a secret, which a plan does not show")
+    assert found.secret == ()
+
+
+def test_limits_are_left_to_the_deployment_for_secret_pools_only():
+    new = step("create", "new", None, inputs(worker_pool_specs=HIDDEN))
+    dear = step("create", "dear", None, inputs(9))
+    found = cost(new, dear, maxHourlyCost="0.1")
     (refused,) = found.excesses
-    assert refused.figures == ("worker_pool_specs: a secret, which a plan does not show",)
+    assert [line.split()[0] for line in refused.figures] == ["dear"]
+    assert found.secret == ("new",)
+
+
+def test_a_plan_says_that_limits_are_left_to_the_deployment():
+    new = step("create", "new", None, inputs(worker_pool_specs=HIDDEN))
+    result = check(PlanContext(previewed=preview(new, maxHourlyCost="100"), folder=Path()))
+    (finding,) = result.findings
+    assert (finding.severity, finding.resource) == ("unknown", "new")
+    assert "applied in the deployment" in finding.message
+    assert not result.failed
 
 
 def test_other_resources_have_no_cost():
