@@ -12,7 +12,14 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
-from pulumi_vertex_training.cli.plan.jobs import HIDDEN, NOT_SHOWN, job_cost, job_kind_of, machines_cost
+from pulumi_vertex_training.cli.plan.jobs import (
+    HIDDEN,
+    NOT_SHOWN,
+    has_ended,
+    job_cost,
+    job_kind_of,
+    machines_cost,
+)
 from pulumi_vertex_training.cli.plan.plan import INTERNAL, Effect, effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
@@ -20,7 +27,6 @@ from pulumi_vertex_training.costs import limits, words
 from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
 from pulumi_vertex_training.costs.declared import NOT_YET, ResourceCost, cost_of, unknown_cost
 from pulumi_vertex_training.costs.spent import region_of
-from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
 from vertex_training.cost import cost as ground
 from vertex_training.cost.cost import Cost, total
 from vertex_training.cost.prices import PriceTable
@@ -170,7 +176,7 @@ def _change(step: Mapping[str, Any], prices: PriceTable) -> CostChange | None:
         return None
     is_job = job_kind_of(token) is not None
     starts = (is_job and effect in _NEW_RUN) or (token == _SCHEDULE and after is not None)
-    ended = is_job and _has_ended(old)
+    ended = is_job and has_ended(old)
     return CostChange(
         urn=str(step["urn"]),
         name=name_of(step),
@@ -211,11 +217,6 @@ def _cost_of_schedule(inputs: Mapping[str, Any], prices: PriceTable) -> Cost | N
 def _state(step: Mapping[str, Any], side: str) -> Mapping[str, Any]:
     found = step.get(side)
     return found if isinstance(found, Mapping) else {}
-
-
-def _has_ended(state: Mapping[str, Any]) -> bool:
-    recorded = (state.get("outputs") or {}).get("state")
-    return last_run(recorded, LookupResult.NO_ANSWER) in ENDED if isinstance(recorded, str) else False
 
 
 def _limits(configuration: Mapping[str, Any]) -> CostLimits:

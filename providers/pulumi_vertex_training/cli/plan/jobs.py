@@ -9,6 +9,7 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.costs.declared import cost_of_decoded, cost_of_inputs, unknown_cost
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, normalise
+from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
 from vertex_training.cost.cost import Cost
 from vertex_training.cost.prices import PriceTable
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
@@ -118,9 +119,16 @@ def machines_cost(inputs: Mapping[str, Any], table: PriceTable) -> Cost | None:
     return cost_of_decoded(decoded, region=_known(inputs.get("location")), table=table)
 
 
-def recorded_job(kind: JobKind[Any], name: str, inputs: Mapping[str, Any]) -> RecordedJob | None:
-    """Return the job that a state has under a name, or None if no service ever gave this name."""
-    if not registry.is_runnable(name):
+def has_ended(state: Mapping[str, Any]) -> bool:
+    """Return whether a state has its job as ended. A job that the state has as live may have ended since."""
+    recorded = (state.get("outputs") or {}).get("state")
+    return last_run(recorded, LookupResult.NO_ANSWER) in ENDED if isinstance(recorded, str) else False
+
+
+def recorded_job(kind: JobKind[Any], state: Mapping[str, Any]) -> RecordedJob | None:
+    """Return the job of a state, or None if it has ended, or if no service ever gave its name."""
+    name, inputs = str(state.get("id")), state.get("inputs") or {}
+    if not registry.is_runnable(name) or has_ended(state):
         return None
     spec = _read(kind, inputs).draft
     pools = [pool for _, part in parts(spec) for pool in part.worker_pool_specs] if spec is not None else []

@@ -69,7 +69,7 @@ class Change:
     """The effect of the deployment on one resource.
 
     `difference` is set for a job that changes, `values` for every other resource that does. `reason` is why
-    a job runs again, "" for other changes. `stopped` is the job that the state has and the plan removes.
+    a job runs again, "" for other changes. `stopped` is the job that the state has as live and the plan ends.
     `topologies` are the worker pools of a job on both sides. `said` is the provider's own description of a
     change, for a job whose pools are a secret. `has_secret` is true if any input is one.
     """
@@ -211,7 +211,7 @@ def _change(step: Mapping[str, Any], reason: str, findings: Iterable[Finding]) -
         difference=compared,
         values=tuple(value_changes(old, new)) if changes and (compared is None or not compared.paths) else (),
         reason=reason,
-        stopped=recorded_job(kind, _id(step), old) if kind is not None and stops else None,
+        stopped=recorded_job(kind, step.get("oldState") or {}) if kind is not None and stops else None,
         topologies=topologies(kind, old, {} if effect == "delete" else new) if kind is not None else (),
         has_secret=_has_secret(old if effect == "delete" else new),
         said=_said(name_of(step), findings) if kind is not None and changes else (),
@@ -228,10 +228,6 @@ def _without_echo(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Return the findings without the engine's message that the program failed, if another says why."""
     said = [one for one in findings if one.severity == "error" and not one.message.startswith(_ECHO)]
     return tuple(one for one in findings if not (said and one.message.startswith(_ECHO)))
-
-
-def _id(step: Mapping[str, Any]) -> str:
-    return str((step.get("oldState") or {}).get("id"))
 
 
 def _has_secret(value: object) -> bool:
