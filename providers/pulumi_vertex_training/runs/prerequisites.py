@@ -124,6 +124,10 @@ def names_in(path: str, text: str) -> frozenset[str]:
     if _HOST.match(text):
         plain = re.sub(r"(:[^/:@]*)?(@[^/]*)?$", "", text)
         return frozenset({text, plain, plain.rpartition("/")[2]})
+    if _folded(path).endswith("serviceaccount"):
+        return frozenset({text, text.partition("@")[0]})
+    if text.startswith("projects/"):  # a network, a network attachment or a block of a reservation
+        return frozenset({text, text.partition("/reservationBlocks/")[0].rpartition("/")[2]})
     return frozenset({text, text.partition("/")[0]})
 
 

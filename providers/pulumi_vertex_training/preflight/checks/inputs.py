@@ -18,7 +18,7 @@ from vertex_training.catalog.machines import series
 from vertex_training.findings.words import all_of, short_image
 from vertex_training.topology.rules.regions import bucket_region_problems
 
-OBJECT_VIEWER = "roles/storage.legacyBucketReader"
+BUCKET_READER = "roles/storage.legacyBucketReader"
 AMD, ARM = "linux/amd64", "linux/arm64"
 _ARM_SERIES = frozenset({"a4x"})
 """Series whose processors are Arm (NVIDIA Grace)."""
@@ -37,7 +37,7 @@ def _images(scope: Scope) -> dict[tuple[str, str], tuple[Part, str]]:
         for path, pool in part.pools:
             platform = ARM if series(pool.machine_type) in _ARM_SERIES else AMD
             for name, image in pool.images:
-                if is_looked_up(image) and part.subject.looks_up(f"{path}.{name}"):
+                if is_looked_up(image) and part.subject.looks_up(f"{path}.{name}", image):
                     found.setdefault((image, platform), (part, f"{path}.{name}"))
     return found
 
@@ -94,27 +94,26 @@ def _bucket(scope: Scope, name: str, part: Part, path: str, writes: bool) -> Che
                 yield thing.finding(
                     "error",
                     "does not exist",
-                    remedy=f"gcloud storage buckets create gs://{name} --location={scope.location} "
-                    f"--project={scope.project}",
+                    remedy=remedies.new_bucket(name, scope.location, scope.project),
                 )
             else:
-                remedy = remedies.on_bucket(name, member_of_caller(facts), OBJECT_VIEWER)
+                remedy = remedies.on_bucket(name, member_of_caller(facts), BUCKET_READER)
                 yield not_known(thing, found, remedy=remedy)
             return
         wrong = list(
             bucket_region_problems(name, bucket_location=found.location, location=scope.location, path=path)
         )
+        here = remedies.new_bucket(f"{name}-{scope.location}", scope.location, scope.project)
         if wrong and writes:
             yield thing.finding(
                 "error",
                 f"is in {found.location}, but the job runs in {scope.location}, and Vertex AI "
                 "requires one region for both",
-                remedy=f"gcloud storage buckets create gs://{name}-{scope.location} "
-                f"--location={scope.location} --project={scope.project}",
+                remedy=here,
             )
         elif wrong:
             message = f"is in {found.location}, so a job in {scope.location} reads it from another region"
-            yield thing.finding("warning", message)
+            yield thing.finding("warning", message, remedy=here)
         else:
             yield thing.finding("ok", f"present, in {found.location}")
 
