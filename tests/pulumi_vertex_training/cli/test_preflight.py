@@ -196,6 +196,22 @@ def test_hostile_text_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> N
     assert "@team" not in view.markdown(report)
 
 
+def test_a_terminal_wraps_findings_but_no_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    scope = Scope(project="p", location="us-central1", is_emulator=False, subjects=())
+    long = finding("error", path="a." * 30, remedy="gcloud " + "word " * 20)
+    report = Report(title="x", places=((scope, (long,)),))
+
+    view.show(report, Output(as_json=False, terminal=True))
+
+    lines = [re.sub(r"\x1b\[\d*m", "", line) for line in capsys.readouterr().out.splitlines()]
+    first = lines.index("error    it: is error")
+    assert lines[first + 1].startswith("         (a.a.")
+    assert lines[first + 2] == f"         {long.remedy}"
+
+
 def test_a_stack_that_submits_no_job_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     view.show(Report(title="stack p/dev", places=()), Output(as_json=False, terminal=False))
     assert capsys.readouterr().out == "Preflight of stack p/dev: it submits no job.\n"
