@@ -94,6 +94,31 @@ def test_a_job_whose_image_is_missing_and_whose_bucket_is_elsewhere(
     assert json.loads(out)["counts"]["error"] == 2
 
 
+def test_a_job_whose_package_and_persistent_resource_are_missing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, data_dir: Path, image: str, bucket: str
+) -> None:
+    document = job(image, bucket)
+    (pool,) = document["jobSpec"]["workerPoolSpecs"]
+    del pool["containerSpec"]
+    uris = [f"gs://{bucket}/none.tar.gz", "gs://preflight-none/none.tar.gz"]
+    pool["pythonPackageSpec"] = {"executorImageUri": image, "packageUris": uris, "pythonModule": "a.b"}
+    document["jobSpec"]["persistentResourceId"] = "none"
+
+    code, out = run(capsys, tmp_path, data_dir, document, "--json")
+
+    missing = {one["about"]: one["remedy"] for one in json.loads(out)["findings"] if one["level"] == "error"}
+    assert code == 1
+    assert missing == {
+        f"package {uris[0]}": f"gcloud storage cp none.tar.gz {uris[0]}",
+        "bucket preflight-none": (
+            "gcloud storage buckets create gs://preflight-none --location=us-central1 --project=local"
+        ),
+        "persistent resource none": (
+            "gcloud ai persistent-resources list --region=us-central1 --project=local"
+        ),
+    }
+
+
 def test_the_platform_of_arm_machines(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, data_dir: Path, image: str, bucket: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Checks of what a job reads: images with their platform, and buckets with their region."""
+"""Checks of what a job names: images with their platform, buckets with their region, packages, machines."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from collections.abc import Iterator
 from pulumi_vertex_training.cloud.container_registry import image_names
 from pulumi_vertex_training.cloud.container_registry.platforms import platforms_of
 from pulumi_vertex_training.preflight import remedies
-from pulumi_vertex_training.preflight.checks.replicas import IMAGE_READER, bucket_question, buckets_of
+from pulumi_vertex_training.preflight.checks.deployer import USER
+from pulumi_vertex_training.preflight.checks.replicas import (
+    IMAGE_READER,
+    OBJECT_VIEWER,
+    bucket_question,
+    buckets_of,
+)
 from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import Scope, member_of_caller, not_known
-from pulumi_vertex_training.preflight.subject import Part
-from pulumi_vertex_training.runs.prerequisites import is_looked_up
+from pulumi_vertex_training.preflight.subject import Part, Subject
+from pulumi_vertex_training.runs import prerequisites
+from pulumi_vertex_training.runs.prerequisites import Answer, Kind, Need, is_looked_up
 from vertex_training.catalog.machines import series
+from vertex_training.fields import uris
 from vertex_training.findings.words import all_of, short_image
 from vertex_training.topology.rules.regions import bucket_region_problems
 
@@ -25,9 +33,10 @@ _ARM_SERIES = frozenset({"a4x"})
 
 
 def checks(scope: Scope) -> Iterator[Check]:
-    """Yield the checks of images and buckets."""
+    """Yield the checks of images, buckets, packages and persistent resources."""
     yield from (_image(image, platform, *at) for (image, platform), at in _images(scope).items())
     yield from (_bucket(scope, name, *at) for name, at in _buckets(scope).items())
+    yield from (_need(scope, *each) for each in _needs(scope).values())
 
 
 def _images(scope: Scope) -> dict[tuple[str, str], tuple[Part, str]]:
@@ -116,5 +125,67 @@ def _bucket(scope: Scope, name: str, part: Part, path: str, writes: bool) -> Che
             yield thing.finding("warning", message, remedy=here)
         else:
             yield thing.finding("ok", f"present, in {found.location}")
+
+    return Check(questions=(question,), judge=judge)
+
+
+def _needs(scope: Scope) -> dict[tuple[Kind, str], tuple[Need, Subject]]:
+    """Return the packages and persistent resources of the jobs, each with the first job that names it."""
+    found: dict[tuple[Kind, str], tuple[Need, Subject]] = {}
+    for subject in scope.subjects:
+        for need in prerequisites.needs_of(subject.spec, staging_bucket=None, passed_over=()):
+            if need.kind in (Kind.OBJECT, Kind.MACHINES) and subject.looks_up(need.path, need.name):
+                found.setdefault((need.kind, need.name), (need, subject))
+    return found
+
+
+def _need(scope: Scope, need: Need, subject: Subject) -> Check:
+    question: Question[Answer] = Question(
+        key=f"{need.kind.value}:{need.name}", look=functools.partial(prerequisites.look_up, need=need)
+    )
+    if need.kind is Kind.OBJECT:
+        return _package(need, subject, question)
+    return _machines(scope, need, subject, question)
+
+
+def _package(need: Need, subject: Subject, question: Question[Answer]) -> Check:
+    name = uris.parse(need.name).bucket
+    bucket = bucket_question(name)
+    thing = Thing(check="buckets", about=f"package {need.name}", resource=subject.name, path=need.path)
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        found, where = facts.of(question), facts.of(bucket)
+        if isinstance(where, Trouble) and where.cause == "missing":
+            return  # reported as a bucket
+        if isinstance(found, Trouble):
+            remedy = remedies.on_bucket(name, member_of_caller(facts), OBJECT_VIEWER)
+            yield not_known(thing, found, remedy=remedy)
+        elif not found.exists:
+            remedy = f"gcloud storage cp {need.name.rpartition('/')[2]} {need.name}"
+            yield thing.finding("error", "does not exist", remedy=remedy)
+        else:
+            yield thing.finding("ok", "present")
+
+    return Check(questions=(question, bucket), judge=judge)
+
+
+def _machines(scope: Scope, need: Need, subject: Subject, question: Question[Answer]) -> Check:
+    about = f"persistent resource {need.name}"
+    thing = Thing(check="machines", about=about, resource=subject.name, path=need.path)
+    listing = f"gcloud ai persistent-resources list --region={scope.location} --project={scope.project}"
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        found = facts.of(question)
+        if isinstance(found, Trouble):
+            remedy = remedies.on_project(scope.project, member_of_caller(facts), USER)
+            yield not_known(thing, found, remedy=remedy)
+        elif not found.exists:
+            message = f"does not exist in project {scope.project}, {scope.location}"
+            yield thing.finding("error", message, remedy=listing)
+        elif found.wire.get("state") in prerequisites.UNUSABLE_STATES:
+            message = f"is in state {found.wire['state']} and takes no jobs"
+            yield thing.finding("error", message, remedy=listing)
+        else:
+            yield thing.finding("ok", "present")
 
     return Check(questions=(question,), judge=judge)
