@@ -35,7 +35,7 @@ _OF_GOOGLE = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platf
 def checks(scope: Scope) -> Iterator[Check]:
     """Yield the checks of the replicas' accounts."""
     yield from (_account(scope, email, part) for email, part in _accounts(scope).items())
-    yield from (_bucket(need) for need in _needs(scope))
+    yield from (_bucket(scope, need) for need in _needs(scope))
     yield from (_repository(name, part) for name, part in _foreign_repositories(scope).items())
 
 
@@ -152,7 +152,7 @@ def _address(uri: str) -> uris.GcsUri | None:
         return None
 
 
-def _bucket(need: _Need) -> Check:
+def _bucket(scope: Scope, need: _Need) -> Check:
     bucket = bucket_question(need.bucket)
     policy: Question[Policy] = Question(
         key=f"policy of bucket:{need.bucket}",
@@ -183,7 +183,9 @@ def _bucket(need: _Need) -> Check:
         member = f"serviceAccount:{email}"
         # The policy of the job's project grants nothing in another one, whose policy is not looked up.
         asked = [facts.of(policy)] if is_elsewhere else [facts.of(policy), facts.of(POLICY_OF_PROJECT)]
-        answer = policies.has_role(email, roles, [one for one in asked if not isinstance(one, Trouble)])
+        read = [one for one in asked if not isinstance(one, Trouble)]
+        has_project = not is_elsewhere and not isinstance(facts.of(POLICY_OF_PROJECT), Trouble)
+        answer = policies.has_role(email, roles, read, project=scope.project if has_project else "")
         unread = next((one for one in asked if isinstance(one, Trouble)), None)
         remedy = remedies.on_bucket(need.bucket, member, role)
         if answer == "yes":
