@@ -169,6 +169,7 @@ _ROUTES: tuple[tuple[str, Any], ...] = (
     (r"GET /v1/.*/customJobs", lambda self, _: {"customJobs": self.jobs}),
     (r"GET /v1/.*/hyperparameterTuningJobs", lambda *_: {}),
     (r"GET /v1/.*/repositories/[^/]+:getIamPolicy", lambda *_: {"bindings": []}),
+    (r"GET /v1/.*/persistentResources/[^/]+", lambda *_: {"state": "RUNNING"}),
     (r"GET /compute/v1/.*/reservations/[^/]+", lambda self, _: self.reservation),
     (r"GET /compute/v1/.*/networks/[^/]+", lambda self, _: self.network),
     (r"GET /compute/v1/.*/networkAttachments/[^/]+", lambda self, _: self.attachment),
