@@ -310,7 +310,10 @@ def test_a_role_in_the_job_s_project_opens_no_bucket_of_another_one(google: Goog
     finding = only(look(google))
 
     assert (finding.check, finding.level) == ("replicas", "warning")
-    assert finding.message.startswith("it is in another project, and its policy does not let")
+    assert finding.message.startswith(f"neither the bucket nor its project lets {ACCOUNT} write to it")
+
+    google.policy_elsewhere, google.policy = google.policy, []
+    assert bad(look(google)) == []
 
 
 def test_an_account_of_google_s_own_cannot_be_created(google: GoogleProject) -> None:

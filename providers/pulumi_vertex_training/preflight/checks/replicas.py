@@ -158,6 +158,10 @@ def _bucket(scope: Scope, need: _Need) -> Check:
         key=f"policy of bucket:{need.bucket}",
         look=functools.partial(access.policy_of_bucket, name=need.bucket),
     )
+    policy_elsewhere: Question[Policy] = Question(
+        key=f"policy of the project of bucket:{need.bucket}",
+        look=functools.partial(access.policy_of_project_of_bucket, name=need.bucket),
+    )
     thing = Thing(
         check="replicas", about=f"bucket {need.bucket}", resource=need.part.subject.name, path=need.path
     )
@@ -175,16 +179,17 @@ def _bucket(scope: Scope, need: _Need) -> Check:
             about = f"{thing.about}: access of Vertex AI's own account"
             yield not_known(replace(thing, about=about), project)
             return
-        is_elsewhere = not isinstance(found, Trouble) and _is_elsewhere(found, project)
-        if need.email is None and not isinstance(found, Trouble) and not is_elsewhere:
+        # The emulator has one policy for all projects: everybody may use the objects of every bucket.
+        is_elsewhere = not scope.is_emulator and _is_elsewhere(found, project)
+        if need.email is None and not isinstance(found, Trouble) and not _is_elsewhere(found, project):
             yield thing.finding("ok", f"Vertex AI's own account may {verb} the buckets of its project")
             return
         email = need.email or default_account("" if isinstance(project, Trouble) else project.number)
         member = f"serviceAccount:{email}"
-        # The policy of the job's project grants nothing in another one, whose policy is not looked up.
-        asked = [facts.of(policy)] if is_elsewhere else [facts.of(policy), facts.of(POLICY_OF_PROJECT)]
+        of_project = facts.of(policy_elsewhere if is_elsewhere else POLICY_OF_PROJECT)
+        asked = (facts.of(policy), of_project)
         read = [one for one in asked if not isinstance(one, Trouble)]
-        has_project = not is_elsewhere and not isinstance(facts.of(POLICY_OF_PROJECT), Trouble)
+        has_project = not is_elsewhere and not isinstance(of_project, Trouble)
         answer = policies.has_role(email, roles, read, project=scope.project if has_project else "")
         unread = next((one for one in asked if isinstance(one, Trouble)), None)
         remedy = remedies.on_bucket(need.bucket, member, role)
@@ -202,20 +207,20 @@ def _bucket(scope: Scope, need: _Need) -> Check:
             yield thing.finding("unknown", message, remedy=(unread and unread.remedy) or remedy)
         else:
             message = (
-                f"it is in another project, and its policy does not let {email} {verb} it; the job fails, "
-                "unless that project, a folder or an organization does"
-                if is_elsewhere
-                else f"neither the bucket nor the project lets {email} {verb} it; the job fails, unless a "
-                "folder or an organization does"
+                f"neither the bucket nor its project lets {email} {verb} it; the job fails, unless a folder "
+                "or an organization does"
             )
             yield thing.finding("warning", message, remedy=remedy)
 
-    return Check(questions=(bucket, policy, POLICY_OF_PROJECT, PROJECT), judge=judge)
+    questions = (bucket, policy, POLICY_OF_PROJECT, PROJECT)
+    return Check(questions=questions if scope.is_emulator else (*questions, policy_elsewhere), judge=judge)
 
 
-def _is_elsewhere(bucket: Bucket, project: access.Project | Trouble) -> bool:
+def _is_elsewhere(bucket: Bucket | Trouble, project: access.Project | Trouble) -> bool:
     """Return whether a bucket is in another project than the job, as far as that is known."""
-    return not isinstance(project, Trouble) and bucket.project_number not in ("", project.number)
+    if isinstance(bucket, Trouble) or isinstance(project, Trouble):
+        return False
+    return bucket.project_number not in ("", project.number)
 
 
 def default_account(number: str) -> str:
