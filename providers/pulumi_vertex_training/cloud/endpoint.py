@@ -28,6 +28,7 @@ class Endpoint:
     of a host of Google's other services and the URL that replaces it. `allow_unknown_types` makes the
     emulator accept unknown machine types; it has no effect on Google. `data_dir` is the emulator's data
     folder, which has the new token after the emulator was started again, or None if it is unknown.
+    `retry_seconds` is how long calls are tried again, or None for the default of `retry`.
 
     Raises ValueError for an emulator without `url` or `token`.
     """
@@ -41,6 +42,7 @@ class Endpoint:
     addresses: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     allow_unknown_types: bool = False
     data_dir: str | None = None
+    retry_seconds: float | None = None
 
     def __post_init__(self) -> None:
         if self.kind == "emulator" and not (self.url and self.token):

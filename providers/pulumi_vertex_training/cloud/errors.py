@@ -33,7 +33,8 @@ class CloudError(Exception):
     """A failed call. The message names project, location, resource and the next step.
 
     `code` is the HTTP status, or None without an answer. `reason` is the canonical status, such as
-    "NOT_FOUND", if known. `violations` are pairs of a field's path and its problem.
+    "NOT_FOUND", if known. `violations` are pairs of a field's path and its problem. `own_words` is the
+    service's part of the message, without what was tried and without the next step.
     """
 
     reason_of_class = "UNKNOWN"
@@ -47,6 +48,7 @@ class CloudError(Exception):
         resource: str = "",
         endpoint: Endpoint | None = None,
         violations: tuple[tuple[str, str], ...] = (),
+        own_words: str = "",
     ) -> None:
         super().__init__(visible_lines(message))
         self.code = code
@@ -54,6 +56,7 @@ class CloudError(Exception):
         self.resource = resource
         self.endpoint = endpoint
         self.violations = violations
+        self.own_words = visible_lines(own_words or message)
 
 
 class NotFound(CloudError):

@@ -36,8 +36,11 @@ def _retry(local: bool, seconds: float | None) -> Retry:
 
 
 def for_idempotent(endpoint: Endpoint, *, seconds: float | None = None) -> Retry:
-    """Return a jittered back-off with a deadline, for calls that may safely run twice."""
-    return _retry(endpoint.is_emulator, seconds)
+    """Return a jittered back-off with a deadline, for calls that may safely run twice.
+
+    `seconds` replaces the endpoint's `retry_seconds`.
+    """
+    return _retry(endpoint.is_emulator, seconds or endpoint.retry_seconds)
 
 
 def is_transient(error: BaseException) -> bool:

@@ -98,6 +98,7 @@ def translate(
         resource=action.partition(" ")[2],
         endpoint=endpoint,
         violations=finding.violations,
+        own_words=_sentence(finding.text),
     )
 
 

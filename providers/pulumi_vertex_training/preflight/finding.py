@@ -17,6 +17,7 @@ CheckName = Literal[
     "images",
     "buckets",
     "quota",
+    "machines",
     "reservations",
     "network",
 ]

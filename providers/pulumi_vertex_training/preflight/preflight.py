@@ -18,6 +18,8 @@ from pulumi_vertex_training.runs.lookups import Lookups
 
 SECONDS = 10.0
 """How long all lookups together may take."""
+_RETRIED = 0.4
+"""The part of that time in which a call is tried again: its reason is known before the time is over."""
 
 
 def findings_of(
@@ -33,9 +35,13 @@ def findings_of(
     questions = {question.key: question for check in made for question in check.questions}
     place = ("preflight", scope.is_emulator, scope.project, scope.location)
 
+    def hasty() -> Endpoint | None:
+        endpoint = connect()
+        return endpoint and dataclasses.replace(endpoint, retry_seconds=seconds * _RETRIED)
+
     def ask(some: Mapping[str, Question[Any]]) -> dict[str, object]:
         looks = {key: functools.partial(answered, question) for key, question in some.items()}
-        return lookups.ask(place, connect, looks, seconds=deadline - time.monotonic())
+        return lookups.ask(place, hasty, looks, seconds=deadline - time.monotonic())
 
     # First, because every other lookup waits for the credentials, and without any says nothing else.
     answers = ask({CALLER.key: questions.pop(CALLER.key)})
@@ -57,7 +63,7 @@ def _refused(trouble: Trouble) -> Finding:
     if trouble.cause != "unauthenticated":
         return not_known(Thing(check="credentials", about="credentials"), trouble)
     return Thing(check="credentials", about="credentials").finding(
-        "error", trouble.message.partition(". Run `gcloud")[0].rstrip("."), remedy=remedies.LOGIN
+        "error", trouble.message, remedy=remedies.LOGIN
     )
 
 

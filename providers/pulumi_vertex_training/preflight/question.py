@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar, cast
@@ -9,35 +10,46 @@ from typing import Any, Generic, Literal, TypeVar, cast
 from pulumi_vertex_training.cloud import errors
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight.finding import Finding
+from pulumi_vertex_training.preflight.remedies import AGAIN, enable
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
-Cause = Literal["missing", "denied", "unauthenticated", "late", "other"]
+Cause = Literal["missing", "denied", "disabled", "unauthenticated", "unreachable", "other"]
 
 _CAUSES: tuple[tuple[type[errors.CloudError], Cause], ...] = (
     (errors.NotFound, "missing"),
     (errors.PermissionDenied, "denied"),
     (errors.Unauthenticated, "unauthenticated"),
+    (errors.Unavailable, "unreachable"),
 )
+_DISABLED = re.compile(
+    r"/apis/api/(?P<service>[a-z]+\.googleapis\.com)/overview(?:\?project=(?P<project>[a-z0-9-]+))?"
+)
+"""The page that Google's error names if a service is not enabled."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question(Generic[T]):
+class Question(Generic[T_co]):
     """A lookup. Two with one `key` are the same, and are asked once."""
 
     key: str
-    look: Callable[[Endpoint], T] = field(compare=False, repr=False)
+    look: Callable[[Endpoint], T_co] = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
-    """Why a question has no answer: the service's own words, or "" for none."""
+    """Why a question has no answer: the service's own words, without a full stop.
+
+    `remedy` is what to do, as far as it does not depend on the question, "" for nothing.
+    """
 
     cause: Cause
-    message: str = ""
+    message: str
+    remedy: str = ""
 
 
-LATE = Trouble(cause="late")
+LATE = Trouble(cause="unreachable", message="no answer in time", remedy=AGAIN)
 
 
 class Facts:
@@ -63,14 +75,17 @@ def answered(question: Question[T], endpoint: Endpoint) -> T | Trouble:
     """Ask a question. A failed call is an answer as well."""
     try:
         return question.look(endpoint)
+    except errors.DeadlineExceeded:
+        return LATE
     except errors.CloudError as error:
-        cause: Cause = next((cause for kind, cause in _CAUSES if isinstance(error, kind)), "other")
-        if isinstance(error, errors.DeadlineExceeded):
-            cause = "late"
-        return Trouble(cause=cause, message=_reason(str(error)))
+        return _trouble(error, endpoint.project)
 
 
-def _reason(message: str) -> str:
-    """Return the service's own words in the message of an error, without the client's advice."""
-    own = message.partition("): ")[2] or message
-    return own.partition(" Check that ")[0]
+def _trouble(error: errors.CloudError, project: str) -> Trouble:
+    words = error.own_words.rstrip(".")
+    cause: Cause = next((cause for kind, cause in _CAUSES if isinstance(error, kind)), "other")
+    page = _DISABLED.search(words) if cause == "denied" else None
+    if page is not None:
+        remedy = enable(page["service"], page["project"] or project)
+        return Trouble(cause="disabled", message=f"{page['service']} is not enabled", remedy=remedy)
+    return Trouble(cause=cause, message=words, remedy=AGAIN if cause == "unreachable" else "")

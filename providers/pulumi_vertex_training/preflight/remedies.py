@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 
 LOGIN = "gcloud auth application-default login"
-ALLOW = "vertex-training emulator allow"
+_EMULATOR = "vertex-training emulator"
+_ENABLE = "gcloud services enable "
 _GRANTS = "add-iam-policy-binding"
-AGAIN = "Run it again, or look at https://status.cloud.google.com."
+AGAIN = "Check the network and the proxy, or look at https://status.cloud.google.com, then run it again."
 
 
 def sentence(remedy: str) -> str:
@@ -17,9 +18,9 @@ def sentence(remedy: str) -> str:
     return f"See {remedy}." if remedy.startswith("https://") else f"To fix it, run `{remedy}`."
 
 
-def enable(services: list[str], project: str) -> str:
-    """Return the command that enables services."""
-    return f"gcloud services enable {' '.join(services)} --project={shlex.quote(project)}"
+def enable(service: str, project: str) -> str:
+    """Return the command that enables a service."""
+    return f"{_ENABLE}{service} --project={shlex.quote(project)}"
 
 
 def on_project(project: str, member: str, role: str) -> str:
@@ -49,13 +50,21 @@ def on_repository(name: str, member: str, role: str) -> str:
 
 
 def on_emulator(remedy: str) -> str:
-    """Return what to do on the emulator, where only its own settings deny what a role would grant."""
-    return ALLOW if _GRANTS in remedy else remedy
+    """Return what to do on the emulator, where only its own settings deny a permission or a service."""
+    if remedy.startswith(_ENABLE):
+        return f"{_EMULATOR} service enable {remedy.removeprefix(_ENABLE)}"
+    return f"{_EMULATOR} allow" if _GRANTS in remedy else remedy
 
 
-def quota_of_emulator(metric: str, limit: int) -> str:
+def quota_of_emulator(metric: str, limit: int, region: str) -> str:
     """Return the command that sets a quota of the emulator. `metric` is the name without its service."""
-    return f"vertex-training emulator quota set {metric.removeprefix('custom_model_training_')} {limit}"
+    name = metric.removeprefix("custom_model_training_")
+    return f"{_EMULATOR} quota set {name} {limit} --region {region}"
+
+
+def new_bucket(name: str, location: str, project: str) -> str:
+    """Return the command that creates a bucket."""
+    return f"gcloud storage buckets create gs://{name} --location={location} --project={project}"
 
 
 def quota_page(project: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,13 +11,7 @@ from pulumi_vertex_training.cloud.project.access import Project
 from pulumi_vertex_training.cloud.project.caller import Caller, caller
 from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Facts, Question, Trouble
-from pulumi_vertex_training.preflight.remedies import AGAIN, enable
 from pulumi_vertex_training.preflight.subject import Part, Subject
-
-_DISABLED = re.compile(
-    r"/apis/api/(?P<service>[a-z]+\.googleapis\.com)/overview\?project=(?P<project>[a-z0-9-]+)"
-)
-"""The page that Google's error names if a service is not enabled."""
 
 CALLER: Question[Caller] = Question(key="caller", look=caller)
 PROJECT: Question[Project] = Question(key="project", look=access.project)
@@ -42,6 +35,10 @@ class Scope:
         """The jobs that run, of all subjects."""
         return tuple(part for subject in self.subjects for part in subject.parts)
 
+    def makes(self, name: str) -> bool:
+        """Return whether the deployment itself makes something, such as an enabled service."""
+        return any(subject.makes(name) for subject in self.subjects)
+
 
 def member_of_caller(facts: Facts) -> str:
     """Return the account of the calls as IAM names it, for a shell."""
@@ -51,17 +48,9 @@ def member_of_caller(facts: Facts) -> str:
 
 def not_known(thing: Thing, trouble: Trouble, *, remedy: str = "") -> Finding:
     """Return the finding for a lookup without an answer. `remedy` lets the caller read it."""
-    disabled = _DISABLED.search(trouble.message)
-    if disabled is not None:
-        message = f"{disabled['service']} is not enabled"
-        remedy = enable([disabled["service"]], disabled["project"])
-    elif trouble.cause == "denied":
-        message = f"the account may not read it: {trouble.message}"
-    elif trouble.cause == "late":
-        message, remedy = "no answer in time", AGAIN
-    else:
-        message, remedy = trouble.message, ""
-    return thing.finding("unknown", message.rstrip("."), remedy=remedy)
+    if trouble.cause == "denied":
+        return thing.finding("unknown", f"the account may not read it: {trouble.message}", remedy=remedy)
+    return thing.finding("unknown", trouble.message, remedy=trouble.remedy)
 
 
 def by_name(parts: Iterator[tuple[str, Part, str]]) -> dict[str, tuple[Part, str]]:

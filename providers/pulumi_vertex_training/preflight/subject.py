@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 
+from pulumi_vertex_training.runs.prerequisites import names_in
 from vertex_training.catalog import quota_metrics
 from vertex_training.catalog.machines import CLOUD_TPU, is_tpu, machine
 from vertex_training.fields.schema import child
@@ -25,8 +26,9 @@ class Subject:
     `name` is that of the resource or file, `collection` the service's name of its kind, such as "customJobs".
     `spec` is in normal form. `staging_bucket` gets the output of a job without a directory of its own.
     `unknown` are the paths of values that are not known yet, `passed_over` those of values that may not be
-    looked up, because the program itself makes them; any spelling will do. `replaces` is the full name, or
-    the key of the run, of the job that ends for it, "" for none.
+    looked up, because the program itself makes them; any spelling will do. `made` are the names of what the
+    same deployment makes. `replaces` is the full name, or the key of the run, of the job that ends for it, ""
+    for none.
     """
 
     name: str
@@ -35,15 +37,21 @@ class Subject:
     staging_bucket: str = ""
     unknown: frozenset[str] = frozenset()
     passed_over: frozenset[str] = frozenset()
+    made: frozenset[str] = field(default=frozenset(), repr=False)
     replaces: str = ""
 
     def knows(self, path: str) -> bool:
         """Return whether the value at a path is known."""
         return not _overlaps(path, self.unknown)
 
-    def looks_up(self, path: str) -> bool:
-        """Return whether the value at a path is known and can be looked up."""
-        return self.knows(path) and not _overlaps(path, self.passed_over)
+    def looks_up(self, path: str, value: str) -> bool:
+        """Return whether the value at a path is known, and exists before the deployment."""
+        is_passed_over = _overlaps(path, self.passed_over) or not self.made.isdisjoint(names_in(path, value))
+        return self.knows(path) and not is_passed_over
+
+    def makes(self, name: str) -> bool:
+        """Return whether the same deployment makes something, or may: a job can depend on anything."""
+        return name in self.made or "" in self.passed_over
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -31,6 +31,10 @@ _OF_GOOGLE = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platf
 """Projects of Google's own images, which are not looked up."""
 
 
+UNUSABLE_STATES = frozenset({"ERROR", "STOPPING"})
+"""States of a persistent resource that takes no jobs."""
+
+
 class Kind(enum.Enum):
     """The kinds of things that are looked up."""
 
@@ -124,6 +128,10 @@ def names_in(path: str, text: str) -> frozenset[str]:
     if _HOST.match(text):
         plain = re.sub(r"(:[^/:@]*)?(@[^/]*)?$", "", text)
         return frozenset({text, plain, plain.rpartition("/")[2]})
+    if _folded(path).endswith("serviceaccount"):
+        return frozenset({text, text.partition("@")[0]})
+    if text.startswith("projects/"):  # a network, a network attachment or a block of a reservation
+        return frozenset({text, text.partition("/reservationBlocks/")[0].rpartition("/")[2]})
     return frozenset({text, text.partition("/")[0]})
 
 
@@ -163,7 +171,7 @@ def _problems(
         )
     elif need.kind is Kind.MACHINES:
         state = answer.wire.get("state")
-        if state in ("ERROR", "STOPPING"):
+        if state in UNUSABLE_STATES:
             yield Problem(
                 path=need.path,
                 message=f"the persistent resource {need.name!r} is in state {state} and takes no jobs. "

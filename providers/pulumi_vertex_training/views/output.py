@@ -82,6 +82,11 @@ class Output:
         for line in self._wrapped(visible(text), indent):
             print(" " * indent + self.paint(line, style))
 
+    def labelled(self, label: str, text: str, *, width: int, style: Style = "") -> None:
+        """Print a label in a style, and a text beside it, wrapped below its own beginning on a terminal."""
+        for position, line in enumerate(self._wrapped(visible(text), width)):
+            print(f"{' ' * width if position else self.paint(f'{label:<{width}}', style)}{line}")
+
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Print names and values below a section; long values wrap next to their names on a terminal."""
         width = max((len(name) for name, _ in pairs), default=0)

@@ -1,13 +1,22 @@
-"""Compute Engine, as far as checks before a job ask for it: no reservation, network or attachment exists."""
+"""Compute Engine, which the emulator does not have: the calls of checks before a job are refused by name.
+
+To answer that a network does not exist would be a guess: the emulator's jobs may name any.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
-from urllib.parse import unquote
 
 from vertex_emulator.http.messages import HttpError, Request, Response, Route
 
+_NOUNS = {
+    "reservations": "reservations",
+    "networks": "networks",
+    "subnetworks": "subnetworks",
+    "networkAttachments": "network attachments",
+}
 _PATHS = {
     "reservations": r"zones/[^/]+/reservations",
     "networks": r"global/networks",
@@ -17,12 +26,17 @@ _PATHS = {
 
 
 def routes() -> Sequence[Route]:
-    """Return the routes, which answer NOT_FOUND in Compute Engine's words."""
+    """Return the routes, which answer UNIMPLEMENTED."""
     return [
-        Route("GET", rf"/compute/v1/(projects/[^/]+/{path}/[^/]+)", _missing, f"compute.{collection}.get")
+        Route(
+            "GET",
+            rf"/compute/v1/projects/[^/]+/{path}/[^/]+",
+            functools.partial(_refused, _NOUNS[collection]),
+            f"compute.{collection}.get",
+        )
         for collection, path in _PATHS.items()
     ]
 
 
-def _missing(_request: Request, match: re.Match[str]) -> Response:
-    raise HttpError(404, "NOT_FOUND", f"The resource '{unquote(match[1])}' was not found")
+def _refused(nouns: str, _request: Request, _match: re.Match[str]) -> Response:
+    raise HttpError(501, "UNIMPLEMENTED", f"The emulator has no {nouns}.")

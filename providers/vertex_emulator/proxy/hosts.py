@@ -10,7 +10,7 @@ DOMAINS = ("googleapis.com", "pkg.dev", "gcr.io")
 _REGION = r"[a-z]+-[a-z]+[0-9]{1,2}"
 _EMULATED = re.compile(
     r"(?:www|storage|logging|artifactregistry|cloudresourcemanager|cloudscheduler|workflows|workflowexecutions"
-    r"|serviceusage|cloudquotas|monitoring|iam"
+    r"|serviceusage|cloudquotas|monitoring|iam|compute"
     rf"|aiplatform|{_REGION}-aiplatform)"
     r"\.googleapis\.com"
     r"|[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]\.storage\.googleapis\.com"

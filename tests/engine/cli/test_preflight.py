@@ -60,6 +60,34 @@ vt.DistributedTraining(
 """
 """Two jobs with a bucket, a package and an image of their own, which the deployment makes."""
 
+LATE_ACCOUNT = "late@local.iam.gserviceaccount.com"
+NAMED = f"""
+vt.CustomJob(
+    "named",
+    worker_pool_specs=[
+        {{
+            "machine_spec": {{"machine_type": "n1-standard-4"}},
+            "replica_count": 1,
+            "container_spec": {{"image_uri": "{PREBUILT}"}},
+        }}
+    ],
+    base_output_directory="gs://preflight-out/out",
+    service_account="{LATE_ACCOUNT}",
+    network="projects/123/global/networks/late",
+)
+"""
+"""A job that names an account and a network that do not exist, in a project without a service."""
+
+# The plugin of pulumi_gcp is not installed, but a component can have its type and its inputs.
+MAKERS = """
+for token, inputs in {
+    "gcp:serviceaccount/account:Account": {"account_id": "late"},
+    "gcp:compute/network:Network": {"name": "late"},
+    "gcp:projects/service:Service": {"service": "logging.googleapis.com"},
+}.items():
+    pulumi.ComponentResource(token, token.rpartition(":")[2], inputs)
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
@@ -87,6 +115,19 @@ def run(engine: Engine, *arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=300,
         check=False,
     )
+
+
+def forget(engine: Engine) -> None:
+    """Delete an account, and disable a service."""
+    endpoint = engine.endpoint()
+    service = {"service": "logging.googleapis.com", "project": "local", "enabled": False}
+    for method, path, body in (
+        ("DELETE", f"/v1/projects/local/serviceAccounts/{LATE_ACCOUNT}", None),
+        ("PUT", "/_local/services", service),
+        ("DELETE", "/_local/denials", None),
+    ):
+        answer = call(endpoint.vertex_url, method, path, body=body, token=endpoint.token)
+        assert answer.status == 200, answer.body
 
 
 def deny(engine: Engine, *permissions: str) -> None:
@@ -136,6 +177,13 @@ def steps(shared_engine: Engine) -> Steps:
     engine.write(JOBS)
     engine.set("names", json.dumps(["other"]))
     previews["google"] = engine.preview()
+    forget(engine)
+    for name, program in (("missing", NAMED), ("made", MAKERS + NAMED)):
+        engine.write(program)
+        previews[name] = engine.preview()
+        commands[name] = run(engine, "preflight", "--json", "--timeout", "120")
+    deny(engine, "aiplatform.customJobs.create")
+    engine.write(JOBS)
     engine.environment["VERTEX_TRAINING_PREFLIGHT"] = "off"
     previews["off"] = engine.preview()
     del engine.environment["VERTEX_TRAINING_PREFLIGHT"]
@@ -152,6 +200,18 @@ def test_what_the_program_itself_makes_is_not_missing(steps: Steps, step: str) -
 
 def test_a_preview_of_google_cloud_misses_nothing_that_its_program_makes(steps: Steps) -> None:
     assert "does not exist" not in steps.previews["own"].output
+
+
+ABSENT = ("late@local.iam.gserviceaccount.com", "logging.googleapis.com")
+
+
+def test_accounts_networks_and_services_that_the_deployment_makes_are_not_missing(steps: Steps) -> None:
+    before = steps.previews["missing"].failed().output
+    assert all(name in before for name in ABSENT)
+    assert not any(name in steps.previews["made"].ok().output for name in ABSENT)
+
+    assert {one["about"].rpartition(" ")[2] for one in steps.findings("missing")} >= set(ABSENT)
+    assert steps.commands["made"].returncode == 0, steps.commands["made"].stdout
 
 
 def test_an_unchanged_stack_submits_nothing(steps: Steps) -> None:

@@ -94,6 +94,31 @@ def test_a_job_whose_image_is_missing_and_whose_bucket_is_elsewhere(
     assert json.loads(out)["counts"]["error"] == 2
 
 
+def test_a_job_whose_package_and_persistent_resource_are_missing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, data_dir: Path, image: str, bucket: str
+) -> None:
+    document = job(image, bucket)
+    (pool,) = document["jobSpec"]["workerPoolSpecs"]
+    del pool["containerSpec"]
+    uris = [f"gs://{bucket}/none.tar.gz", "gs://preflight-none/none.tar.gz"]
+    pool["pythonPackageSpec"] = {"executorImageUri": image, "packageUris": uris, "pythonModule": "a.b"}
+    document["jobSpec"]["persistentResourceId"] = "none"
+
+    code, out = run(capsys, tmp_path, data_dir, document, "--json")
+
+    missing = {one["about"]: one["remedy"] for one in json.loads(out)["findings"] if one["level"] == "error"}
+    assert code == 1
+    assert missing == {
+        f"package {uris[0]}": f"gcloud storage cp none.tar.gz {uris[0]}",
+        "bucket preflight-none": (
+            "gcloud storage buckets create gs://preflight-none --location=us-central1 --project=local"
+        ),
+        "persistent resource none": (
+            "gcloud ai persistent-resources list --region=us-central1 --project=local"
+        ),
+    }
+
+
 def test_the_platform_of_arm_machines(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, data_dir: Path, image: str, bucket: str
 ) -> None:
@@ -194,6 +219,22 @@ def test_hostile_text_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> N
     assert "\x1b" not in text
     assert text.index("is error (@team, a|b)") < text.index("is ok.")
     assert "@team" not in view.markdown(report)
+
+
+def test_a_terminal_wraps_findings_but_no_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    scope = Scope(project="p", location="us-central1", is_emulator=False, subjects=())
+    long = finding("error", path="a." * 30, remedy="gcloud " + "word " * 20)
+    report = Report(title="x", places=((scope, (long,)),))
+
+    view.show(report, Output(as_json=False, terminal=True))
+
+    lines = [re.sub(r"\x1b\[\d*m", "", line) for line in capsys.readouterr().out.splitlines()]
+    first = lines.index("error    it: is error")
+    assert lines[first + 1].startswith("         (a.a.")
+    assert lines[first + 2] == f"         {long.remedy}"
 
 
 def test_a_stack_that_submits_no_job_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ def test_a_project_in_order_passes_every_check_that_the_job_needs(google: Google
     found = look(google)
 
     assert bad(found) == []
-    assert {finding.check for finding in found} == set(CHECKS) - {"reservations", "network"}
+    assert {finding.check for finding in found} == set(CHECKS) - {"machines", "reservations", "network"}
     assert [finding.check for finding in found] == sorted(
         (finding.check for finding in found), key=CHECKS.index
     )
@@ -303,6 +303,92 @@ def test_vertex_ai_s_own_account_reaches_the_buckets_of_its_project_only(google:
     assert OWN_ACCOUNT in finding.remedy
 
 
+def test_a_role_in_the_job_s_project_opens_no_bucket_of_another_one(google: GoogleProject) -> None:
+    google.bucket = {"location": "us-central1", "projectNumber": "999"}
+    google.policy = [{"role": "roles/storage.admin", "members": [f"serviceAccount:{ACCOUNT}"]}]
+
+    finding = only(look(google))
+
+    assert (finding.check, finding.level) == ("replicas", "warning")
+    assert finding.message.startswith(f"neither the bucket nor its project lets {ACCOUNT} write to it")
+
+    google.policy_elsewhere, google.policy = google.policy, []
+    assert bad(look(google)) == []
+
+
+def test_an_account_of_google_s_own_cannot_be_created(google: GoogleProject) -> None:
+    google.account = None
+    job = replace(JOB, service_account=f"{NUMBER}-compute@developer.gserviceaccount.com")
+
+    finding = next(one for one in look(google, job) if one.level == "error")
+
+    assert finding.message == "does not exist"
+    assert finding.remedy == "gcloud iam service-accounts list --filter=email:developer.gserviceaccount.com"
+
+
+def test_a_project_with_a_domain_is_named_as_gcloud_does(google: GoogleProject) -> None:
+    google.account = None
+    job = replace(JOB, service_account="trainer@my-project.example.com.iam.gserviceaccount.com")
+
+    finding = next(one for one in look(google, job) if one.level == "error")
+
+    assert finding.remedy == "gcloud iam service-accounts create trainer --project=example.com:my-project"
+
+
+def test_an_account_that_may_not_be_read_may_be_disabled(google: GoogleProject) -> None:
+    google.answers = [(ACCOUNT, refusal(403, "PERMISSION_DENIED", "Permission denied on it"))]
+
+    finding = only(look(google))
+
+    assert (finding.check, finding.level) == ("replicas", "unknown")
+    assert finding.about == f"service account {ACCOUNT}: whether it is enabled"
+    assert "--role=roles/iam.serviceAccountUser" in finding.remedy
+
+
+def test_a_project_that_is_denied_as_a_whole_may_not_exist(google: GoogleProject) -> None:
+    denied = refusal(403, "PERMISSION_DENIED", "The caller does not have permission")
+    google.answers = [("/v3/projects/my-project", denied), ("/my-project:testIamPermissions", denied)]
+
+    finding = next(one for one in look(google) if one.check == "project")
+
+    assert finding.level == "unknown"
+    assert finding.message.startswith("does not exist, or the account has no role in it: ")
+    assert finding.remedy == "gcloud projects list"
+
+    google.answers = google.answers[:1]
+    finding = next(one for one in look(google) if one.check == "project")
+    assert "--role=roles/browser" in finding.remedy
+
+
+MADE = {
+    "account": (_set(account=None), "trainer"),
+    "bucket": (_set(bucket=None), "data"),
+    "image": (_set(config=None), "train"),
+    "service": (_disable, "aiplatform.googleapis.com"),
+    "role": (_set(policy=[]), f"serviceAccount:{ACCOUNT}"),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_the_deployment_makes_is_not_missing(google: GoogleProject, name: str) -> None:
+    change, made = MADE[name]
+    change(google)
+
+    assert bad(look(google)) != []
+    assert bad(look(google, made=frozenset({made}))) == []
+
+
+def test_a_network_that_the_deployment_makes_or_peers_is_not_missing(google: GoogleProject) -> None:
+    job = replace(
+        JOB,
+        network=f"projects/{NUMBER}/global/networks/mine",
+        psc_interface_config=PscInterfaceConfig(network_attachment=ATTACHMENT),
+    )
+
+    assert [one[0] for one in bad(look(google, job))] == ["network", "network"]
+    assert bad(look(google, job, made=frozenset({"mine"}))) == []
+
+
 def test_an_image_of_another_project_has_to_let_vertex_ai_read_it(google: GoogleProject) -> None:
     job = replace(JOB, worker_pool_specs=(pool(L4, image=f"{REGISTRY}/elsewhere/images/train:1"),))
 
@@ -427,6 +513,21 @@ def test_a_service_that_does_not_answer_is_said_as_unknown(google: GoogleProject
 
     late = [one for one in found if one.check == "quota"]
     assert [(one.level, one.message) for one in late] == [("unknown", "no answer in time")]
+
+
+def test_a_host_that_refuses_connections_is_named_before_the_time_is_over(google: GoogleProject) -> None:
+    closed = replace(
+        google.endpoint(),
+        addresses=tuple((host, "http://127.0.0.1:9") for host, _ in google.endpoint().addresses),
+    )
+    subject = Subject(name="train", collection="customJobs", spec=JOB)
+    scope = Scope(project=PROJECT, location=REGION, is_emulator=False, subjects=(subject,))
+
+    found = findings_of(scope, lambda: closed, Lookups(), seconds=5.0)
+
+    (project,) = [one for one in found if one.check == "project"]
+    assert (project.level, project.message) == ("unknown", "no connection: Connection refused")
+    assert project.remedy.startswith("Check the network and the proxy")
 
 
 def test_a_service_that_fails_is_said_as_unknown_with_its_words(google: GoogleProject) -> None:

@@ -121,7 +121,7 @@ def test_a_disabled_service(local: Local) -> None:
     local.disable("logging.googleapis.com")
     (finding,) = local.look()
     assert (finding.check, finding.level) == ("services", "error")
-    assert finding.remedy == "gcloud services enable logging.googleapis.com --project=local"
+    assert finding.remedy == "vertex-training emulator service enable logging.googleapis.com --project=local"
 
 
 def test_services_that_cannot_be_read_are_unknown(local: Local) -> None:
@@ -129,7 +129,7 @@ def test_services_that_cannot_be_read_are_unknown(local: Local) -> None:
     (finding,) = local.look()
     assert (finding.check, finding.level) == ("services", "unknown")
     assert finding.message == "serviceusage.googleapis.com is not enabled"
-    assert finding.remedy.startswith("gcloud services enable serviceusage.googleapis.com --project=")
+    assert finding.remedy.startswith("vertex-training emulator service enable serviceusage.googleapis.com ")
 
 
 def test_a_quota_that_is_too_small(local: Local) -> None:

@@ -101,9 +101,9 @@ PROJECTS = Section(
             feature="Compute Engine",
             google="reservations, networks, attachments",
             likeness="not",
-            here="none exists",
+            here="refused with UNIMPLEMENTED",
             source=API,
-            tests=(f"{PERMISSIONS}::test_nothing_of_compute_engine_exists",),
+            tests=(f"{PERMISSIONS}::test_compute_engine_is_refused_by_name",),
         ),
     ),
 )

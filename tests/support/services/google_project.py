@@ -73,6 +73,8 @@ class GoogleProject:
     usage: dict[str, int] = field(default_factory=dict)
     jobs: list[dict[str, Any]] = field(default_factory=list)
     policy: list[dict[str, Any]] = field(default_factory=lambda: [EVERYBODY])
+    policy_elsewhere: list[dict[str, Any]] = field(default_factory=list)
+    """The policy of every other project."""
     bucket_policy: list[dict[str, Any]] = field(default_factory=list)
     bucket: dict[str, Any] | None = field(
         default_factory=lambda: {"location": "US-CENTRAL1", "projectNumber": NUMBER}
@@ -140,6 +142,10 @@ class GoogleProject:
             ]
         }
 
+    def policy_of(self, asked: Asked) -> dict[str, Any]:
+        is_own = asked.path.removeprefix("/v3/projects/").startswith((f"{PROJECT}:", f"{NUMBER}:"))
+        return {"bindings": self.policy if is_own else self.policy_elsewhere}
+
     def manifest(self, _: Asked) -> Answer | None:
         if self.config is None:
             return Answer(status=404, document={"errors": [{"code": "MANIFEST_UNKNOWN", "message": "none"}]})
@@ -162,13 +168,14 @@ _ROUTES: tuple[tuple[str, Any], ...] = (
     (r"POST .*:testIamPermissions", GoogleProject.tested),
     (r"GET .*/iam/testPermissions", GoogleProject.tested),
     (r"GET /v3/projects/[^/:]+", lambda *_: {"name": f"projects/{NUMBER}", "state": "ACTIVE"}),
-    (r"POST /v3/projects/[^/]+:getIamPolicy", lambda self, _: {"bindings": self.policy}),
+    (r"POST /v3/projects/[^/]+:getIamPolicy", GoogleProject.policy_of),
     (r"GET /v1/projects/-/serviceAccounts/[^/:]+", lambda self, _: self.account),
     (r"GET /storage/v1/b/[^/]+", lambda self, _: self.bucket),
     (r"GET /storage/v1/b/[^/]+/iam", lambda self, _: {"bindings": self.bucket_policy}),
     (r"GET /v1/.*/customJobs", lambda self, _: {"customJobs": self.jobs}),
     (r"GET /v1/.*/hyperparameterTuningJobs", lambda *_: {}),
     (r"GET /v1/.*/repositories/[^/]+:getIamPolicy", lambda *_: {"bindings": []}),
+    (r"GET /v1/.*/persistentResources/[^/]+", lambda *_: {"state": "RUNNING"}),
     (r"GET /compute/v1/.*/reservations/[^/]+", lambda self, _: self.reservation),
     (r"GET /compute/v1/.*/networks/[^/]+", lambda self, _: self.network),
     (r"GET /compute/v1/.*/networkAttachments/[^/]+", lambda self, _: self.attachment),

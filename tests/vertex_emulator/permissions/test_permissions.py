@@ -226,13 +226,10 @@ def test_accounts_that_do_not_exist(emulator: Daemon, email: str) -> None:
     assert (answer.status, answer.message) == (404, f"Unknown service account: {email}")
 
 
-def test_nothing_of_compute_engine_exists(emulator: Daemon) -> None:
+def test_compute_engine_is_refused_by_name(emulator: Daemon) -> None:
     path = "/compute/v1/projects/local/zones/us-central1-a/reservations/h100"
     answer = ask(emulator, "GET", path)
-    assert (answer.status, answer.message) == (
-        404,
-        "The resource 'projects/local/zones/us-central1-a/reservations/h100' was not found",
-    )
+    assert (answer.status, answer.message) == (501, "The emulator has no reservations.")
     deny(emulator, "compute.reservations.get")
     assert refusal(ask(emulator, "GET", path)) == ("IAM_PERMISSION_DENIED", "compute.reservations.get")
 

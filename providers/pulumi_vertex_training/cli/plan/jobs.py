@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -153,13 +153,17 @@ def _read(kind: JobKind[Any], inputs: Mapping[str, Any]) -> Decoded[Any]:
     return decode(kind.spec, {name: _known(inputs[name]) for name in names if name in inputs})
 
 
-def _known(value: Any) -> Any:
-    """Replace the engine's text for unknown values by the marker of this package."""
-    if value == ENGINES_UNKNOWN:
-        return UNKNOWN
+def without_texts(value: Any, *, texts: Collection[str] = (ENGINES_UNKNOWN, HIDDEN)) -> Any:
+    """Replace the engine's texts for unknown values and secrets by the marker of this package."""
     if isinstance(value, Mapping):
-        return {key: _known(item) for key, item in value.items()}
-    return [_known(item) for item in value] if isinstance(value, list) else value
+        return {key: without_texts(item, texts=texts) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_texts(item, texts=texts) for item in value]
+    return UNKNOWN if value in texts else value
+
+
+def _known(value: Any) -> Any:
+    return without_texts(value, texts=(ENGINES_UNKNOWN,))
 
 
 def _pools(kind: JobKind[Any], decoded: Decoded[Any]) -> dict[str, tuple[WorkerPoolSpec, ...]]:

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
-from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN
+from pulumi_vertex_training.cli.plan.jobs import HIDDEN, without_texts
 from pulumi_vertex_training.cli.plan.plan import name_of, type_of
 from pulumi_vertex_training.cli.policy.stack_policies import StackPolicies, policies_of, read
 from pulumi_vertex_training.views.failure import InputError
-from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import all_of
 from vertex_training.policy.evaluation import Configuration, Violation, violations
@@ -82,18 +81,9 @@ def _subjects(steps: Iterable[Mapping[str, Any]]) -> Iterator[Subject]:
         seen.add(urn)
         inputs = state.get("inputs") or {}
         secret = paths_of(inputs, lambda value: value == HIDDEN)
-        subject = subject_of(kind, name_of(step), stack_of(urn), _plain(inputs), secret=secret)
+        subject = subject_of(kind, name_of(step), stack_of(urn), without_texts(inputs), secret=secret)
         if subject is not None:
             yield subject
-
-
-def _plain(value: Any) -> Any:
-    """Return inputs without the engine's texts for unknown and secret values, which cannot be checked."""
-    if value in (ENGINES_UNKNOWN, HIDDEN):
-        return UNKNOWN
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _violations(

@@ -11,7 +11,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN, job_kind_of
+from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN, job_kind_of, without_texts
 from pulumi_vertex_training.cli.plan.plan import Change, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -20,16 +20,12 @@ from pulumi_vertex_training.preflight.preflight import SECONDS, findings_of
 from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
-from pulumi_vertex_training.runs import prerequisites
 from pulumi_vertex_training.runs.lookups import Lookups
-from pulumi_vertex_training.runs.prerequisites import Kind, Need
-from vertex_training.fields import uris
-from vertex_training.fields.decode import UNKNOWN, decode
+from pulumi_vertex_training.runs.resource_names import names_made
+from vertex_training.fields.decode import decode
 from vertex_training.job.job_kind import JobKind
 
 _TARGET = ("endpoint", "project", "location")
-_NAMES = ("name", "image_name", "tags")
-"""Inputs that name what a resource makes, as in `program.preview.declared_names`."""
 _MADE = frozenset({"create", "replace"})
 
 
@@ -46,7 +42,7 @@ def places_of(previewed: Preview, *, data_dir: Path | None = None) -> list[Place
     configured = previewed.configuration.get("vertex-training:dataDir")
     folder = data_dir or (Path(str(configured)).expanduser() if configured else None)
     inputs = {str(step["urn"]): _inputs(step) for step in previewed.steps if _inputs(step)}
-    made = set(_made_names(previewed.steps))
+    made = frozenset(_made_names(previewed.steps))
     subjects: dict[tuple[str, str, str], list[Subject]] = {}
     for change in previewed.plan.changes:
         kind = _kind(change)
@@ -98,50 +94,30 @@ def _made_names(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the names of everything that the deployment creates."""
     for step in steps:
         if step.get("op") in ("create", "create-replacement"):
-            inputs = _inputs(step)
-            for field in _NAMES:
-                value = inputs.get(field)
-                yield from (
-                    name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)
-                )
+            yield from names_made(type_of(step), _inputs(step))
 
 
-def _subject(change: Change, kind: JobKind[Any], inputs: Mapping[str, Any], made: set[str]) -> Subject | None:
+def _subject(
+    change: Change, kind: JobKind[Any], inputs: Mapping[str, Any], made: frozenset[str]
+) -> Subject | None:
     names = [item.name for item in fields(kind.spec)]
-    declared = {name: _known(inputs[name]) for name in names if name in inputs}
+    declared = {name: without_texts(inputs[name]) for name in names if name in inputs}
     decoded = decode(kind.spec, declared)
     if decoded.draft is None:
         return None
     spec = kind.normalise(decoded.draft)
     staging = inputs.get("staging_bucket")
     bucket = staging if isinstance(staging, str) and staging not in (HIDDEN, ENGINES_UNKNOWN) else ""
-    unknown = decoded.unknown | decoded.damaged
-    needs = prerequisites.needs_of(spec, staging_bucket=bucket or None, passed_over=())
     return Subject(
         name=change.name,
         collection=_collection(change),
         spec=spec,
         staging_bucket=bucket,
-        unknown=unknown,
-        passed_over=frozenset(need.path for need in needs if not made.isdisjoint(_names_of(need))),
+        unknown=decoded.unknown | decoded.damaged,
+        made=made,
         replaces=change.stopped.name if change.stopped is not None else "",
     )
 
 
-def _names_of(need: Need) -> frozenset[str]:
-    """Return the names that a deployment gives to what a job needs: for an object also that of its bucket."""
-    names = prerequisites.names_in(need.path, need.name)
-    return names | {uris.parse(need.name).bucket} if need.kind is Kind.OBJECT else names
-
-
 def _collection(change: Change) -> str:
     return next(entry.collection for entry in registry.RUNNABLE if change.type in entry.resources)
-
-
-def _known(value: Any) -> Any:
-    """Replace the engine's texts for unknown values and secrets by the marker of this package."""
-    if value in (ENGINES_UNKNOWN, HIDDEN):
-        return UNKNOWN
-    if isinstance(value, Mapping):
-        return {key: _known(item) for key, item in value.items()}
-    return [_known(item) for item in value] if isinstance(value, list) else value

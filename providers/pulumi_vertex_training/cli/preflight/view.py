@@ -11,6 +11,8 @@ from pulumi_vertex_training.views import markdown as marks
 from pulumi_vertex_training.views.output import Output, Style
 
 _STYLES: dict[Level, Style] = {"ok": "green", "unknown": "dim", "warning": "yellow", "error": "red"}
+_WIDTH = 9
+"""The width of the column of levels."""
 _NOUNS: dict[Level, tuple[str, str]] = {
     "error": ("1 error", "{} errors"),
     "warning": ("1 warning", "{} warnings"),
@@ -25,11 +27,10 @@ def show(report: Report, output: Output) -> None:
     for scope, findings in report.places:
         output.section(_place(scope))
         for finding in _ordered(findings):
-            level = (f"{finding.level:<8}", _STYLES[finding.level])
-            output.line(level, f" {_sentence(finding)}")
+            output.labelled(finding.level, _sentence(finding), width=_WIDTH, style=_STYLES[finding.level])
             if finding.remedy:
                 # Not wrapped, so that a command can be copied.
-                output.line((f"         {finding.remedy}", "dim"))
+                output.line((f"{' ' * _WIDTH}{finding.remedy}", "dim"))
 
 
 def markdown(report: Report) -> str:

@@ -102,9 +102,19 @@ def bucket(endpoint: Endpoint, name: str) -> Bucket:
 
 def policy_of_project(endpoint: Endpoint) -> Policy:
     """Return the policy of the endpoint's project, without those of its folders and organization."""
-    with translated(endpoint, f"read the policy of project {endpoint.project}"):
+    return _policy_of_project(endpoint, endpoint.project)
+
+
+def policy_of_project_of_bucket(endpoint: Endpoint, name: str) -> Policy:
+    """Return the policy of the project that a bucket is in. Raises NotFound."""
+    return _policy_of_project(endpoint, bucket(endpoint, name).project_number)
+
+
+def _policy_of_project(endpoint: Endpoint, project: str) -> Policy:
+    with translated(endpoint, f"read the policy of project {project}"):
+        url = f"{endpoint.service_url(PROJECTS_HOST)}/v3/projects/{project}:getIamPolicy"
         body = {"options": {"requestedPolicyVersion": 3}}
-        return _policy(rest.call(endpoint, "POST", f"{_project_url(endpoint)}:getIamPolicy", body=body))
+        return _policy(rest.call(endpoint, "POST", url, body=body))
 
 
 def policy_of_bucket(endpoint: Endpoint, name: str) -> Policy:

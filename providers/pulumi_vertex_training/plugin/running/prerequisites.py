@@ -28,13 +28,14 @@ def problems_of_declaration(
     lookups: Lookups,
     settings: Settings,
     is_preview: bool,
+    made: Collection[str] = (),
     replaces: str = "",
 ) -> tuple[Problem, ...]:
     """Return why a job could not be submitted, by what the service answers in time.
 
     `values` are its inputs, with markers for values that are not known yet. `passed_over` are the paths of
-    values that are not looked up. `is_preview` is false while a deployment runs. `replaces` is the key of the
-    run that ends for it, "" for none.
+    values that are not looked up. `is_preview` is false while a deployment runs. `made` are the names of what
+    the program declares. `replaces` is the key of the run that ends for it, "" for none.
     """
     from pulumi_vertex_training.runs import prerequisites  # imported only if needed
 
@@ -79,6 +80,7 @@ def problems_of_declaration(
                 staging_bucket=staging_bucket or "",
                 unknown=unknown,
                 passed_over=frozenset(passed_over),
+                made=frozenset(made),
                 replaces=replaces,
             ),
             project=place.project,

@@ -39,7 +39,7 @@ def _quota(scope: Scope) -> Check:
         for path in demand.uncounted:
             yield Thing(check="quota", about="quota", path=path).finding(
                 "unknown",
-                "which quota this machine takes is not known",
+                "the quota that this machine takes is not known",
                 remedy=remedies.quota_page(scope.project),
             )
         if not demand.counts:
@@ -103,9 +103,11 @@ def _of_metric(scope: Scope, metric: str, wanted: int, limit: int | None, used: 
         )
     else:
         level, message = "ok", f"{wanted} asked for, {used} of {limit} in use"
-    more = (
-        remedies.quota_of_emulator(short, wanted) if scope.is_emulator else remedies.quota_page(scope.project)
-    )
+    if scope.is_emulator:
+        in_use = 0 if isinstance(used, Trouble) else used
+        more = remedies.quota_of_emulator(short, wanted + in_use, scope.location)
+    else:
+        more = remedies.quota_page(scope.project)
     return Thing(check="quota", about=f"{short} in {scope.location}").finding(
         level, message, remedy="" if level == "ok" else more
     )
@@ -118,9 +120,11 @@ def _reservations(scope: Scope) -> dict[str, tuple[str, int, Part, str]]:
         for path, pool in part.pools:
             affinity = pool.machine_spec.reservation_affinity if pool.machine_spec else None
             at = f"{path}.machine_spec.reservation_affinity.values"
-            if affinity is None or affinity.key != KEY or not part.subject.looks_up(at):
+            if affinity is None or affinity.key != KEY:
                 continue
             for name in affinity.values:
+                if not part.subject.looks_up(at, name):
+                    continue
                 whole = name.partition("/reservationBlocks/")[0]
                 before = found[whole][1] if whole in found else 0
                 count = before + pool.replica_count * part.copies

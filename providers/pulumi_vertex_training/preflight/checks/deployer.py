@@ -28,7 +28,7 @@ _REGISTRY = "-docker.pkg.dev/"
 def checks(scope: Scope) -> Iterator[Check]:
     """Yield the checks of the caller."""
     yield Check(questions=(CALLER,), judge=functools.partial(_credentials, scope))
-    yield Check(questions=(PROJECT,), judge=functools.partial(_project, scope))
+    yield Check(questions=(PROJECT, permissions_question(scope)), judge=functools.partial(_project, scope))
     yield _services(scope)
     yield _permissions(scope)
 
@@ -49,6 +49,10 @@ def _project(scope: Scope, facts: Facts) -> Iterator[Finding]:
     if isinstance(found, Trouble):
         if found.cause == "missing":
             yield thing.finding("error", "does not exist", remedy="gcloud projects list")
+        elif found.cause == "denied" and isinstance(facts.of(permissions_question(scope)), Trouble):
+            # Google denies access to a project that does not exist, too.
+            message = f"does not exist, or the account has no role in it: {found.message}"
+            yield thing.finding("unknown", message, remedy="gcloud projects list")
         else:
             remedy = remedies.on_project(scope.project, member_of_caller(facts), "roles/browser")
             yield not_known(thing, found, remedy=remedy)
@@ -78,18 +82,25 @@ def _services(scope: Scope) -> Check:
             remedy = remedies.on_project(scope.project, member_of_caller(facts), SERVICE_VIEWER)
             yield not_known(Thing(check="services", about="enabled services"), found, remedy=remedy)
             return
-        disabled = [name for name in names if found.get(name) is False]
+        # A service that the deployment enables is on before the job is submitted.
+        disabled = [name for name in names if found.get(name) is False and not scope.makes(name)]
         unsure = [name for name in names if name not in found]
         for name in disabled:
             yield Thing(check="services", about=name).finding(
                 "error",
                 f"is not enabled in project {scope.project}",
-                remedy=remedies.enable([name], scope.project),
+                remedy=remedies.enable(name, scope.project),
             )
         for name in unsure:
-            yield Thing(check="services", about=name).finding("unknown", "Service Usage does not report it")
+            yield Thing(check="services", about=name).finding(
+                "unknown",
+                "Service Usage does not report it",
+                remedy=remedies.enable(name, scope.project),
+            )
         if not disabled and not unsure:
-            yield Thing(check="services", about="services").finding("ok", f"{len(names)} enabled")
+            count = sum(found[name] for name in names)
+            made = f", {len(names) - count} enabled by the deployment" if count < len(names) else ""
+            yield Thing(check="services", about="services").finding("ok", f"{count} enabled{made}")
 
     return Check(questions=(question,), judge=judge)
 

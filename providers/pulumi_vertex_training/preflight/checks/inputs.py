@@ -1,4 +1,4 @@
-"""Checks of what a job reads: images with their platform, and buckets with their region."""
+"""Checks of what a job names: images with their platform, buckets with their region, packages, machines."""
 
 from __future__ import annotations
 
@@ -8,26 +8,35 @@ from collections.abc import Iterator
 from pulumi_vertex_training.cloud.container_registry import image_names
 from pulumi_vertex_training.cloud.container_registry.platforms import platforms_of
 from pulumi_vertex_training.preflight import remedies
-from pulumi_vertex_training.preflight.checks.replicas import IMAGE_READER, bucket_question, buckets_of
+from pulumi_vertex_training.preflight.checks.deployer import USER
+from pulumi_vertex_training.preflight.checks.replicas import (
+    IMAGE_READER,
+    OBJECT_VIEWER,
+    bucket_question,
+    buckets_of,
+)
 from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import Scope, member_of_caller, not_known
-from pulumi_vertex_training.preflight.subject import Part
-from pulumi_vertex_training.runs.prerequisites import is_looked_up
+from pulumi_vertex_training.preflight.subject import Part, Subject
+from pulumi_vertex_training.runs import prerequisites
+from pulumi_vertex_training.runs.prerequisites import Answer, Kind, Need, is_looked_up
 from vertex_training.catalog.machines import series
+from vertex_training.fields import uris
 from vertex_training.findings.words import all_of, short_image
 from vertex_training.topology.rules.regions import bucket_region_problems
 
-OBJECT_VIEWER = "roles/storage.legacyBucketReader"
+BUCKET_READER = "roles/storage.legacyBucketReader"
 AMD, ARM = "linux/amd64", "linux/arm64"
 _ARM_SERIES = frozenset({"a4x"})
 """Series whose processors are Arm (NVIDIA Grace)."""
 
 
 def checks(scope: Scope) -> Iterator[Check]:
-    """Yield the checks of images and buckets."""
+    """Yield the checks of images, buckets, packages and persistent resources."""
     yield from (_image(image, platform, *at) for (image, platform), at in _images(scope).items())
     yield from (_bucket(scope, name, *at) for name, at in _buckets(scope).items())
+    yield from (_need(scope, *each) for each in _needs(scope).values())
 
 
 def _images(scope: Scope) -> dict[tuple[str, str], tuple[Part, str]]:
@@ -37,7 +46,7 @@ def _images(scope: Scope) -> dict[tuple[str, str], tuple[Part, str]]:
         for path, pool in part.pools:
             platform = ARM if series(pool.machine_type) in _ARM_SERIES else AMD
             for name, image in pool.images:
-                if is_looked_up(image) and part.subject.looks_up(f"{path}.{name}"):
+                if is_looked_up(image) and part.subject.looks_up(f"{path}.{name}", image):
                     found.setdefault((image, platform), (part, f"{path}.{name}"))
     return found
 
@@ -94,28 +103,89 @@ def _bucket(scope: Scope, name: str, part: Part, path: str, writes: bool) -> Che
                 yield thing.finding(
                     "error",
                     "does not exist",
-                    remedy=f"gcloud storage buckets create gs://{name} --location={scope.location} "
-                    f"--project={scope.project}",
+                    remedy=remedies.new_bucket(name, scope.location, scope.project),
                 )
             else:
-                remedy = remedies.on_bucket(name, member_of_caller(facts), OBJECT_VIEWER)
+                remedy = remedies.on_bucket(name, member_of_caller(facts), BUCKET_READER)
                 yield not_known(thing, found, remedy=remedy)
             return
         wrong = list(
             bucket_region_problems(name, bucket_location=found.location, location=scope.location, path=path)
         )
+        here = remedies.new_bucket(f"{name}-{scope.location}", scope.location, scope.project)
         if wrong and writes:
             yield thing.finding(
                 "error",
                 f"is in {found.location}, but the job runs in {scope.location}, and Vertex AI "
                 "requires one region for both",
-                remedy=f"gcloud storage buckets create gs://{name}-{scope.location} "
-                f"--location={scope.location} --project={scope.project}",
+                remedy=here,
             )
         elif wrong:
             message = f"is in {found.location}, so a job in {scope.location} reads it from another region"
-            yield thing.finding("warning", message)
+            yield thing.finding("warning", message, remedy=here)
         else:
             yield thing.finding("ok", f"present, in {found.location}")
+
+    return Check(questions=(question,), judge=judge)
+
+
+def _needs(scope: Scope) -> dict[tuple[Kind, str], tuple[Need, Subject]]:
+    """Return the packages and persistent resources of the jobs, each with the first job that names it."""
+    found: dict[tuple[Kind, str], tuple[Need, Subject]] = {}
+    for subject in scope.subjects:
+        for need in prerequisites.needs_of(subject.spec, staging_bucket=None, passed_over=()):
+            if need.kind in (Kind.OBJECT, Kind.MACHINES) and subject.looks_up(need.path, need.name):
+                found.setdefault((need.kind, need.name), (need, subject))
+    return found
+
+
+def _need(scope: Scope, need: Need, subject: Subject) -> Check:
+    question: Question[Answer] = Question(
+        key=f"{need.kind.value}:{need.name}", look=functools.partial(prerequisites.look_up, need=need)
+    )
+    if need.kind is Kind.OBJECT:
+        return _package(need, subject, question)
+    return _machines(scope, need, subject, question)
+
+
+def _package(need: Need, subject: Subject, question: Question[Answer]) -> Check:
+    name = uris.parse(need.name).bucket
+    bucket = bucket_question(name)
+    thing = Thing(check="buckets", about=f"package {need.name}", resource=subject.name, path=need.path)
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        found, where = facts.of(question), facts.of(bucket)
+        if isinstance(where, Trouble) and where.cause == "missing":
+            return  # reported as a bucket
+        if isinstance(found, Trouble):
+            remedy = remedies.on_bucket(name, member_of_caller(facts), OBJECT_VIEWER)
+            yield not_known(thing, found, remedy=remedy)
+        elif not found.exists:
+            remedy = f"gcloud storage cp {need.name.rpartition('/')[2]} {need.name}"
+            yield thing.finding("error", "does not exist", remedy=remedy)
+        else:
+            yield thing.finding("ok", "present")
+
+    return Check(questions=(question, bucket), judge=judge)
+
+
+def _machines(scope: Scope, need: Need, subject: Subject, question: Question[Answer]) -> Check:
+    about = f"persistent resource {need.name}"
+    thing = Thing(check="machines", about=about, resource=subject.name, path=need.path)
+    listing = f"gcloud ai persistent-resources list --region={scope.location} --project={scope.project}"
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        found = facts.of(question)
+        if isinstance(found, Trouble):
+            remedy = remedies.on_project(scope.project, member_of_caller(facts), USER)
+            yield not_known(thing, found, remedy=remedy)
+        elif not found.exists:
+            message = f"does not exist in project {scope.project}, {scope.location}"
+            yield thing.finding("error", message, remedy=listing)
+        elif found.wire.get("state") in prerequisites.UNUSABLE_STATES:
+            message = f"is in state {found.wire['state']} and takes no jobs"
+            yield thing.finding("error", message, remedy=listing)
+        else:
+            yield thing.finding("ok", "present")
 
     return Check(questions=(question,), judge=judge)

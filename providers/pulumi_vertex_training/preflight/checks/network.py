@@ -29,7 +29,7 @@ def checks(scope: Scope) -> Iterator[Check]:
 def _networks(scope: Scope) -> Iterator[tuple[str, Part, str]]:
     for part in scope.parts:
         path = part.at("network")
-        if part.spec.network and part.subject.looks_up(path):
+        if part.spec.network and part.subject.looks_up(path, part.spec.network):
             yield part.spec.network, part, path
 
 
@@ -37,8 +37,9 @@ def _attachments(scope: Scope) -> Iterator[tuple[str, Part, str]]:
     for part in scope.parts:
         path = part.at("psc_interface_config.network_attachment")
         config = part.spec.psc_interface_config
-        if config is not None and config.network_attachment and part.subject.looks_up(path):
-            yield config.network_attachment, part, path
+        name = config.network_attachment if config is not None else None
+        if name and part.subject.looks_up(path, name):
+            yield name, part, path
 
 
 def _none(about: str, part: Part, path: str) -> Check:
@@ -67,6 +68,8 @@ def _network(network: str, part: Part, path: str) -> Check:
         elif found:
             message = "peered with Google's services"
             yield thing.finding("ok", message)
+        elif part.subject.makes(name):
+            yield thing.finding("ok", "present, and the deployment peers it with Google's services")
         else:
             yield thing.finding(
                 "error",

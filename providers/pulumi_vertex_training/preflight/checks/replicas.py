@@ -20,20 +20,22 @@ from vertex_training.fields import uris
 ACT_AS = "iam.serviceAccounts.actAs"
 ACCOUNT_USER = "roles/iam.serviceAccountUser"
 OBJECT_USER, OBJECT_VIEWER = "roles/storage.objectUser", "roles/storage.objectViewer"
-IMAGE_READER = "roles/artifactregistry.reader"
+IMAGE_READER, POLICY_READER = "roles/artifactregistry.reader", "roles/iam.securityReviewer"
 
 POLICY_OF_PROJECT: Question[Policy] = Question(key="policy of project", look=access.policy_of_project)
 
 _REPOSITORY = re.compile(
     r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev/(?P<project>[a-z][a-z0-9.:-]*)/(?P<repository>[a-z0-9-]+)/.+"
 )
+_OF_PROJECTS = ".iam.gserviceaccount.com"
+"""The domain of the accounts that a project's owner creates, after the project: ID, or ID.DOMAIN."""
 _OF_GOOGLE = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platform-release"})
 
 
 def checks(scope: Scope) -> Iterator[Check]:
     """Yield the checks of the replicas' accounts."""
     yield from (_account(scope, email, part) for email, part in _accounts(scope).items())
-    yield from (_bucket(need) for need in _needs(scope))
+    yield from (_bucket(scope, need) for need in _needs(scope))
     yield from (_repository(name, part) for name, part in _foreign_repositories(scope).items())
 
 
@@ -45,8 +47,9 @@ def bucket_question(name: str) -> Question[Bucket]:
 def _accounts(scope: Scope) -> dict[str, Part]:
     found: dict[str, Part] = {}
     for part in scope.parts:
-        if part.spec.service_account and part.subject.looks_up(part.at("service_account")):
-            found.setdefault(part.spec.service_account, part)
+        email = part.spec.service_account
+        if email and part.subject.looks_up(part.at("service_account"), email):
+            found.setdefault(email, part)
     return found
 
 
@@ -68,34 +71,36 @@ def _account(scope: Scope, email: str, part: Part) -> Check:
     def judge(facts: Facts) -> Iterator[Finding]:
         is_disabled, allowed = facts.of(disabled), facts.of(act_as)
         if isinstance(is_disabled, Trouble) and is_disabled.cause == "missing":
-            yield account.finding(
-                "error",
-                "does not exist",
-                remedy=f"gcloud iam service-accounts create {email.partition('@')[0]} "
-                f"--project={_project_of(email)}",
-            )
+            yield account.finding("error", "does not exist", remedy=_new_account(email))
             return
-        if is_disabled is True:
-            yield account.finding(
-                "error", "is disabled", remedy=f"gcloud iam service-accounts enable {email}"
-            )
-        if isinstance(allowed, Trouble):
-            yield not_known(replace(use, about=f"{ACT_AS} on {email}"), allowed)
-        elif ACT_AS not in allowed and plans_only(scope, facts):
-            return
-        elif ACT_AS not in allowed:
+        if isinstance(is_disabled, Trouble):
             remedy = remedies.on_account(email, member_of_caller(facts), ACCOUNT_USER)
+            about = f"{account.about}: whether it is enabled"
+            yield not_known(replace(account, about=about), is_disabled, remedy=remedy)
+        elif is_disabled:
+            remedy = f"gcloud iam service-accounts enable {email}"
+            yield account.finding("error", "is disabled", remedy=remedy)
+        member = member_of_caller(facts)
+        if isinstance(allowed, Trouble):
+            remedy = remedies.on_account(email, member, ACCOUNT_USER)
+            yield not_known(replace(use, about=f"{ACT_AS} on {email}"), allowed, remedy=remedy)
+        elif ACT_AS in allowed:
+            yield use.finding("ok", "the deployer may run jobs as this account")
+        elif not plans_only(scope, facts):
+            remedy = remedies.on_account(email, member, ACCOUNT_USER)
             message = f"the deployer lacks {ACT_AS} on it, so it cannot run jobs as this account"
             yield use.finding("error", message, remedy=remedy)
-        else:
-            message = "the deployer may run jobs as this account"
-            yield use.finding("ok", message)
 
     return Check(questions=(disabled, act_as, permissions_question(scope)), judge=judge)
 
 
-def _project_of(email: str) -> str:
-    return email.partition("@")[2].partition(".")[0]
+def _new_account(email: str) -> str:
+    """Return the command for an account that does not exist. Google makes those of its own services."""
+    name, _, domain = email.partition("@")
+    if not domain.endswith(_OF_PROJECTS):
+        return f"gcloud iam service-accounts list --filter=email:{domain}"
+    project, _, owner = domain.removesuffix(_OF_PROJECTS).partition(".")
+    return f"gcloud iam service-accounts create {name} --project={f'{owner}:{project}' if owner else project}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +118,7 @@ def _needs(scope: Scope) -> list[_Need]:
     found: dict[tuple[str, str | None], _Need] = {}
     for part in scope.parts:
         email = part.spec.service_account or None
-        if not part.subject.looks_up(part.at("service_account")):
+        if not part.subject.looks_up(part.at("service_account"), email or ""):
             continue
         for bucket, writes, path in buckets_of(part):
             known = found.get((bucket, email))
@@ -126,15 +131,17 @@ def buckets_of(part: Part) -> Iterator[tuple[str, bool, str]]:
     """Yield each bucket that a job writes to (true) or only reads, with the path that names it."""
     subject = part.subject
     directory, path = part.spec.base_output_directory, part.at("base_output_directory")
-    if directory and subject.looks_up(path) and (address := _address(directory)) is not None:
+    staging = subject.staging_bucket
+    if directory and subject.looks_up(path, directory) and (address := _address(directory)) is not None:
         yield address.bucket, True, path
-    elif not directory and subject.staging_bucket and subject.looks_up("staging_bucket"):
-        yield subject.staging_bucket.removeprefix("gs://").partition("/")[0], True, "staging_bucket"
+    elif not directory and staging and subject.looks_up("staging_bucket", staging):
+        yield staging.removeprefix("gs://").partition("/")[0], True, "staging_bucket"
     for pool_path, pool in part.pools:
         package = pool.python_package_spec
         for index, uri in enumerate(package.package_uris if package else ()):
             at = f"{pool_path}.python_package_spec.package_uris[{index}]"
-            if subject.looks_up(at) and (address := _address(uri)) is not None:
+            address = _address(uri)
+            if address and subject.looks_up(at, uri) and not subject.makes(address.bucket):
                 yield address.bucket, False, at
 
 
@@ -145,11 +152,15 @@ def _address(uri: str) -> uris.GcsUri | None:
         return None
 
 
-def _bucket(need: _Need) -> Check:
+def _bucket(scope: Scope, need: _Need) -> Check:
     bucket = bucket_question(need.bucket)
     policy: Question[Policy] = Question(
         key=f"policy of bucket:{need.bucket}",
         look=functools.partial(access.policy_of_bucket, name=need.bucket),
+    )
+    policy_elsewhere: Question[Policy] = Question(
+        key=f"policy of the project of bucket:{need.bucket}",
+        look=functools.partial(access.policy_of_project_of_bucket, name=need.bucket),
     )
     thing = Thing(
         check="replicas", about=f"bucket {need.bucket}", resource=need.part.subject.name, path=need.path
@@ -164,44 +175,52 @@ def _bucket(need: _Need) -> Check:
         found, project = facts.of(bucket), facts.of(PROJECT)
         if isinstance(found, Trouble) and found.cause == "missing":
             return  # reported with the buckets
-        number = "" if isinstance(project, Trouble) else project.number
-        if need.email is None and not number:
-            trouble = project if isinstance(project, Trouble) else Trouble(cause="other")
-            yield not_known(
-                replace(thing, about=f"{thing.about}: access of Vertex AI's own account"), trouble
-            )
+        if need.email is None and isinstance(project, Trouble):
+            about = f"{thing.about}: access of Vertex AI's own account"
+            yield not_known(replace(thing, about=about), project)
             return
-        email = need.email or default_account(number)
-        of_bucket, of_project = facts.of(policy), facts.of(POLICY_OF_PROJECT)
-        is_here = not isinstance(found, Trouble) and bool(number) and found.project_number in ("", number)
-        if need.email is None and is_here:
-            message = f"Vertex AI's own account may {verb} the buckets of its project"
-            yield thing.finding("ok", message)
+        # The emulator has one policy for all projects: everybody may use the objects of every bucket.
+        is_elsewhere = not scope.is_emulator and _is_elsewhere(found, project)
+        if need.email is None and not isinstance(found, Trouble) and not _is_elsewhere(found, project):
+            yield thing.finding("ok", f"Vertex AI's own account may {verb} the buckets of its project")
             return
-        read = [each for each in (of_bucket, of_project) if not isinstance(each, Trouble)]
-        found_roles = policies.has_role(email, roles, read)
-        if found_roles == "yes":
-            message = f"{email} may {verb} it"
-            yield thing.finding("ok", message)
-            return
-        unread = next((one for one in (of_bucket, of_project) if isinstance(one, Trouble)), None)
-        remedy = remedies.on_bucket(need.bucket, f"serviceAccount:{email}", role)
-        if found_roles == "perhaps" or unread is not None:
+        email = need.email or default_account("" if isinstance(project, Trouble) else project.number)
+        member = f"serviceAccount:{email}"
+        of_project = facts.of(policy_elsewhere if is_elsewhere else POLICY_OF_PROJECT)
+        asked = (facts.of(policy), of_project)
+        read = [one for one in asked if not isinstance(one, Trouble)]
+        has_project = not is_elsewhere and not isinstance(of_project, Trouble)
+        answer = policies.has_role(email, roles, read, project=scope.project if has_project else "")
+        unread = next((one for one in asked if isinstance(one, Trouble)), None)
+        remedy = remedies.on_bucket(need.bucket, member, role)
+        if answer == "yes":
+            yield thing.finding("ok", f"{email} may {verb} it")
+        elif need.part.subject.makes(member):
+            yield thing.finding("ok", f"the deployment grants {email} a role")
+        elif answer == "perhaps" or unread is not None:
             why = (
                 "by a group, a condition or a custom role, which the policies do not resolve"
                 if unread is None
-                else f"the policies cannot be read: {unread.message.rstrip('.') or 'no answer in time'}"
+                else f"the policies cannot be read: {unread.message}"
             )
             message = f"whether {email} may {verb} it is not known: {why}"
-            yield thing.finding("unknown", message, remedy=remedy)
-            return
-        message = (
-            f"neither the bucket nor the project lets {email} {verb} it; the job fails, unless a folder or "
-            "an organization does"
-        )
-        yield thing.finding("warning", message, remedy=remedy)
+            yield thing.finding("unknown", message, remedy=(unread and unread.remedy) or remedy)
+        else:
+            message = (
+                f"neither the bucket nor its project lets {email} {verb} it; the job fails, unless a folder "
+                "or an organization does"
+            )
+            yield thing.finding("warning", message, remedy=remedy)
 
-    return Check(questions=(bucket, policy, POLICY_OF_PROJECT, PROJECT), judge=judge)
+    questions = (bucket, policy, POLICY_OF_PROJECT, PROJECT)
+    return Check(questions=questions if scope.is_emulator else (*questions, policy_elsewhere), judge=judge)
+
+
+def _is_elsewhere(bucket: Bucket | Trouble, project: access.Project | Trouble) -> bool:
+    """Return whether a bucket is in another project than the job, as far as that is known."""
+    if isinstance(bucket, Trouble) or isinstance(project, Trouble):
+        return False
+    return bucket.project_number not in ("", project.number)
 
 
 def default_account(number: str) -> str:
@@ -221,7 +240,7 @@ def _foreign_repositories(scope: Scope) -> dict[str, tuple[Part, str]]:
                 match = _REPOSITORY.fullmatch(image)
                 if match is None or match["project"] in (*_OF_GOOGLE, scope.project):
                     continue
-                if part.subject.looks_up(f"{path}.{name}"):
+                if part.subject.looks_up(f"{path}.{name}", image):
                     full = (
                         f"projects/{match['project']}/locations/{match['location']}"
                         f"/repositories/{match['repository']}"
@@ -240,25 +259,35 @@ def _repository(name: str, first: tuple[Part, str]) -> Check:
 
     def judge(facts: Facts) -> Iterator[Finding]:
         project, found = facts.of(PROJECT), facts.of(policy)
-        if isinstance(found, Trouble) or isinstance(project, Trouble):
-            trouble = found if isinstance(found, Trouble) else project
-            if isinstance(trouble, Trouble):
-                yield not_known(replace(thing, about=f"{thing.about}: access of Vertex AI"), trouble)
+        about = f"{thing.about}: access of Vertex AI"
+        if isinstance(found, Trouble):
+            if found.cause != "missing":  # else its images are reported
+                yield not_known(replace(thing, about=about), found, remedy=_policy_reader(name, facts))
+            return
+        if isinstance(project, Trouble):
+            yield not_known(replace(thing, about=about), project)
             return
         email = default_account(project.number)
-        has = policies.has_role(email, policies.IMAGE_READERS, [found])
-        if has == "yes":
-            message = f"{email}, which pulls the images of jobs, may read it"
-            yield thing.finding("ok", message)
+        answer = policies.has_role(email, policies.IMAGE_READERS, [found])
+        if answer == "yes":
+            yield thing.finding("ok", f"{email}, which pulls the images of jobs, may read it")
+            return
+        if part.subject.makes(f"serviceAccount:{email}"):
+            yield thing.finding("ok", f"the deployment grants {email}, which pulls images, a role")
             return
         message = (
             f"it is in another project, and its policy does not let {email} read it, which pulls the images "
             "of jobs; the policy of its project may"
         )
         yield thing.finding(
-            "unknown" if has == "perhaps" else "warning",
+            "unknown" if answer == "perhaps" else "warning",
             message,
             remedy=remedies.on_repository(name, f"serviceAccount:{email}", IMAGE_READER),
         )
 
     return Check(questions=(policy, PROJECT), judge=judge)
+
+
+def _policy_reader(repository: str, facts: Facts) -> str:
+    """Return the command that lets the caller read the policy of a repository, by its full name."""
+    return remedies.on_project(repository.split("/")[1], member_of_caller(facts), POLICY_READER)

@@ -1,7 +1,7 @@
 """The names that the program gives to its own resources, by any provider.
 
 A job may name a bucket that the program declares beside it as a plain string. Such a bucket does not exist in
-the first preview, and is not missing.
+the first preview, and is not missing. The same holds for an account, a network or an enabled service.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import sys
 import weakref
 from typing import Any
 
-_FIELDS = ("name", "image_name", "tags")
-_MACHINES = "persistent_resource_id"
+from pulumi_vertex_training.runs.resource_names import names_made
 
 _names: set[str] = set()
 _roots: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -33,9 +32,4 @@ def collect() -> None:
 
 
 def _note(declared: Any) -> None:
-    fields = (*_FIELDS, _MACHINES) if declared.type_.endswith(":PersistentResource") else _FIELDS
-    for field in fields:
-        value = declared.props.get(field)
-        for name in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(name, str):
-                _names.add(name)
+    _names.update(names_made(declared.type_, declared.props))

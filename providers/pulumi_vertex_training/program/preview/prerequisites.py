@@ -90,6 +90,7 @@ async def _problems(
         lookups=program_lookups(),
         settings=stack_settings(),
         is_preview=True,
+        made=declared_names.names(),
     )
 
 

@@ -1,0 +1,40 @@
+"""The names of what a resource makes, as a job may write them: a name, an id, a member of a policy.
+
+Imported by every program, so it imports nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_OF_ALL = ("name", "image_name", "tags")
+_OF_TYPES: Mapping[str, tuple[str, ...]] = {
+    ":PersistentResource": ("persistent_resource_id",),
+    "gcp:serviceaccount/account:Account": ("account_id",),
+    "gcp:projects/service:Service": ("service",),
+    "gcp:servicenetworking/connection:Connection": ("network",),
+    "IAMMember": ("member",),
+    "IamMember": ("member",),
+    "IAMBinding": ("members",),
+    "IamBinding": ("members",),
+}
+"""Inputs of some types, by the end of the type's token."""
+
+
+def names_made(token: str, inputs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of what a resource makes, by its type token and its inputs as far as they are known.
+
+    The inputs are named as in a program, `account_id`, or as in a preview, `accountId`.
+    """
+    own = (fields for end, fields in _OF_TYPES.items() if token.endswith(end))
+    for field in (*_OF_ALL, *(field for fields in own for field in fields)):
+        value = inputs.get(field, inputs.get(_camel_case(field)))
+        for name in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(name, str):
+                yield name.rpartition("/")[2] if field == "network" else name
+
+
+def _camel_case(field: str) -> str:
+    first, *others = field.split("_")
+    return first + "".join(word.capitalize() for word in others)
