@@ -97,7 +97,7 @@ def test_the_json_has_the_changes_and_each_check(steps: Steps) -> None:
     assert document["cost"]["after"]["hourly"] > 0.5
     (quota,) = document["preflight"]["findings"]
     assert quota["message"].endswith("12 asked for, but the quota is 8.")
-    assert quota["remedy"] == "To fix it, run `vertex-training emulator quota set cpus 12`."
+    assert quota["remedy"] == "To fix it, run `vertex-training emulator quota set cpus 12 --region us-central1`."
     errors = [one["message"] for one in document["policy"]["findings"] if one["severity"] == "error"]
     assert len(errors) == 1
     assert "replica" in errors[0]
@@ -114,7 +114,7 @@ def test_the_comment_has_each_check_with_its_command(steps: Steps) -> None:
     assert "\n**Preflight failed**: 1 error, " in steps.markdown.out
     assert "\n**Policy failed**: 1 mandatory and 2 advisory violations" in steps.markdown.out
     assert f"run `pulumi config set {LIMIT} " in steps.markdown.out
-    assert "run `vertex-training emulator quota set cpus 12`." in steps.markdown.out
+    assert "run `vertex-training emulator quota set cpus 12 --region us-central1`." in steps.markdown.out
 
 
 def test_a_plan_with_a_failed_check_is_not_saved(steps: Steps) -> None:
