@@ -11,6 +11,8 @@ from typing import Any
 _OF_ALL = ("name", "image_name", "tags")
 _OF_TYPES: Mapping[str, tuple[str, ...]] = {
     ":PersistentResource": ("persistent_resource_id",),
+    ":StagedFile": ("object_name",),
+    ":StagedPackage": ("object_name",),
     "gcp:serviceaccount/account:Account": ("account_id",),
     "gcp:projects/service:Service": ("service",),
     "gcp:servicenetworking/connection:Connection": ("network",),
@@ -20,6 +22,13 @@ _OF_TYPES: Mapping[str, tuple[str, ...]] = {
     "IamBinding": ("members",),
 }
 """Inputs of some types, by the end of the type's token."""
+
+_OF_CONTENT = (":StagedFile", ":StagedPackage", ":StagedFolder", ":TrainingImage")
+
+
+def is_of_content(token: str) -> bool:
+    """Return whether an update of a resource makes something new under the name of its content."""
+    return token.endswith(_OF_CONTENT)
 
 
 def names_made(token: str, inputs: Mapping[str, Any]) -> Iterator[str]:

@@ -97,7 +97,9 @@ def test_the_json_has_the_changes_and_each_check(steps: Steps) -> None:
     assert document["cost"]["after"]["hourly"] > 0.5
     (quota,) = document["preflight"]["findings"]
     assert quota["message"].endswith("12 asked for, but the quota is 8.")
-    assert quota["remedy"] == "To fix it, run `vertex-training emulator quota set cpus 12 --region us-central1`."
+    assert (
+        quota["remedy"] == "To fix it, run `vertex-training emulator quota set cpus 12 --region us-central1`."
+    )
     errors = [one["message"] for one in document["policy"]["findings"] if one["severity"] == "error"]
     assert len(errors) == 1
     assert "replica" in errors[0]

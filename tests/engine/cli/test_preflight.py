@@ -153,6 +153,9 @@ def steps(shared_engine: Engine) -> Steps:
 
     engine.write(OWN)
     look("own")
+    engine.up().ok()
+    write_files(engine.folder / "infra", {"task.py": "print(1)\n", "trainer/task.py": "print(1)\n"})
+    look("own, changed")
     engine.write(f"{BUCKET}\n{JOBS}")
     look("new", "one")
     engine.up().ok()
@@ -192,7 +195,7 @@ def steps(shared_engine: Engine) -> Steps:
     return Steps(commands=commands, previews=previews, live=live)
 
 
-@pytest.mark.parametrize("step", ["new", "own"])
+@pytest.mark.parametrize("step", ["new", "own", "own, changed"])
 def test_what_the_program_itself_makes_is_not_missing(steps: Steps, step: str) -> None:
     assert steps.commands[step].returncode == 0, steps.commands[step].stdout
     assert steps.findings(step) == []

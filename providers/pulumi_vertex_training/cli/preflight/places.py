@@ -12,7 +12,7 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN, job_kind_of, without_texts
-from pulumi_vertex_training.cli.plan.plan import Change, type_of
+from pulumi_vertex_training.cli.plan.plan import Change, effect_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight.finding import Finding
@@ -21,7 +21,7 @@ from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups
-from pulumi_vertex_training.runs.resource_names import names_made
+from pulumi_vertex_training.runs.resource_names import is_of_content, names_made
 from vertex_training.fields.decode import decode
 from vertex_training.job.job_kind import JobKind
 
@@ -93,8 +93,9 @@ def _inputs(step: Mapping[str, Any]) -> Mapping[str, Any]:
 def _made_names(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the names of everything that the deployment creates."""
     for step in steps:
-        if step.get("op") in ("create", "create-replacement"):
-            yield from names_made(type_of(step), _inputs(step))
+        token, effect = type_of(step), effect_of(step)
+        if effect in _MADE or (effect == "update" and is_of_content(token)):
+            yield from names_made(token, _inputs(step))
 
 
 def _subject(

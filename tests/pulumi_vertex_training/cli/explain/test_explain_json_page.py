@@ -48,6 +48,15 @@ FILES: dict[str, Any] = {
             }
         ]
     },
+    "machines": {
+        "resourcePools": [{"id": "pool", "machineSpec": {"machineType": "n1-standard-8"}, "replicaCount": 3}]
+    },
+    "on-machines": {
+        "persistentResourceId": "machines",
+        "workerPoolSpecs": [
+            {"machineSpec": {"machineType": "n1-standard-8"}, "replicaCount": 1, "containerSpec": IMAGE}
+        ],
+    },
     "wrong": {"workerPoolSpecs": [{"replicaCount": 2}]},
     "one": {"displayName": "a", "jobSpec": {"workerPoolSpecs": [{"replicaCount": 1}]}, "labels": {"a": "b"}},
 }
@@ -58,6 +67,7 @@ RUNS: dict[str, list[str]] = {
         "explain slice --json",
         "explain wrong --json",
         "explain job.yaml --framework lightgbm --json",
+        "explain on-machines --persistent-resource machines --json",
     ],
     "explain of a tuning job": ["explain search.yaml --json"],
     "explain of a training pipeline": ["explain pipeline.yaml --json"],
