@@ -11,6 +11,7 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+import checkpoints
 import numpy as np
 import reports
 import tensorflow as tf
@@ -129,12 +130,12 @@ def save(options: argparse.Namespace, found: list[dict[str, Any]], steps: report
 
 def create_estimator(
     config: tf.estimator.RunConfig, options: argparse.Namespace, steps: reports.Steps
-) -> adanet.Estimator:
+) -> checkpoints.Estimator:
     placements = {
         "round-robin": adanet.distributed.RoundRobinStrategy,
         "replication": adanet.distributed.ReplicationStrategy,
     }
-    return adanet.Estimator(
+    return checkpoints.Estimator(
         head=tf.estimator.MultiClassHead(10),
         subnetwork_generator=Generator(options.subnetworks, steps),
         max_iteration_steps=MAX_STEPS,
