@@ -85,7 +85,7 @@ def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
     if limits.allow_unknown:
         return
     for one in costs:
-        prices, values = ([gap for gap in one.cost.unknown if gap.is_price is kind] for kind in (True, False))
+        prices, values = words.parted(one.cost.unknown)
         if prices:
             yield Excess(
                 resource=one.name,

@@ -43,6 +43,11 @@ def per_timeout(cost: Cost) -> str:
     return f"{amount(cost.per_timeout)} {trials}{until}"
 
 
+def verb(endpoint: str) -> str:
+    """Return the words between a resource and its cost: nothing is billed on the emulator."""
+    return "would cost on Google Cloud" if endpoint == "emulator" else "costs"
+
+
 def sentence(cost: Cost) -> str:
     """Describe the cost of a run, as a part of a sentence: "$0.62 an hour, at most $104.33 until ..."."""
     if cost.hourly == 0 and cost.timeout_seconds is not None:
@@ -63,11 +68,16 @@ def of_machines(cost: Cost) -> str:
 
 def missing(unknown: Sequence[Gap]) -> Iterator[str]:
     """Yield what is not known, as parts of a sentence: parts without a price, and unknown values."""
-    prices, values = ([gap for gap in unknown if gap.is_price is kind] for kind in (True, False))
+    prices, values = parted(unknown)
     if prices:
         yield f"without a known price: {gaps(prices)}"
     if values:
         yield f"depending on what a preview does not know: {gaps(values)}"
+
+
+def parted(unknown: Sequence[Gap]) -> tuple[list[Gap], list[Gap]]:
+    """Return the parts without a price, and the values that are not known."""
+    return [gap for gap in unknown if gap.is_price], [gap for gap in unknown if not gap.is_price]
 
 
 def gaps(unknown: Sequence[Gap], *, most: int = _MOST_GAPS) -> str:

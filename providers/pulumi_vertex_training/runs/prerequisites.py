@@ -92,11 +92,11 @@ def _of_part(part: JobSpec, path: str) -> Iterator[Need]:
                 yield Need(kind=Kind.IMAGE, name=image, path=f"{at}.{name}")
         package = pool.python_package_spec
         for index, uri in enumerate(package.package_uris if package else ()):
-            address = _address(uri)
+            address = uris.parse_or_none(uri)
             if address is not None and address.name:
                 where = f"{at}.python_package_spec.package_uris[{index}]"
                 yield Need(kind=Kind.OBJECT, name=str(address), path=where)
-    directory = _address(part.base_output_directory or "")
+    directory = uris.parse_or_none(part.base_output_directory or "")
     if directory is not None:
         yield Need(kind=Kind.BUCKET, name=directory.bucket, path=child(path, "base_output_directory"))
     if part.persistent_resource_id:
@@ -122,7 +122,7 @@ def is_looked_up(image: str) -> bool:
 
 def names_in(path: str, text: str) -> frozenset[str]:
     """Return the names under which a program may declare what the text at a path needs."""
-    address = _address(text)
+    address = uris.parse_or_none(text)
     if address is not None:
         return frozenset({address.name if "package" in _folded(path) else address.bucket})
     if _HOST.match(text):
@@ -196,13 +196,6 @@ def _absence(need: Need, project: str, location: str) -> str:
         f"there is no persistent resource {need.name!r} in project {project}, {location}. Create it first, "
         "or pass a PersistentResource"
     )
-
-
-def _address(text: str) -> uris.GcsUri | None:
-    try:
-        return uris.parse(text)
-    except ValueError:
-        return None
 
 
 def _folded(path: str) -> str:

@@ -39,6 +39,14 @@ def parse(uri: str) -> GcsUri:
     return GcsUri(match.group(1), match.group(2) or "")
 
 
+def parse_or_none(uri: str) -> GcsUri | None:
+    """Parse `gs://bucket[/name]`, or return None for any other text."""
+    try:
+        return parse(uri)
+    except ValueError:
+        return None
+
+
 def directory(uri: str) -> str:
     """Return a prefix with exactly one slash at its end, as the service stores `outputUriPrefix`.
 

@@ -42,7 +42,7 @@ def announce_cost(
         Decoded(spec=spec, draft=spec, unknown=unknown), region=region, table=current_prices()
     )
     if cost is not None:
-        verb = "would cost on Google Cloud" if inputs.endpoint == "emulator" else "costs"
         OPERATION.say_once(
-            f"{declared.resource(checked)} {verb}: {words.sentence(cost)}", urn=declaration.urn
+            f"{declared.resource(checked)} {words.verb(inputs.endpoint)}: {words.sentence(cost)}",
+            urn=declaration.urn,
         )

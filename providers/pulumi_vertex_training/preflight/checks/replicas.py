@@ -132,7 +132,8 @@ def buckets_of(part: Part) -> Iterator[tuple[str, bool, str]]:
     subject = part.subject
     directory, path = part.spec.base_output_directory, part.at("base_output_directory")
     staging = subject.staging_bucket
-    if directory and subject.looks_up(path, directory) and (address := _address(directory)) is not None:
+    address = uris.parse_or_none(directory or "")
+    if directory and address and subject.looks_up(path, directory):
         yield address.bucket, True, path
     elif not directory and staging and subject.looks_up("staging_bucket", staging):
         yield staging.removeprefix("gs://").partition("/")[0], True, "staging_bucket"
@@ -140,16 +141,9 @@ def buckets_of(part: Part) -> Iterator[tuple[str, bool, str]]:
         package = pool.python_package_spec
         for index, uri in enumerate(package.package_uris if package else ()):
             at = f"{pool_path}.python_package_spec.package_uris[{index}]"
-            address = _address(uri)
+            address = uris.parse_or_none(uri)
             if address and subject.looks_up(at, uri) and not subject.makes(address.bucket):
                 yield address.bucket, False, at
-
-
-def _address(uri: str) -> uris.GcsUri | None:
-    try:
-        return uris.parse(uri)
-    except ValueError:
-        return None
 
 
 def _bucket(scope: Scope, need: _Need) -> Check:

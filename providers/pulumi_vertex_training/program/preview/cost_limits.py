@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pulumi
-from pulumi.runtime.mocks import MockMonitor
 
 from pulumi_vertex_training.costs.configured import LIMITS_VARIABLE, REPORTED
 from pulumi_vertex_training.plugin.settings import Settings, Target, target_of
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.preview.lookups import program_lookups
-from pulumi_vertex_training.program.preview.prerequisites import values_of
+from pulumi_vertex_training.program.preview.prerequisites import is_engines_preview, values_of
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting.waits import program_waits
 from pulumi_vertex_training.registry import collection_of, is_runnable
@@ -110,9 +109,7 @@ def _count(
 
 def _is_checked_here() -> bool:
     """Return whether this is a preview that applies the limits; `plan` applies them to its own preview."""
-    is_mocked = isinstance(pulumi.runtime.settings.get_monitor(), MockMonitor)
-    is_program = pulumi.runtime.get_root_resource() is not None and not is_mocked
-    return is_program and pulumi.runtime.is_dry_run() and os.environ.get(LIMITS_VARIABLE) != REPORTED
+    return is_engines_preview() and os.environ.get(LIMITS_VARIABLE) != REPORTED
 
 
 async def _require(counted: list[_Counted]) -> None:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pulumi
-from pulumi.runtime.mocks import MockMonitor
 
 from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.preview.prerequisites import values_of
+from pulumi_vertex_training.program.preview.prerequisites import is_engines_preview, values_of
 
 if TYPE_CHECKING:
     from vertex_training.cost.cost import Cost
@@ -25,8 +24,7 @@ def announce_machines(
     cost_of: Callable[[Mapping[str, Any], PriceTable], Cost | None],
 ) -> None:
     """Print what the machines of a new resource cost; one that exists has no line."""
-    is_mocked = isinstance(pulumi.runtime.settings.get_monitor(), MockMonitor)
-    if pulumi.runtime.get_root_resource() is None or is_mocked or not pulumi.runtime.is_dry_run():
+    if not is_engines_preview():
         return
 
     async def announce() -> None:
@@ -52,5 +50,5 @@ def _sentence(
     cost, target = cost_of(values, current_prices()), target_of(values)
     if cost is None:
         return ""
-    verb = "would cost on Google Cloud" if target is not None and target.endpoint == "emulator" else "costs"
-    return f"{verb}: {words.of_machines(cost)}"
+    endpoint = target.endpoint if target is not None else ""
+    return f"{words.verb(endpoint)}: {words.of_machines(cost)}"

@@ -28,6 +28,12 @@ from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem, errors
 
 
+def is_engines_preview() -> bool:
+    """Return whether the program runs in a preview of the engine, and not with mocks."""
+    is_mocked = isinstance(pulumi.runtime.settings.get_monitor(), MockMonitor)
+    return pulumi.runtime.get_root_resource() is not None and not is_mocked and pulumi.runtime.is_dry_run()
+
+
 def run_input(
     declaration: Mapping[str, Any], resource_name: str, type_: str, opts: pulumi.ResourceOptions | None
 ) -> pulumi.Output[dict[str, Any]]:
@@ -45,8 +51,7 @@ def look_up_new_job(
     opts: pulumi.ResourceOptions | None,
 ) -> None:
     """Look up the needs of a new job in a preview. A missing one fails the preview."""
-    is_mocked = isinstance(pulumi.runtime.settings.get_monitor(), MockMonitor)
-    if pulumi.runtime.get_root_resource() is None or is_mocked or not pulumi.runtime.is_dry_run():
+    if not is_engines_preview():
         return
 
     async def look() -> None:
