@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,14 +39,15 @@ class Answer:
 
 
 @dataclass
-class Api:
+class Api(ABC):
     """The base of a stand-in: subclasses answer, one request at a time. `asked` has all requests."""
 
     url: str = ""
     asked: list[Asked] = field(default_factory=list)
 
+    @abstractmethod
     def answer(self, asked: Asked) -> Answer:
-        raise NotImplementedError
+        """Answer a request."""
 
     def changes(self) -> list[tuple[str, str]]:
         """Return method and path of each request that was to change something."""
