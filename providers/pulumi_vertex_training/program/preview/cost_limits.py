@@ -2,7 +2,7 @@
 
 The program knows all of its resources, which no provider does: the engine asks one about each resource alone.
 Everything is counted after the last registration, when it is known which jobs run again. A job that has ended
-and stays as it is costs nothing. Without a limit, nothing is imported, kept or computed.
+and stays as it is costs nothing. Without a limit, or with such jobs alone, no prices are loaded.
 """
 
 from __future__ import annotations
@@ -114,12 +114,19 @@ def _is_checked_here() -> bool:
 
 async def _require(counted: list[_Counted]) -> None:
     """Raise `pulumi.RunError` with all figures if the resources are above the limits."""
-    prices = asyncio.create_task(asyncio.to_thread(_prices))  # while the resources are registered
+    prices: asyncio.Task[PriceTable] | None = None
+    for one in counted:
+        if not await _is_over(one):
+            prices = asyncio.create_task(asyncio.to_thread(_prices))  # while the others are registered
+            break
     await program_waits().rest()  # Everything is registered, also what an output leads to.
+    running = [one for one in counted if not await _is_over(one)]
+    if not running:
+        return
+    table, configured = await (prices or asyncio.to_thread(_prices)), stack_settings().cost_limits
     from pulumi_vertex_training.costs import limits
 
-    table, configured = await prices, stack_settings().cost_limits
-    figures = [figure for one in counted if (figure := await _figure(one, table)) is not None]
+    figures = [figure for one in running if (figure := await _figure(one, table)) is not None]
     if not limits.excesses([figure.cost for figure in figures], configured):
         return
     ended = await _ended({figure.job for figure in figures if figure.job})
@@ -153,13 +160,11 @@ class _LiveJob(NamedTuple):
 
 
 async def _figure(one: _Counted, table: PriceTable) -> _Figure | None:
-    """Return the cost of a resource, or None for one that does not run, or whose check refuses it."""
+    """Return the cost of a resource, or None for one whose check refuses it."""
     from pulumi_vertex_training.costs.declared import ResourceCost
 
     try:
-        is_kept = one.is_job and not one.repeats and await one.resource.id.is_known()
-        if is_kept and await _has_ended(one.resource):
-            return None
+        is_kept = await _is_kept(one)
         values = await values_of(one.declaration)
         name = await one.resource.id.future() if is_kept else None
     except Exception:
@@ -202,6 +207,19 @@ def _listed(lookups: Lookups, target: Target, collection: str, settings: Setting
         seconds=settings.lookup_seconds,
     )
     return frozenset(one.name for records in found.values() for one in records if one.state.is_terminal)
+
+
+async def _is_over(one: _Counted) -> bool:
+    """Return whether a job has ended and stays as it is. So is a resource that could not be registered."""
+    try:
+        return await _is_kept(one) and await _has_ended(one.resource)
+    except Exception:
+        return True  # The engine reports why.
+
+
+async def _is_kept(one: _Counted) -> bool:
+    """Return whether a job stays as it is: a preview does not know the id of one that is created."""
+    return one.is_job and not one.repeats and await one.resource.id.is_known()
 
 
 async def _has_ended(resource: pulumi.CustomResource) -> bool:
