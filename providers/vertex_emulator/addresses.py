@@ -27,7 +27,15 @@ GCSFS = "FSSPEC_GCS_ENDPOINT_URL"
 """The address of Cloud Storage for gcsfs, which uses no proxy unless each program asks for it."""
 
 
-GCLOUD_SERVICES = ("AIPLATFORM", "ARTIFACTREGISTRY", "SERVICEUSAGE", "STORAGE", "LOGGING")
+GCLOUD_SERVICES = (
+    "AIPLATFORM",
+    "ARTIFACTREGISTRY",
+    "CLOUDRESOURCEMANAGER",
+    "IAM",
+    "LOGGING",
+    "SERVICEUSAGE",
+    "STORAGE",
+)
 """The services of gcloud that the emulator implements, as in CLOUDSDK_API_ENDPOINT_OVERRIDES_..."""
 
 

@@ -183,7 +183,7 @@ class VertexService:
 
     def project_services(self, database: Database, clock: Clock, denials: Denials) -> ProjectServices:
         """Return the services about projects, which show the quotas of jobs, and decide who may run them."""
-        services = ProjectServices(database, clock, denials, self.jobs.quotas, self.jobs.projects)
+        services = ProjectServices(database, clock, denials, self.jobs.quotas)
         self.jobs.may_act_as = services.may_act_as
         return services
 

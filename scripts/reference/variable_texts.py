@@ -73,9 +73,11 @@ SHELL: Mapping[str, str] = {
     "GCE_METADATA_ROOT": "The same, for gcloud.",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM": "Address of Vertex AI for gcloud.",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY": "Address of Artifact Registry for gcloud.",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER": "Address of Resource Manager for gcloud.",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAM": "Address of IAM for gcloud.",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING": "Address of Cloud Logging for gcloud.",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICEUSAGE": "Address of Service Usage for gcloud.",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": "Address of Cloud Storage for gcloud.",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING": "Address of Cloud Logging for gcloud.",
     "CLOUDSDK_AI_REGION": "Region of gcloud's commands for Vertex AI.",
     "FSSPEC_GCS_ENDPOINT_URL": "Address of Cloud Storage for gcsfs, with `--proxy`.",
     "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "`false`. Otherwise gcsfs asks for the kind of each bucket "

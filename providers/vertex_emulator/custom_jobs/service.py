@@ -321,10 +321,6 @@ class JobService:
                 replica.state = "stopped"
         return replicas
 
-    def projects(self) -> list[str]:
-        """Return the ids of the projects that have jobs."""
-        return self._store.projects()
-
     def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
         """Yield the logs of one job, or of all jobs."""
         if job_id is None:

@@ -135,10 +135,6 @@ class JobStore(Records):
         """Return the live jobs, except for the queued ones."""
         return self.where("live AND state != ?", QUEUED)
 
-    def projects(self) -> list[str]:
-        """Return the ids of the projects that have jobs."""
-        return [row["project"] for row in self.database.rows("SELECT DISTINCT project FROM custom_jobs")]
-
 
 _WAITING_SCHEMA = (
     """

@@ -110,6 +110,7 @@ _OTHERS: Mapping[str, str] = {
     "CloudScheduler.ResumeJob": "cloudscheduler.jobs.enable",
     "CloudScheduler.RunJob": "cloudscheduler.jobs.run",
     "Projects.GetProject": "resourcemanager.projects.get",
+    "Projects.ListProjects": "resourcemanager.projects.list",
     "Projects.GetIamPolicy": "resourcemanager.projects.getIamPolicy",
     "Projects.SetIamPolicy": "resourcemanager.projects.setIamPolicy",
     "ServiceUsage.GetService": "serviceusage.services.get",
@@ -129,10 +130,13 @@ _OTHERS: Mapping[str, str] = {
         for collection in ("networkAttachments", "networks", "reservations", "subnetworks")
     },
     "IAM.GetServiceAccount": "iam.serviceAccounts.get",
+    "IAM.ListServiceAccounts": "iam.serviceAccounts.list",
     "IAM.CreateServiceAccount": "iam.serviceAccounts.create",
     "IAM.DeleteServiceAccount": "iam.serviceAccounts.delete",
     "IAM.EnableServiceAccount": "iam.serviceAccounts.enable",
     "IAM.DisableServiceAccount": "iam.serviceAccounts.disable",
+    "IAM.GetIamPolicy": "iam.serviceAccounts.getIamPolicy",
+    "IAM.SetIamPolicy": "iam.serviceAccounts.setIamPolicy",
 }
 
 PERMISSION_OF: Mapping[str, str] = dict(_table())

@@ -1,100 +1,119 @@
-"""Resource Manager: projects, their policies, and the permissions that a caller has in them."""
+"""Resource Manager: projects, their policies, and the permissions that a caller has in them.
+
+The projects have no parent: there are no folders and no organizations.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.http.messages import Request, Response, Route, json_response
 from vertex_emulator.kernel.projects import project_number
+from vertex_emulator.permissions import paging
+from vertex_emulator.permissions.paging import Wanted
 from vertex_emulator.permissions.policies import ProjectPolicies
+from vertex_emulator.project_services.projects import SIZES, Projects
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.rpc.methods import Binding, RpcError
+from vertex_emulator.rpc import methods as rpc
+from vertex_emulator.rpc.descriptors import HttpRule, Method
+from vertex_emulator.rpc.methods import Binding, RpcError, Violation
 
-_PROJECT = "google.cloud.resourcemanager.v3.Project"
-
-
-_IAM = {
-    "getIamPolicy": ("GetIamPolicy", "google.iam.v1.GetIamPolicyRequest"),
-    "setIamPolicy": ("SetIamPolicy", "google.iam.v1.SetIamPolicyRequest"),
-    "testIamPermissions": ("TestIamPermissions", "google.iam.v1.TestIamPermissionsRequest"),
-}
+_PACKAGE = "google.cloud.resourcemanager.v3"
+_PARENT = re.compile(r"(?:folders|organizations)/[^/]+")
+_POLICY_METHODS = ("GetIamPolicy", "SetIamPolicy", "TestIamPermissions")
 
 
-def bindings(policies: ProjectPolicies, known: Callable[[], Iterable[str]]) -> Mapping[str, Binding]:
-    """Return the methods by full name.
-
-    `known` returns project ids; a project number is answered only if it belongs to one of them.
-    """
+def bindings(policies: ProjectPolicies, projects: Projects) -> Mapping[str, Binding]:
+    """Return the methods by full name."""
 
     def get(request: Any) -> Message:
-        project = _project(str(request.name).removeprefix("projects/"), known)
-        found = descriptors.message(_PROJECT)
-        found.name, found.project_id = f"projects/{project_number(project)}", project
-        found.display_name, found.state = project, found.ACTIVE
-        answer: Message = found
-        return answer
+        found: Message = _project(projects.named(str(request.name).removeprefix("projects/")))
+        return found
+
+    def search(request: Any) -> Message:
+        wanted = Wanted(size=request.page_size, token=request.page_token, sizes=SIZES)
+        page = projects.search(request.query, wanted)
+        answer = descriptors.message(f"{_PACKAGE}.SearchProjectsResponse")
+        answer.projects.extend(_project(each) for each in page.items)
+        answer.next_page_token = page.next_page_token
+        found: Message = answer
+        return found
 
     return {
         f"{descriptors.PROJECTS}.GetProject": get,
-        **policies.bindings(lambda project: _project(project, known)),
+        f"{descriptors.PROJECTS}.SearchProjects": search,
+        f"{descriptors.PROJECTS}.ListProjects": _list,
+        **policies.bindings(projects.named),
     }
 
 
-def first_version(policies: ProjectPolicies, known: Callable[[], Iterable[str]]) -> Sequence[Route]:
-    """Return the routes of v1, which gcloud uses and which has no gRPC. `known` is that of `bindings`."""
-    methods = policies.bindings(lambda project: _project(project, known))
+def first_version(policies: ProjectPolicies, projects: Projects) -> Sequence[Route]:
+    """Return the routes of v1, which gcloud uses and which has no gRPC."""
+    pool = descriptors.pool()
+    methods = [
+        Method(
+            name=f"{descriptors.PROJECTS}.{name}",
+            request=pool.FindMessageTypeByName(f"google.iam.v1.{name}Request"),
+            rules=(_rule(name),),
+        )
+        for name in _POLICY_METHODS
+    ]
 
     def get(_: Request, match: re.Match[str]) -> Response:
         try:
-            project = _project(unquote(match[1]), known)
+            project = projects.named(unquote(match[1]))
         except RpcError as error:
-            raise HttpError(403, error.code, error.message) from None
-        return json_response(
-            {
-                "projectNumber": project_number(project),
-                "projectId": project,
-                "lifecycleState": "ACTIVE",
-                "name": project,
-            }
-        )
+            raise error.http_error() from None
+        return json_response(_first(project))
 
-    def about_policy(verb: str) -> Route:
-        name, kind = _IAM[verb]
-        method = methods[f"{descriptors.PROJECTS}.{name}"]
-
-        def answer(request: Request, match: re.Match[str]) -> Response:
-            message = descriptors.message(kind)
-            try:
-                json_format.ParseDict(request.body.json(), message, descriptor_pool=descriptors.pool())
-                message.resource = f"projects/{unquote(match[1])}"
-                found = method(message)
-            except (json_format.ParseError, TypeError, AttributeError) as error:
-                raise HttpError(400, "", f"Invalid JSON payload received. {error}") from error
-            except RpcError as error:
-                raise error.http_error() from error
-            return json_response(json_format.MessageToDict(found, descriptor_pool=descriptors.pool()))
-
-        return Route("POST", rf"/v1/projects/([^/:]+):{verb}", answer, f"Projects.{name}")
+    def search(request: Request, _: re.Match[str]) -> Response:
+        try:
+            page = projects.search(request.parameter("filter") or "", paging.of_request(request, SIZES))
+        except RpcError as error:
+            raise error.http_error() from None
+        found = {"projects": [_first(each) for each in page.items]} if page.items else {}
+        return json_response({**found, **page.token()})
 
     return (
+        Route("GET", r"/v1/projects", search, "Projects.SearchProjects"),  # what v3 calls search
         Route("GET", r"/v1/projects/([^/:]+)", get, "Projects.GetProject"),
-        *(about_policy(verb) for verb in _IAM),
+        *rpc.routes_of(methods, policies.bindings(projects.named)),
     )
 
 
-def _project(asked: str, known: Callable[[], Iterable[str]]) -> str:
-    """Return the id of the project with this id or number. Raises RpcError for an unknown number."""
-    project = asked
-    if asked.isascii() and asked.isdigit():
-        project = next((each for each in known() if project_number(each) == asked), "")
-    if not project or "/" in asked:
-        raise RpcError(
-            "PERMISSION_DENIED", f"The caller does not have permission, or there is no project {asked}."
-        )
-    return project
+def _rule(name: str) -> HttpRule:
+    return HttpRule(verb="POST", uri=f"/v1/projects/{{resource}}:{name[0].lower()}{name[1:]}", body="*")
+
+
+def _list(request: Any) -> Message:
+    """Refuse ListProjects, which lists the projects of one folder or organization."""
+    if not _PARENT.fullmatch(request.parent):
+        what = f"parent is {request.parent[:200]!r}. Use folders/ID or organizations/ID, or SearchProjects."
+        raise RpcError("INVALID_ARGUMENT", what, [Violation("parent", what)])
+    raise RpcError(
+        "PERMISSION_DENIED",
+        f"The caller does not have permission, or there is no {request.parent}. The emulator's projects have "
+        "no parent: use SearchProjects.",
+    )
+
+
+def _project(project: str) -> Any:
+    found = descriptors.message(f"{_PACKAGE}.Project")
+    found.name, found.project_id = f"projects/{project_number(project)}", project
+    found.display_name, found.state = project, found.ACTIVE
+    return found
+
+
+def _first(project: str) -> Mapping[str, str]:
+    """Return a project as v1 has it."""
+    return {
+        "projectNumber": project_number(project),
+        "projectId": project,
+        "lifecycleState": "ACTIVE",
+        "name": project,
+    }

@@ -6,7 +6,7 @@ enabled, every permission is granted, and nothing is limited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vertex_emulator.http.messages import Route
@@ -18,6 +18,7 @@ from vertex_emulator.permissions.gate import Gate
 from vertex_emulator.permissions.policies import ProjectPolicies
 from vertex_emulator.permissions.service_accounts import ServiceAccounts
 from vertex_emulator.project_services import compute, resource_manager
+from vertex_emulator.project_services.projects import Projects
 from vertex_emulator.quotas import admin as quota_admin
 from vertex_emulator.quotas.cloud_quotas import CloudQuotas
 from vertex_emulator.quotas.consumer_quotas import ConsumerQuotas
@@ -41,7 +42,7 @@ SERVICES = (
 
 
 class ProjectServices:
-    """The services of all projects. `projects` returns the ids of those that have jobs."""
+    """The services of all projects."""
 
     def __init__(
         self,
@@ -49,15 +50,14 @@ class ProjectServices:
         clock: Clock,
         denials: Denials,
         quotas: Quotas,
-        projects: Callable[[], Iterable[str]],
     ) -> None:
         self._denials = denials
         self._quotas = quotas
         self._clock = clock
-        self._projects = projects
         self._states = ServiceStates(database)
         self._policies = ProjectPolicies(database, denials)
         self._accounts = ServiceAccounts(database, denials)
+        self._projects = Projects(database=database, grants=denials, accounts=self._accounts.projects)
         self.gate = Gate(denials=denials, services=self._states)
 
     def bindings(self) -> Mapping[str, Binding]:

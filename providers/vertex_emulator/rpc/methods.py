@@ -181,7 +181,11 @@ def routes(services: Sequence[str], bindings: Mapping[str, Binding]) -> list[Rou
 
     Raises `ValueError` for a binding of an unknown method.
     """
-    methods = [method for service in services for method in _methods(service)]
+    return routes_of([method for service in services for method in _methods(service)], bindings)
+
+
+def routes_of(methods: Sequence[Method], bindings: Mapping[str, Binding]) -> list[Route]:
+    """Return the routes of methods, as `routes` does."""
     if unknown := sorted(set(bindings) - {method.name for method in methods}):
         raise ValueError(f"unknown methods: {', '.join(unknown)}")
     found: list[Route] = []

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.preflight import remedies
+from pulumi_vertex_training.preflight.preflight import findings_of
+from pulumi_vertex_training.preflight.scope import Scope
+from pulumi_vertex_training.preflight.subject import Subject
+from pulumi_vertex_training.runs.lookups import Lookups
 from support.clients.google_hosts import image_in, output, shell_of
 from support.clients.tools import tool
+from support.emulator import Answer, call
 from support.job_emulator import JobEmulator
 from vertex_emulator.daemon import Daemon
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
 
 pytestmark = pytest.mark.slow
 
 REGION = "--region=us-central1"
 HOST = "us-central1-docker.pkg.dev"
+MEMBER = "user:a@example.com"
+REPOSITORY = "projects/local/locations/us-central1/repositories/of-remedies"
+POOL = WorkerPoolSpec(
+    machine_spec=MachineSpec(machine_type="n1-standard-4"),
+    replica_count=1,
+    container_spec=ContainerSpec(image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"),
+)
 
 Run = Callable[..., str]
 
@@ -49,6 +67,126 @@ def gcloud(shell: dict[str, str]) -> Run:
 
 def test_project(gcloud: Run) -> None:
     assert gcloud("projects", "describe", "local", "--format=value(projectId)").strip() == "local"
+
+
+def test_projects(gcloud: Run) -> None:
+    policy = ("--member=user:a@example.com", "--role=roles/viewer", "--condition=None")
+    for project in ("listed-one", "listed-two"):
+        gcloud("projects", "add-iam-policy-binding", project, *policy)
+    listing = ("projects", "list", "--format=value(projectId)")
+    assert {"listed-one", "listed-two"} <= set(gcloud(*listing).split())
+    assert gcloud(*listing, "--filter=projectId:*-two").split() == ["listed-two"]
+    assert gcloud(*listing, "--filter=projectId:listed-*", "--limit=1").split() == ["listed-one"]
+
+
+def test_service_accounts(gcloud: Run) -> None:
+    def run(verb: str, *words: str, fails: bool = False) -> str:
+        return gcloud("iam", "service-accounts", verb, *words, fails=fails)
+
+    def bindings() -> list[dict[str, Any]]:
+        found = json.loads(run("get-iam-policy", email, "--format=json"))
+        return list(found.get("bindings", []))
+
+    email = "trainer@local.iam.gserviceaccount.com"
+    run("create", "trainer")
+    assert email in run("list", "--format=value(email)").split()
+    assert bindings() == []
+    role, member = "roles/iam.serviceAccountUser", "user:a@example.com"
+    run("add-iam-policy-binding", email, f"--role={role}", f"--member={member}")
+    run("add-iam-policy-binding", email, f"--role={role}", "--member=group:team@example.com")
+    assert bindings() == [{"role": role, "members": [member, "group:team@example.com"]}]
+    run("remove-iam-policy-binding", email, f"--role={role}", "--member=group:team@example.com")
+    assert bindings() == [{"role": role, "members": [member]}]
+    run("delete", email)
+    assert "NOT_FOUND" in run("get-iam-policy", email, fails=True)
+
+
+@pytest.fixture(scope="module")
+def targets(gcloud: Run) -> None:
+    """Create the bucket and the repository that remedies name."""
+    gcloud("storage", "buckets", "create", "gs://of-remedies", "--location=us-central1")
+    create = ("artifacts", "repositories", "create", "of-remedies", "--location=us-central1")
+    gcloud(*create, "--repository-format=docker")
+
+
+@pytest.mark.parametrize(
+    "remedy",
+    [
+        remedies.enable("workflows.googleapis.com", "local"),
+        remedies.on_project("local", MEMBER, "roles/aiplatform.user"),
+        remedies.on_bucket("of-remedies", MEMBER, "roles/storage.objectUser"),
+        remedies.on_repository(REPOSITORY, MEMBER, "roles/artifactregistry.reader"),
+        remedies.new_bucket("of-a-remedy", "us-central1", "local"),
+        "gcloud projects list",
+    ],
+)
+def test_remedies_of_the_preflight(remedy: str, shell: dict[str, str], targets: None) -> None:
+    tool("gcloud")
+    output(["sh", "-c", remedy], shell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preflight:
+    """The preflight of a job of an account, as on Google Cloud."""
+
+    daemon: Daemon
+    shell: dict[str, str]
+    email: str
+
+    def remedies(self) -> list[str]:
+        """Return the commands for the findings about the account that are not in order."""
+        endpoint = Endpoint(
+            kind="emulator",
+            project="local",
+            location="us-central1",
+            url=self.daemon.url,
+            token=self.daemon.token,
+        )
+        spec = CustomJobSpec(display_name="train", worker_pool_specs=(POOL,), service_account=self.email)
+        scope = Scope(
+            project="local",
+            location="us-central1",
+            is_emulator=False,
+            subjects=(Subject(name="train", collection="customJobs", spec=spec),),
+        )
+        found = findings_of(scope, lambda: endpoint, Lookups(), seconds=600)
+        return [one.remedy for one in found if self.email in one.about and one.level != "ok"]
+
+    def run(self, remedy: str) -> str:
+        """Run a remedy in a shell, as its user would."""
+        return output(["sh", "-c", remedy], {**self.shell, "CLOUDSDK_CORE_ACCOUNT": "a@example.com"})
+
+    def ask(self, method: str, path: str, body: Any = None) -> Answer:
+        answer = call(self.daemon.url, method, path, body=body, token=self.daemon.token)
+        assert answer.status == 200, answer.body
+        return answer
+
+
+def test_remedies_for_the_service_account(daemon: Daemon, shell: dict[str, str]) -> None:
+    """Expect a missing and a disabled account to be in order afterwards, and the role in the policy."""
+    tool("gcloud")
+    email = "remedied@local.iam.gserviceaccount.com"
+    path = f"/v1/projects/local/serviceAccounts/{email}"
+    preflight = Preflight(daemon=daemon, shell=shell, email=email)
+    assert preflight.remedies() == []
+    for method, breaking in (("DELETE", path), ("POST", f"{path}:disable")):
+        preflight.ask(method, breaking)
+        (remedy,) = preflight.remedies()
+        assert remedy.startswith("gcloud iam service-accounts ")
+        preflight.run(remedy)
+        assert preflight.remedies() == []
+    denial = {"permission": "iam.serviceAccounts.actAs", "resource": email}
+    preflight.ask("POST", "/_local/denials", denial)
+    (remedy,) = preflight.remedies()
+    preflight.run(remedy)
+    (binding,) = preflight.ask("POST", f"{path}:getIamPolicy", {}).json()["bindings"]
+    assert binding == {"role": "roles/iam.serviceAccountUser", "members": ["user:a@example.com"]}
+    assert preflight.remedies() == [remedy], "a denial of the emulator holds whatever the policy says"
+    preflight.ask("DELETE", "/_local/denials")
+    own = Preflight(daemon=daemon, shell=shell, email="1-compute@developer.gserviceaccount.com")
+    preflight.ask("DELETE", f"/v1/projects/1/serviceAccounts/{own.email}")
+    (remedy,) = own.remedies()
+    assert "-compute@developer.gserviceaccount.com" in own.run(remedy)
 
 
 def test_storage(gcloud: Run, tmp_path: Path) -> None:

@@ -133,6 +133,28 @@ def test_usage(channel: grpc.Channel, emulator: Daemon) -> None:
     assert [point.value.int64_value for point in series.points] == [8]
 
 
+@pytest.fixture(params=["grpc", "rest"])
+def project_client(request: Any, daemon: Daemon, channel: grpc.Channel) -> Any:
+    if request.param == "grpc":
+        transport: Any = projects.ProjectsGrpcTransport(channel=channel)
+    else:
+        transport = over_rest(daemon, projects.ProjectsRestTransport)
+    return resourcemanager_v3.ProjectsClient(transport=transport)
+
+
+def test_projects(project_client: Any, emulator: Daemon) -> None:
+    for each in ("letters", "digits", "other"):
+        project_client.set_iam_policy(request={"resource": f"projects/{each}", "policy": {}})
+    pages = project_client.search_projects(request={"query": "NOT id:local", "page_size": 2})
+    assert [found.project_id for found in pages] == ["digits", "letters", "other"]
+    (one,) = project_client.search_projects(query="displayName=dig*")
+    assert one == project_client.get_project(name=one.name)
+    with pytest.raises(exceptions.BadRequest, match="no field"):
+        project_client.search_projects(query="colour:red")
+    with pytest.raises(exceptions.Forbidden, match="no folders/1"):
+        project_client.list_projects(parent="folders/1")
+
+
 def test_permissions_over_rest(emulator: Daemon) -> None:
     client = resourcemanager_v3.ProjectsClient(transport=over_rest(emulator, projects.ProjectsRestTransport))
     control(emulator, "POST", "/_local/denials", {"permission": "aiplatform.customJobs.create"})

@@ -166,7 +166,14 @@ def test_env_points_clients_at_the_emulator(env: dict[str, str], endpoint: Endpo
     assert values["VERTEX_EMULATOR_HOST"] == endpoint.url
     assert values["VERTEX_EMULATOR_TOKEN"] == endpoint.token
     assert values["STORAGE_EMULATOR_HOST"] == endpoint.storage_url
-    for service in ("AIPLATFORM", "STORAGE", "ARTIFACTREGISTRY", "SERVICEUSAGE"):
+    for service in (
+        "AIPLATFORM",
+        "STORAGE",
+        "ARTIFACTREGISTRY",
+        "SERVICEUSAGE",
+        "IAM",
+        "CLOUDRESOURCEMANAGER",
+    ):
         assert values[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service}"] == f"{endpoint.url}/"
     assert Path(values["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"]).read_text().strip() == endpoint.token
     assert json.loads(Path(values["VERTEX_EMULATOR_SIGNING_KEY"]).read_text())["type"] == "service_account"

@@ -6,6 +6,8 @@ from support.parity.page import Row, Section
 
 QUOTAS = "tests/vertex_emulator/quotas/test_quota_apis.py"
 PERMISSIONS = "tests/vertex_emulator/permissions/test_permissions.py"
+POLICIES = "tests/vertex_emulator/permissions/test_account_policies.py"
+LISTS = "tests/vertex_emulator/project_services/test_projects.py"
 SERVICES = "tests/vertex_emulator/service_usage/test_service_usage.py"
 CLIENTS = "tests/clients/projects/test_project_clients.py"
 API = "API reference"
@@ -75,12 +77,38 @@ PROJECTS = Section(
             tests=(f"{PERMISSIONS}::test_the_policy_of_a_project",),
         ),
         Row(
+            feature="the policy of a service account",
+            google="grants roles to members",
+            likeness="like",
+            here="stored, with etags; empty at first",
+            source=API,
+            tests=(
+                f"{POLICIES}::test_what_is_set_is_read",
+                f"{POLICIES}::test_a_policy_that_has_changed_since_it_was_read",
+                f"{POLICIES}::test_a_denial_holds_whatever_the_policy_says",
+            ),
+        ),
+        Row(
+            feature="a list of projects",
+            google="list (v1), search (v3), list of a folder or an organization",
+            likeness="like",
+            here="those in which something was created or changed; there are no folders and organizations",
+            source=API,
+            tests=(
+                f"{LISTS}::test_the_projects_in_which_something_was_made",
+                f"{LISTS}::test_filters",
+                f"{LISTS}::test_there_are_no_folders",
+                f"{CLIENTS}::test_projects",
+            ),
+        ),
+        Row(
             feature="service accounts",
             google="create, get, list, patch, delete, enable, disable",
             likeness="like",
-            here="no list and no patch; every account with a well-formed address exists until it is deleted",
+            here="no patch; every account with a well-formed address exists until it is deleted",
             source=API,
             tests=(
+                f"{POLICIES}::test_accounts_are_listed_once_somebody_has_changed_them",
                 f"{PERMISSIONS}::test_accounts_come_and_go",
                 f"{PERMISSIONS}::test_accounts_that_do_not_exist",
             ),

@@ -66,7 +66,7 @@ class Jobs(VertexService):
 
     def project_services(self, database: Database, clock: Clock, denials: Denials) -> ProjectServices:
         quotas = Quotas(database, lambda: [], changed=lambda: None)
-        return ProjectServices(database, clock, denials, quotas, lambda: [])
+        return ProjectServices(database, clock, denials, quotas)
 
     def serve_at(self, url: str, token: str) -> None:
         """Have no schedules."""

@@ -54,9 +54,11 @@ CLIENTS = {
     "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAM",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICEUSAGE",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING",
     "GCE_METADATA_HOST",
     "GCE_METADATA_IP",
     "GCE_METADATA_ROOT",
@@ -230,8 +232,8 @@ def test_the_variables_of_clients(printed: Printed, task: str) -> None:
     address = str(printed.emulator.daemon.proxy_url).rpartition("@")[2]
     # The secret is hidden in the log, from which this test reads.
     assert environment["https_proxy"] == environment["HTTPS_PROXY"] == f"http://emulator:***@{address}"
-    services = ("AIPLATFORM", "ARTIFACTREGISTRY", "SERVICEUSAGE", "STORAGE", "LOGGING")
-    assert {environment[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}"] for name in services} == {f"{url}/"}
+    overrides = {name for name in CLIENTS if name.startswith("CLOUDSDK_API_ENDPOINT_OVERRIDES_")}
+    assert {environment[name] for name in overrides} == {f"{url}/"}
     metadata = {environment[f"GCE_METADATA_{name}"] for name in ("HOST", "IP", "ROOT")}
     assert len(metadata) == 1
     assert re.fullmatch(url.removeprefix("http://") + "/m/[0-9a-f]+/local", metadata.pop())
