@@ -27,11 +27,15 @@ FOLDER = Path(__file__).resolve().parent.parent / "providers/vertex_emulator/rpc
 
 @dataclass(frozen=True)
 class Service:
-    """Source of the definitions of a service: an npm package, its version, and its main .proto files."""
+    """Source of the definitions of a service: an npm package, its version, and its main .proto files.
+
+    `folder` is the folder in the package that contains `google`.
+    """
 
     package: str
     version: str
     protos: tuple[str, ...]
+    folder: str = "build/protos"
 
 
 SERVICES = {
@@ -69,6 +73,8 @@ SERVICES = {
         "6.3.0",
         ("google/cloud/resourcemanager/v3/projects.proto",),
     ),
+    # The package of IAM itself has no service accounts.
+    "iam": Service("google-proto-files", "5.0.3", ("google/iam/admin/v1/iam.proto",), folder="."),
     "cloud_scheduler": Service(
         "@google-cloud/scheduler", "5.3.2", ("google/cloud/scheduler/v1/cloudscheduler.proto",)
     ),
@@ -118,7 +124,7 @@ def gather(service: Service, folder: Path) -> Path:
     subprocess.run(command, cwd=folder, check=True)  # noqa: S603
     with tarfile.open(next(folder.glob("*.tgz"))) as archive:
         archive.extractall(folder, filter="data")
-    tree = folder / "package" / "build" / "protos"
+    tree = folder / "package" / service.folder
     for module, names in SHARED.items():
         for name in names:
             for proto in (folder_of(module) / name).glob("*.proto"):
@@ -126,7 +132,7 @@ def gather(service: Service, folder: Path) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(proto, target)
     operations = tree / "google" / "longrunning" / "operations.proto"
-    operations.parent.mkdir(parents=True)
+    operations.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder_of("google.api.http_pb2") / "longrunning" / "operations_proto.proto", operations)
     return tree
 

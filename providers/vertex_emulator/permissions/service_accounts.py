@@ -8,21 +8,18 @@ policy says, as a deny policy of IAM does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from google.protobuf.message import Message
 
-from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.metadata_server import email as compute_account
-from vertex_emulator.permissions import iam_policy, paging
+from vertex_emulator.permissions import iam_policy
 from vertex_emulator.permissions.denials import Grants, account
+from vertex_emulator.permissions.paging import Sizes, Wanted
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.rpc import methods as rpc
-from vertex_emulator.rpc.descriptors import HttpRule, Method
 from vertex_emulator.rpc.methods import Binding, RpcError
 
 SCHEMA = (
@@ -39,15 +36,12 @@ SCHEMA = (
     );
     """,
 )
-_IAM = "google.iam.admin.v1.IAM"
-_RESOURCE = "/v1/{resource=projects/*/serviceAccounts/*}"
-_POLICY_METHODS = (("GetIamPolicy", ""), ("SetIamPolicy", "*"), ("TestIamPermissions", "*"))
-"""The methods and the bodies of their HTTP rules (google/iam/admin/v1/iam.proto)."""
+_PACKAGE = "google.iam.admin.v1"
+_ETAG = b"01021920"
 _OF_NONE = b"\x00\x20\x01"
 """The etag of a policy without bindings; in JSON it is ACAB, as in the answers of Google Cloud."""
-_ONE = r"/v1/projects/([^/]+)/serviceAccounts/([^/:]+)"
-_ALL = r"/v1/projects/([^/]+)/serviceAccounts"
-_PAGE = paging.Sizes(default=20, most=100)
+_NAME = re.compile(r"projects/([^/]+)/serviceAccounts/([^/]+)")
+_PAGE = Sizes(default=20, most=100)
 _USABLE, _DELETED, _DISABLED = "enabled", "deleted", "disabled"
 _SUFFIX = ".iam.gserviceaccount.com"
 _ID = re.compile(r"[a-z](?:[a-z0-9-]{4,28}[a-z0-9])")
@@ -64,24 +58,20 @@ class ServiceAccounts:
         self._grants = grants
         database.migrate("service_accounts", SCHEMA)
 
-    def routes(self) -> Sequence[Route]:
-        """Return the routes of the API."""
-        return (
-            Route("GET", _ONE, self._get, "IAM.GetServiceAccount"),
-            Route("DELETE", _ONE, self._delete, "IAM.DeleteServiceAccount"),
-            Route("POST", f"{_ONE}:enable", self._changed(_USABLE), "IAM.EnableServiceAccount"),
-            Route("POST", f"{_ONE}:disable", self._changed(_DISABLED), "IAM.DisableServiceAccount"),
-            Route("POST", _ALL, self._create, "IAM.CreateServiceAccount"),
-            Route("GET", _ALL, self._list, "IAM.ListServiceAccounts"),
-            *rpc.routes_of(_policy_methods(), self._bindings()),
-        )
-
-    def _bindings(self) -> Mapping[str, Binding]:
-        return {
-            f"{_IAM}.GetIamPolicy": self._get_policy,
-            f"{_IAM}.SetIamPolicy": self._set_policy,
-            f"{_IAM}.TestIamPermissions": self._test,
+    def bindings(self) -> Mapping[str, Binding]:
+        """Return the implemented methods by full name."""
+        methods: Mapping[str, Binding] = {
+            "GetServiceAccount": self._get,
+            "ListServiceAccounts": self._list,
+            "CreateServiceAccount": self._create,
+            "DeleteServiceAccount": self._delete,
+            "EnableServiceAccount": self._changed(_USABLE),
+            "DisableServiceAccount": self._changed(_DISABLED),
+            "GetIamPolicy": self._get_policy,
+            "SetIamPolicy": self._set_policy,
+            "TestIamPermissions": self._test,
         }
+        return {f"{descriptors.IAM}.{name}": method for name, method in methods.items()}
 
     def exists(self, email: str) -> bool:
         """Return whether an account was not deleted."""
@@ -110,21 +100,22 @@ class ServiceAccounts:
             connection.execute("DELETE FROM service_accounts")
             connection.execute("DELETE FROM service_account_policies")
 
-    def _get(self, _request: Request, match: re.Match[str]) -> Response:
-        return json_response(self._view(*self._found(match)))
+    def _get(self, request: Any) -> Message:
+        email = self._named(request.name)
+        found: Message = self._view(email, self._state(email))
+        return found
 
-    def _delete(self, _request: Request, match: re.Match[str]) -> Response:
-        email, _ = self._found(match)
+    def _delete(self, request: Any) -> Message:
+        email = self._named(request.name)
         with self._database.transaction() as connection:
             self._record(email, _DELETED)
             connection.execute("DELETE FROM service_account_policies WHERE email = ?", (email,))
-        return json_response({})
+        return _nothing()
 
-    def _changed(self, state: str) -> Callable[[Request, re.Match[str]], Response]:
-        def change(_request: Request, match: re.Match[str]) -> Response:
-            email, _ = self._found(match)
-            self._record(email, state)
-            return json_response({})
+    def _changed(self, state: str) -> Callable[[Any], Message]:
+        def change(request: Any) -> Message:
+            self._record(self._named(request.name), state)
+            return _nothing()
 
         return change
 
@@ -155,47 +146,40 @@ class ServiceAccounts:
         email = self._named(request.resource)
         return iam_policy.granted(self._grants.granted(request.permissions, account(email)))
 
-    def _list(self, request: Request, match: re.Match[str]) -> Response:
+    def _list(self, request: Any) -> Message:
         """Answer with the known accounts of a project, and that of its Compute Engine, by address."""
-        number = project_number(unquote(match[1]))
+        number = project_number(request.name.removeprefix("projects/"))
         own = compute_account(number)
-        found = {each for each in self._known() if project_number(_project_of(each)) == number}
-        found |= {own} if self.exists(own) else set()
-        try:
-            page = paging.of_request(request, _PAGE).page(sorted(found), query=number)
-        except RpcError as error:
-            raise error.http_error() from None
-        accounts = [self._view(each, self._state(each)) for each in page.items]
-        return json_response({"accounts": accounts, **page.token()})
+        emails = {each for each in self._known() if project_number(_project_of(each)) == number}
+        emails |= {own} if self.exists(own) else set()
+        wanted = Wanted(size=request.page_size, token=request.page_token, sizes=_PAGE)
+        page = wanted.page(sorted(emails), query=number)
+        answer = descriptors.message(f"{_PACKAGE}.ListServiceAccountsResponse")
+        answer.accounts.extend(self._view(each, self._state(each)) for each in page.items)
+        answer.next_page_token = page.next_page_token
+        found: Message = answer
+        return found
 
-    def _create(self, request: Request, match: re.Match[str]) -> Response:
-        body = request.body.json()
-        name = body.get("accountId") if isinstance(body, Mapping) else None
-        if not (isinstance(name, str) and _ID.fullmatch(name)):
-            raise HttpError(
-                400,
-                "",
+    def _create(self, request: Any) -> Message:
+        if not _ID.fullmatch(request.account_id):
+            raise RpcError(
+                "INVALID_ARGUMENT",
                 "accountId must have 6 to 30 lowercase letters, digits and dashes, and begin with a letter.",
             )
-        email = f"{name}@{_domain(unquote(match[1]))}.iam.gserviceaccount.com"
+        project = request.name.removeprefix("projects/")
+        email = f"{request.account_id}@{_domain(project)}.iam.gserviceaccount.com"
         self._record(email, _USABLE)
-        return json_response(self._view(email, _USABLE))
+        found: Message = self._view(email, _USABLE)
+        return found
 
-    def _found(self, match: re.Match[str]) -> tuple[str, str]:
-        """Return the address and the state of the account in a path. Raises `HttpError` 404."""
-        try:
-            email = self._checked(unquote(match[1]), unquote(match[2]))
-        except RpcError as error:
-            raise error.http_error() from None
-        return email, self._state(email)
-
-    def _named(self, resource: str) -> str:
+    def _named(self, name: str) -> str:
         """Return the address in `projects/P/serviceAccounts/EMAIL`. Raises `RpcError` NOT_FOUND."""
-        _, project, _, email = resource.split("/")
-        return self._checked(project, email)
-
-    def _checked(self, project: str, email: str) -> str:
-        """Return the address of an account, which must exist in the project. Raises `RpcError` NOT_FOUND."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise RpcError(
+                "INVALID_ARGUMENT", f"{name[:200]!r} is not a name. Write projects/P/serviceAccounts/EMAIL."
+            )
+        project, email = match.groups()
         address = _EMAIL.fullmatch(email)
         owner = _project_of(email)
         wrong = project != "-" and owner != "-" and project_number(project) != project_number(owner)
@@ -210,35 +194,24 @@ class ServiceAccounts:
             (email, state),
         )
 
-    def _view(self, email: str, state: str) -> dict[str, Any]:
+    def _view(self, email: str, state: str) -> Any:
         project = _project_of(email)
-        return {
-            "name": f"projects/{project}/serviceAccounts/{email}",
-            "projectId": project,
-            "uniqueId": f"1{project_number(email)}00000000",
-            "email": email,
-            "etag": "MDEwMjE5MjA=",
-            **({"disabled": True} if state == _DISABLED else {}),
-        }
+        found = descriptors.message(f"{_PACKAGE}.ServiceAccount")
+        found.name, found.email = f"projects/{project}/serviceAccounts/{email}", email
+        found.project_id, found.unique_id = project, f"1{project_number(email)}00000000"
+        found.etag, found.disabled = _ETAG, state == _DISABLED
+        return found
+
+
+def _nothing() -> Message:
+    found: Message = descriptors.message("google.protobuf.Empty")
+    return found
 
 
 def _no_policy() -> Any:
     policy = iam_policy.empty()
     policy.etag = _OF_NONE
     return policy
-
-
-def _policy_methods() -> list[Method]:
-    """Return the methods about policies, whose messages are those of every IAM policy."""
-    pool = descriptors.pool()
-    return [
-        Method(
-            name=f"{_IAM}.{name}",
-            request=pool.FindMessageTypeByName(f"google.iam.v1.{name}Request"),
-            rules=(HttpRule(verb="POST", uri=f"{_RESOURCE}:{name[0].lower()}{name[1:]}", body=body),),
-        )
-        for name, body in _POLICY_METHODS
-    ]
 
 
 def _project_of(email: str) -> str:

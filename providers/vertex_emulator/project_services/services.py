@@ -34,6 +34,7 @@ _ACT_AS = "iam.serviceAccounts.actAs"
 
 SERVICES = (
     descriptors.PROJECTS,
+    descriptors.IAM,
     descriptors.SERVICE_USAGE,
     descriptors.SERVICE_USAGE_BETA,
     descriptors.CLOUD_QUOTAS,
@@ -64,6 +65,7 @@ class ProjectServices:
         """Return the implemented methods of `SERVICES` by full name."""
         return {
             **resource_manager.bindings(self._policies, self._projects),
+            **self._accounts.bindings(),
             **service_usage.ServiceUsage(self._states).bindings(),
             **ConsumerQuotas(self._quotas).bindings(),
             **CloudQuotas(self._quotas).bindings(),
@@ -73,7 +75,6 @@ class ProjectServices:
     def routes(self) -> Sequence[Route]:
         """Return the routes of the services."""
         return [
-            *self._accounts.routes(),
             *resource_manager.first_version(self._policies, self._projects),
             *compute.routes(),
             *rpc.routes(SERVICES, self.bindings()),

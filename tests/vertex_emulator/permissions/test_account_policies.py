@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
+from google.iam.v1 import iam_policy_pb2, policy_pb2
 
+from support.clients.grpc_channel import connected
 from support.emulator import Answer, call, running
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel import data_folder
@@ -193,6 +196,48 @@ def test_accounts_are_listed_once_somebody_has_changed_them(emulator: Daemon) ->
     assert listed() == ([disabled, TRAINER], "")
     for wrong in ("?pageSize=-1", "?pageSize=many", "?pageToken=x"):
         assert ask(emulator, "GET", f"/v1/projects/local/serviceAccounts{wrong}").status == 400
+
+
+def test_over_grpc(emulator: Daemon) -> None:
+    resource = ACCOUNT.removeprefix("/v1/")
+
+    def invoke(name: str, request: Any) -> bytes:
+        with connected(emulator, emulator.token) as channel:
+            method = channel.unary_unary(f"/{descriptors.IAM}/{name}")
+            found: bytes = method(request.SerializeToString(), timeout=30)
+            return found
+
+    def policy() -> policy_pb2.Policy:
+        answer = invoke("GetIamPolicy", iam_policy_pb2.GetIamPolicyRequest(resource=resource))
+        return policy_pb2.Policy.FromString(answer)
+
+    first = policy()
+    assert first == policy_pb2.Policy(etag=b"\x00\x20\x01")
+    first.bindings.add(**USER)
+    change = iam_policy_pb2.SetIamPolicyRequest(resource=resource, policy=first)
+    assert policy_pb2.Policy.FromString(invoke("SetIamPolicy", change)) == policy()
+    assert read(emulator)["bindings"] == [USER]
+    with pytest.raises(grpc.RpcError) as caught:
+        invoke("SetIamPolicy", change)
+    assert caught.value.code() is grpc.StatusCode.ABORTED
+    one = descriptors.message("google.iam.admin.v1.GetServiceAccountRequest")
+    one.name = resource
+    account = descriptors.message("google.iam.admin.v1.ServiceAccount")
+    account.ParseFromString(invoke("GetServiceAccount", one))
+    assert (account.email, account.project_id) == (TRAINER, "local")
+    one.name = TRAINER
+    with pytest.raises(grpc.RpcError) as caught:
+        invoke("GetServiceAccount", one)
+    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert "Write projects/P/serviceAccounts/EMAIL." in caught.value.details()
+
+
+def test_what_is_not_served_is_refused_by_name(emulator: Daemon) -> None:
+    refused = ask(emulator, "POST", f"{ACCOUNT}/keys", {})
+    assert (refused.status, refused.message) == (
+        501,
+        "The emulator does not implement google.iam.admin.v1.IAM.CreateServiceAccountKey.",
+    )
 
 
 def test_a_policy_survives_a_restart(tmp_path: Path) -> None:

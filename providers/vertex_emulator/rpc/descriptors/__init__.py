@@ -34,6 +34,7 @@ OPERATIONS = "google.longrunning.Operations"
 LOCATIONS = "google.cloud.location.Locations"
 LOGGING = "google.logging.v2.LoggingServiceV2"
 PROJECTS = "google.cloud.resourcemanager.v3.Projects"
+IAM = "google.iam.admin.v1.IAM"
 CLOUD_SCHEDULER = "google.cloud.scheduler.v1.CloudScheduler"
 WORKFLOWS = "google.cloud.workflows.v1.Workflows"
 EXECUTIONS = "google.cloud.workflows.executions.v1.Executions"
@@ -47,6 +48,7 @@ _FILES = (
     "artifact_registry.binpb.gz",
     "logging.binpb.gz",
     "resource_manager.binpb.gz",
+    "iam.binpb.gz",
     "cloud_scheduler.binpb.gz",
     "workflows.binpb.gz",
     "service_usage.binpb.gz",
