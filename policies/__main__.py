@@ -6,6 +6,9 @@ SDK for policies, and the pure package `vertex_training`: `python policies/insta
 
 from __future__ import annotations
 
+import functools
+import os
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +27,8 @@ from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 from pulumi_policy.proxy import UnknownValueError
 
 try:
+    from vertex_training.cost import price_file
+    from vertex_training.cost.prices import PriceTable, built_in
     from vertex_training.fields.values import UNKNOWN
     from vertex_training.policy import settings
     from vertex_training.policy.evaluation import DEFAULT_LEVEL, Configured, settings_of, violations
@@ -78,6 +83,22 @@ def _item(container: Mapping[str, object] | Sequence[object], key: str | int) ->
         return UNKNOWN
 
 
+@functools.cache
+def prices() -> PriceTable:
+    """Return the prices of the user's file over the built-in ones, as `vertex-training` calculates with them.
+
+    They are read once in a deployment, and only for a limit of the cost. A damaged file counts as none.
+    """
+    try:
+        path = Path(price_file.path_of(os.environ, Path.home))
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > price_file.LARGEST:
+            return built_in()
+        return price_file.table_with(price_file.rows_of(path.read_text(encoding="utf-8")))
+    except (OSError, RuntimeError, ValueError):
+        return built_in()
+
+
 def _policy(policy: Policy) -> ResourceValidationPolicy:
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         chosen, problems = settings_of(policy, args.get_config() or {})
@@ -95,7 +116,7 @@ def _policy(policy: Policy) -> ResourceValidationPolicy:
         if subject is None:
             return
         configured = Configured(policy=policy, level=DEFAULT_LEVEL, settings=chosen)
-        for violation in violations(configured, subject):
+        for violation in violations(configured, subject, prices):
             if not violation.undecided:
                 report(str(violation), None)
 
