@@ -6,6 +6,10 @@ SDK for policies, and the pure package `vertex_training`: `python policies/insta
 
 from __future__ import annotations
 
+import functools
+import json
+import os
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,15 +24,17 @@ from pulumi_policy import (
     ResourceValidationArgs,
     ResourceValidationPolicy,
 )
-from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
-from pulumi_policy.proxy import UnknownValueError
+from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY, deserialize_properties
+from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
 
 try:
+    from vertex_training.cost import price_file
+    from vertex_training.cost.prices import PriceTable, built_in
     from vertex_training.fields.values import UNKNOWN
     from vertex_training.policy import settings
     from vertex_training.policy.evaluation import DEFAULT_LEVEL, Configured, settings_of, violations
     from vertex_training.policy.policies import POLICIES, Policy
-    from vertex_training.policy.subject import kind_of, paths_of, stack_of, subject_of
+    from vertex_training.policy.subject import Subject, kind_of, paths_of, stack_of, subject_of
 except ImportError as error:
     sys.exit(
         f"The environment of the policy pack does not fit it: {error}. "
@@ -37,29 +43,40 @@ except ImportError as error:
     )
 
 _STACK = "pulumi:pulumi:Stack"
-_SECRETS = "vertex-training: paths of secrets"
+_SENT = "vertex-training: inputs as the engine sent them"
+_THREADS = 4
+"""Threads of Pulumi's SDK; each passes one resource to all policies, one after the other."""
 
 Deserialize = Callable[[dict[str, Any], bool], Any]
 
 
-def with_secrets(deserialize: Deserialize) -> Deserialize:
-    """Return Pulumi's reader of inputs with the paths of secrets as one more input.
+def with_sent(deserialize: Deserialize) -> Deserialize:
+    """Return Pulumi's reader of inputs with the text of what the engine sent as one more input.
 
     Pulumi's SDK unwraps secrets before a policy sees them, and no message may show them.
     """
 
     def read(properties: dict[str, Any], proxy_secrets: bool = False) -> Any:
         found = deserialize(properties, proxy_secrets)
-        return found if proxy_secrets else {**found, _SECRETS: list(paths_of(properties, _is_secret))}
+        return found if proxy_secrets else {**found, _SENT: json.dumps(properties)}
 
     return read
+
+
+@functools.lru_cache(maxsize=_THREADS)
+def declared(kind: str, name: str, stack: str, sent: str) -> Subject | None:
+    """Return a resource by the text of its inputs. Pulumi's SDK reads them again for each policy."""
+    properties = json.loads(sent)
+    inputs = known(unknown_checking_proxy(deserialize_properties(properties)))
+    secret = paths_of(properties, _is_secret)
+    return subject_of(kind, name, stack, inputs, secret=secret)
 
 
 def _is_secret(value: object) -> bool:
     return isinstance(value, dict) and value.get(SPECIAL_SIG_KEY) == SPECIAL_SECRET_SIG
 
 
-def known(value: object) -> object:
+def known(value: object) -> Any:
     """Return a value of the engine as plain data, with the package's mark for what is not known yet.
 
     Pulumi's SDK raises an error when a policy reads an unknown value.
@@ -78,6 +95,22 @@ def _item(container: Mapping[str, object] | Sequence[object], key: str | int) ->
         return UNKNOWN
 
 
+@functools.cache
+def prices() -> PriceTable:
+    """Return the prices of the user's file over the built-in ones, as `vertex-training` calculates with them.
+
+    They are read once in a deployment, and only for a limit of the cost. A damaged file counts as none.
+    """
+    try:
+        path = Path(price_file.path_of(os.environ, Path.home))
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > price_file.LARGEST:
+            return built_in()
+        return price_file.table_with(price_file.rows_of(path.read_text(encoding="utf-8")))
+    except (OSError, RuntimeError, ValueError):
+        return built_in()
+
+
 def _policy(policy: Policy) -> ResourceValidationPolicy:
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         chosen, problems = settings_of(policy, args.get_config() or {})
@@ -87,15 +120,13 @@ def _policy(policy: Policy) -> ResourceValidationPolicy:
                     report(f"The configuration of the policy is wrong. {problem}", None)
             return
         kind = kind_of(args.resource_type)
-        inputs = known(args.props)
-        if kind is None or not isinstance(inputs, dict):
+        if kind is None:
             return
-        secret = inputs.pop(_SECRETS)
-        subject = subject_of(kind, args.name, stack_of(args.urn), inputs, secret=secret)
+        subject = declared(kind, args.name, stack_of(args.urn), args.props[_SENT])
         if subject is None:
             return
         configured = Configured(policy=policy, level=DEFAULT_LEVEL, settings=chosen)
-        for violation in violations(configured, subject):
+        for violation in violations(configured, subject, prices):
             if not violation.undecided:
                 report(str(violation), None)
 
@@ -107,7 +138,7 @@ def _policy(policy: Policy) -> ResourceValidationPolicy:
     )
 
 
-sdk.deserialize_properties = with_secrets(sdk.deserialize_properties)
+sdk.deserialize_properties = with_sent(deserialize_properties)
 
 PolicyPack(
     name="vertex-training",

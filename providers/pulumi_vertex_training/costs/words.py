@@ -11,6 +11,7 @@ from vertex_training.cost.words import usd
 from vertex_training.findings.words import all_of, duration
 
 OF_THE_MACHINES = "nothing of its own, as it runs on the machines of a persistent resource"
+_IDLE = "also while no job runs on it"
 _MOST_GAPS = 3
 
 
@@ -53,17 +54,29 @@ def sentence(cost: Cost) -> str:
     if cost.hourly == 0 and cost.timeout_seconds is not None:
         return OF_THE_MACHINES
     text = hourly(cost)
-    parts = ["an amount that is not known" if text == "not known" else an_hour(text)]
+    said = "an amount that is not known" if text == "not known" else an_hour(text)
+    return ", ".join([said, *_more(cost)])
+
+
+def _more(cost: Cost) -> Iterator[str]:
+    """Yield the parts of the sentence after the cost of an hour."""
     if cost.most_hourly is not None and cost.hourly is not None and cost.most_hourly > cost.hourly:
-        parts.append(f"up to {amount(cost.most_hourly)} when it has grown")
+        yield f"up to {amount(cost.most_hourly)} when it has grown"
     if most := per_timeout(cost):
-        parts.append(f"at most {most}")
-    return ", ".join([*parts, *missing(cost.unknown)])
+        yield f"at most {most}"
+    yield from missing(cost.unknown)
 
 
 def of_machines(cost: Cost) -> str:
     """Describe the cost of a persistent resource, as a part of a sentence."""
-    return f"{sentence(cost)}, also while no job runs on it"
+    return f"{sentence(cost)}, {_IDLE}"
+
+
+def of_resized_machines(before: Cost, after: Cost) -> str:
+    """Describe the cost of a persistent resource before and after; "" if an hour costs the same."""
+    if hourly(before) == hourly(after):
+        return ""
+    return ", ".join([change(before, after), *_more(after), _IDLE])
 
 
 def missing(unknown: Sequence[Gap]) -> Iterator[str]:
@@ -94,7 +107,9 @@ def gaps(unknown: Sequence[Gap], *, most: int = _MOST_GAPS) -> str:
 def change(before: Cost | None, after: Cost | None) -> str:
     """Describe the cost of an hour before and after: "$0.62 -> $1.24 an hour"."""
     old, new = hourly(before), hourly(after)
-    return an_hour(new if old == new or before is None else f"{old} -> {new}")
+    if old == new or before is None:
+        return an_hour(new)
+    return f"{an_hour(old)} -> {new}" if new == "not known" else an_hour(f"{old} -> {new}")
 
 
 def spent(found: Spent | None) -> str:

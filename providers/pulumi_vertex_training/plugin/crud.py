@@ -30,7 +30,7 @@ from pulumi_vertex_training.plugin.provider import (
     warnings,
 )
 from pulumi_vertex_training.plugin.running.declaration import check_options
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT, ROW_INPUT
 from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, project_problems
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.decode import Decoded, decode
@@ -154,7 +154,9 @@ class CrudProvider(Provider):
         prepared = self.prepared(inbound(_olds), given)
         missing, decoded = self.missing(prepared), self.declared.decode(prepared)
         if decoded.draft is not None:
-            OPERATION.note_key(self.declared.operation_key(decoded.draft), facts.get(KEY_INPUT))
+            operation_key = self.declared.operation_key(decoded.draft)
+            OPERATION.note_key(operation_key, facts.get(KEY_INPUT))
+            OPERATION.note_row(operation_key, facts.get(ROW_INPUT))
         identity = None if decoded.draft is None else self.identity(decoded.draft)
         same: Sequence[Problem] = ()
         if identity is not None and not {identity.field, *TARGET_FIELDS} & {

@@ -11,18 +11,18 @@ from vertex_training.cost.cost import (
     cost_of_tuning_job,
     total,
 )
-from vertex_training.cost.prices import built_in
+from vertex_training.cost.prices import PriceTable
 from vertex_training.cost.words import usd
 from vertex_training.policy.subject import Machines, Subject
 
 
-def over_limit(subject: Subject, most: float, *, unknown_prices: bool) -> Iterator[str]:
-    """Yield the message about a resource that costs more than `most` dollars an hour.
+def over_limit(subject: Subject, most: float, table: PriceTable, *, unknown_prices: bool) -> Iterator[str]:
+    """Yield the message about a resource that costs more than `most` dollars an hour by the table.
 
     A persistent resource counts with its autoscaled pools at their maximum. Prices that are not known break
     the limit, unless `unknown_prices` allows them.
     """
-    cost = _cost_of(subject)
+    cost = _cost_of(subject, table)
     if cost is None:
         return
     hourly = cost.known_hourly if cost.most_hourly is None else cost.most_hourly
@@ -39,8 +39,8 @@ def over_limit(subject: Subject, most: float, *, unknown_prices: bool) -> Iterat
         )
 
 
-def _cost_of(subject: Subject) -> Cost | None:
-    table, region = built_in(), subject.declared.location or None
+def _cost_of(subject: Subject, table: PriceTable) -> Cost | None:
+    region = subject.declared.location or None
     if isinstance(subject.declared, Machines):
         return cost_of_persistent_resource(subject.declared.resource_pools, region=region, table=table)
     if subject.tuning is not None:

@@ -16,7 +16,7 @@ from vertex_training.fields.schema import as_written, camel_case
 from vertex_training.findings.problems import Problem, known
 from vertex_training.findings.words import nearest, one_of, shown
 from vertex_training.policy import settings
-from vertex_training.policy.policies import POLICIES, Policy, matches
+from vertex_training.policy.policies import POLICIES, Policy, Prices, matches
 from vertex_training.policy.settings import Scope
 from vertex_training.policy.subject import Subject
 
@@ -110,12 +110,12 @@ def settings_of(policy: Policy, values: Mapping[str, Any]) -> tuple[Scope | None
     return None if wrong else decoded.spec, as_written(wrong, written)
 
 
-def violations(configured: Configured, subject: Subject) -> Iterator[Violation]:
-    """Yield the violations of a policy by a resource."""
+def violations(configured: Configured, subject: Subject, prices: Prices) -> Iterator[Violation]:
+    """Yield the violations of a policy by a resource, whose cost is that by `prices`."""
     scope = configured.settings
     if not matches(subject.stack, scope.stacks) or matches(subject.name, scope.exempt):
         return
-    problems = tuple(configured.policy.check(subject, scope))
+    problems = tuple(configured.policy.check(subject, scope, prices))
     decided = set(map(id, known(problems, subject.unknown)))
     for problem in problems:
         yield Violation(

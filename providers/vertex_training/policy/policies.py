@@ -12,12 +12,14 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any
 
+from vertex_training.cost.prices import PriceTable
 from vertex_training.fields.durations import normal
 from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import counted, one_of, short_image, shown
 from vertex_training.job.job_spec import normal_scheduling
 from vertex_training.policy import settings
+from vertex_training.policy.cost import over_limit
 from vertex_training.policy.subject import (
     Bucket,
     Encrypted,
@@ -28,7 +30,10 @@ from vertex_training.policy.subject import (
     Subject,
 )
 
-Check = Callable[[Subject, Any], Iterator[Problem]]
+Prices = Callable[[], PriceTable]
+"""Return the price table; called only for a limit of the cost, as the table is large."""
+
+Check = Callable[[Subject, Any, Prices], Iterator[Problem]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +51,7 @@ def matches(text: str, patterns: Collection[str]) -> bool:
     return any(fnmatchcase(text, pattern) for pattern in patterns)
 
 
-def _machine_types(subject: Subject, wanted: settings.MachineTypes) -> Iterator[Problem]:
+def _machine_types(subject: Subject, wanted: settings.MachineTypes, _prices: Prices) -> Iterator[Problem]:
     yield from _unknown_pools(subject)
     for pool in subject.pools:
         if not matches(pool.machine.machine_type, wanted.allowed):
@@ -54,7 +59,7 @@ def _machine_types(subject: Subject, wanted: settings.MachineTypes) -> Iterator[
             yield _not_allowed(subject, path, pool.machine.machine_type, wanted.allowed)
 
 
-def _accelerators(subject: Subject, wanted: settings.Accelerators) -> Iterator[Problem]:
+def _accelerators(subject: Subject, wanted: settings.Accelerators, _prices: Prices) -> Iterator[Problem]:
     yield from _unknown_pools(subject)
     count = 0
     for pool in subject.pools:
@@ -74,13 +79,13 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators) -> Iterator[P
         )
 
 
-def _regions(subject: Subject, wanted: settings.Regions) -> Iterator[Problem]:
+def _regions(subject: Subject, wanted: settings.Regions, _prices: Prices) -> Iterator[Problem]:
     location = subject.declared.location
     if not matches(location.lower(), wanted.allowed):
         yield _not_allowed(subject, "location", location, wanted.allowed)
 
 
-def _replicas(subject: Subject, wanted: settings.Replicas) -> Iterator[Problem]:
+def _replicas(subject: Subject, wanted: settings.Replicas, _prices: Prices) -> Iterator[Problem]:
     yield from _unknown_pools(subject)
     count = sum(pool.replicas for pool in subject.pools) * _trials(subject)
     if wanted.most is not None and count > wanted.most:
@@ -91,17 +96,16 @@ def _replicas(subject: Subject, wanted: settings.Replicas) -> Iterator[Problem]:
         )
 
 
-def _hourly_cost(subject: Subject, wanted: settings.HourlyCost) -> Iterator[Problem]:
+def _hourly_cost(subject: Subject, wanted: settings.HourlyCost, prices: Prices) -> Iterator[Problem]:
     if wanted.most is None:
         return
     yield from _unknown_pools(subject)
-    from vertex_training.policy.cost import over_limit  # the table of prices is large
-
-    for message in over_limit(subject, wanted.most, unknown_prices=wanted.unknown_prices == "allow"):
+    allows_unknown = wanted.unknown_prices == "allow"
+    for message in over_limit(subject, wanted.most, prices(), unknown_prices=allows_unknown):
         yield _of_all_pools(subject, message, "location", "scheduling", "trial_job_spec.scheduling")
 
 
-def _spot(subject: Subject, wanted: settings.Spot) -> Iterator[Problem]:
+def _spot(subject: Subject, wanted: settings.Spot, _prices: Prices) -> Iterator[Problem]:
     if matches(subject.stack, wanted.production):
         return
     for path, job in subject.jobs:
@@ -117,7 +121,9 @@ def _spot(subject: Subject, wanted: settings.Spot) -> Iterator[Problem]:
             )
 
 
-def _service_account(subject: Subject, wanted: settings.ServiceAccounts) -> Iterator[Problem]:
+def _service_account(
+    subject: Subject, wanted: settings.ServiceAccounts, _prices: Prices
+) -> Iterator[Problem]:
     for path, account in _accounts(subject):
         if not account:
             yield Problem(
@@ -136,7 +142,7 @@ def _accounts(subject: Subject) -> Iterator[tuple[str, str | None]]:
         yield "service_account", subject.declared.service_account
 
 
-def _encryption_key(subject: Subject, wanted: settings.EncryptionKeys) -> Iterator[Problem]:
+def _encryption_key(subject: Subject, wanted: settings.EncryptionKeys, _prices: Prices) -> Iterator[Problem]:
     found = _key(subject)
     if found is None:
         return
@@ -162,7 +168,7 @@ def _key(subject: Subject) -> tuple[str, str | None] | None:
     return ("kms_key_name", declared.kms_key_name) if isinstance(declared, Repository) else None
 
 
-def _labels(subject: Subject, wanted: settings.Labels) -> Iterator[Problem]:
+def _labels(subject: Subject, wanted: settings.Labels, _prices: Prices) -> Iterator[Problem]:
     if not isinstance(subject.declared, Labelled):
         return
     labels = subject.declared.labels
@@ -177,7 +183,7 @@ def _labels(subject: Subject, wanted: settings.Labels) -> Iterator[Problem]:
             yield _not_allowed(subject, child("labels", key), labels[key], values)
 
 
-def _images(subject: Subject, wanted: settings.Images) -> Iterator[Problem]:
+def _images(subject: Subject, wanted: settings.Images, _prices: Prices) -> Iterator[Problem]:
     yield from _unknown_pools(subject)
     for path, uri in subject.images:
         name, digest = _repository(uri)
@@ -200,7 +206,7 @@ def _repository(uri: str) -> tuple[str, str]:
     return f"{folder}{slash}{last.partition(':')[0]}", digest
 
 
-def _timeout(subject: Subject, wanted: settings.Timeouts) -> Iterator[Problem]:
+def _timeout(subject: Subject, wanted: settings.Timeouts, _prices: Prices) -> Iterator[Problem]:
     for path, job in subject.jobs:
         at = child(child(path, "scheduling"), "timeout")
         timeout = _seconds((job.scheduling and job.scheduling.timeout) or "")
@@ -223,7 +229,7 @@ def _seconds(duration: str) -> float | None:
         return None
 
 
-def _protect_running(subject: Subject, _: settings.ProtectRunning) -> Iterator[Problem]:
+def _protect_running(subject: Subject, _: settings.ProtectRunning, _prices: Prices) -> Iterator[Problem]:
     if isinstance(subject.declared, Job) and not subject.declared.protect_running:
         yield Problem(
             path="protect_running",

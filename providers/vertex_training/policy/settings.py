@@ -81,8 +81,8 @@ class HourlyCost(Scope):
     """Settings of `hourly-cost`."""
 
     most: float | None = field(default=None, metadata=_LIMIT)
-    """Most US dollars that a resource may cost in an hour, by the prices of the package, not those of
-    `prices refresh`. Default: any amount."""
+    """Most US dollars that a resource may cost in an hour, by the prices of `prices refresh` on the machine
+    that deploys; without them, by those of the package. Default: any amount."""
     unknown_prices: Literal["refuse", "allow"] = "refuse"
     """`refuse` (default) a resource with a part whose price is not known, or `allow` it if the rest fits."""
 

@@ -132,6 +132,7 @@ class Life:
     unchanged: Result
     full_name: Result
     refreshed: Result
+    announced: Result
     changed: Result
     second: Resources
     same_jobs: Jobs
@@ -205,6 +206,7 @@ def life(shared_engine: Engine) -> Life:
         + JOBS
         + given
     )
+    announced = engine.preview()
     changed = engine.up("--replace", urns["demanded"]).ok()
     second, same_jobs = live(), jobs()
     destroyed = engine.destroy().ok()
@@ -220,6 +222,7 @@ def life(shared_engine: Engine) -> Life:
         unchanged=unchanged,
         full_name=full_name,
         refreshed=refreshed,
+        announced=announced,
         changed=changed,
         second=second,
         same_jobs=same_jobs,
@@ -257,6 +260,19 @@ def test_size_labels_and_name_change_in_place(life: Life) -> None:
     assert life.second["resized"].state.word == "RUNNING"
     live = life.second["labelled"]
     assert (live.labels["team"], live.wire["displayName"]) == ("vision", "Shared GPUs")
+
+
+def test_a_preview_has_the_cost_before_and_after_a_change_of_the_size(life: Life) -> None:
+    said = diagnostics(life.announced.ok().output)
+    lines = {line.split()[0]: line for line in said.splitlines() if " an hour" in line}
+    updated = {name for name, line in lines.items() if "->" in line}
+    assert updated == {"resized", "shared", "grown"}, "labelled, rebooted and scaled cost the same"
+    assert set(lines) - updated == {"pooled", "moving", "lost"}, "new and replaced ones have one amount"
+    costs = "resized would cost on Google Cloud: $0.49 -> $1.23 an hour, also while no job runs on it"
+    assert lines["resized"].strip() == costs
+    assert lines["resized"] in diagnostics(life.announced.output, "resized")
+    assert "up to $" in lines["grown"]
+    assert "would cost" not in life.changed.output
 
 
 def test_another_reboot_token_reboots_it(life: Life) -> None:

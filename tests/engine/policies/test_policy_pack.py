@@ -32,6 +32,10 @@ SETTINGS: dict[str, Any] = {
     "labels": {"required": ["team"], "values": {"team": ["vision"]}},
     "protect-running": {"stacks": ["test"]},
 }
+DEAR = {
+    "sku": "n1 core", "region": "europe-west4", "use": "spot", "usdPerHour": 100, "source": "test",
+    "date": "2026-11-24",
+}  # fmt: skip
 TOOLS = """
 PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 KEY = "projects/local/locations/europe-west4/keyRings/training/cryptoKeys/jobs"
@@ -86,6 +90,9 @@ class Team(pulumi.ComponentResource):
 
 Team("team")
 """
+PRICED = """
+vt.CustomJob("priced", worker_pool_specs=[pool()], staging_bucket=data, **GOOD)
+"""
 LATER = f"""{PASSING}
 more = vt.StagingBucket("more", force_destroy=True, **BUCKET)
 label = more.id.apply(lambda _: "nobody")
@@ -108,6 +115,9 @@ class Steps:
     planned: CheckResult | None
     passing_up: Result
     jobs_after_up: list[str]
+    dearer: Result
+    planned_dearer: CheckResult | None
+    damaged_prices: Result
     later: Result
     later_up: Result
     buckets_after_later_up: list[str]
@@ -138,7 +148,7 @@ def planned_by(engine: Engine) -> CheckResult | None:
         for name, value in engine.environment.items():
             patch.setenv(name, value)
         previewed = preview(engine.folder, None)
-    return of_plan.check(PlanContext(previewed=previewed, folder=engine.folder))
+        return of_plan.check(PlanContext(previewed=previewed, folder=engine.folder))
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +172,17 @@ def steps(pack: Path, shared_engine: Engine) -> Steps:
     engine.write(TOOLS + PASSING)
     passing_up = engine.up(*enforced)
     after_up = names(engine, "CustomJob")
+    prices = engine.folder / "cache" / "vertex-training" / "prices.json"
+    prices.parent.mkdir(parents=True)
+    prices.write_text(json.dumps({"version": 1, "rows": [DEAR]}))
+    own = dict(engine.environment)
+    engine.environment["XDG_CACHE_HOME"] = str(prices.parent.parent)
+    engine.write(TOOLS + PASSING + PRICED)
+    dearer, planned_dearer = engine.preview(*enforced), planned_by(engine)
+    prices.write_text("no JSON")
+    damaged_prices = engine.preview(*enforced)
+    engine.environment.clear()
+    engine.environment.update(own)
     engine.write(TOOLS + LATER)
     later = engine.preview(*enforced)
     later_up = engine.up(*enforced)
@@ -174,6 +195,9 @@ def steps(pack: Path, shared_engine: Engine) -> Steps:
         planned=planned,
         passing_up=passing_up,
         jobs_after_up=after_up,
+        dearer=dearer,
+        planned_dearer=planned_dearer,
+        damaged_prices=damaged_prices,
         later=later,
         later_up=later_up,
         buckets_after_later_up=buckets,
@@ -298,6 +322,19 @@ def test_a_plan_has_the_same_violations(steps: Steps) -> None:
     found = steps.planned.document["violations"]
     assert {one["policy"] for one in found if one["level"] == "mandatory"} == set(POLICIES)
     assert {one["resource"] for one in found} == {"bad", "child"}
+
+
+def test_prices_of_the_users_file_count_as_in_a_plan(steps: Steps) -> None:
+    assert reported(steps.dearer.failed(), "mandatory") == {"hourly-cost": {"train", "priced"}}
+    assert steps.planned_dearer is not None
+    violations = steps.planned_dearer.document["violations"]
+    (found,) = (one for one in violations if not one["undecided"])
+    assert found["message"].startswith("$400.")
+    assert f"priced: {found['path']}: {found['message']}" in steps.dearer.output
+
+
+def test_a_damaged_file_of_prices_counts_as_none(steps: Steps) -> None:
+    assert reported(steps.damaged_prices.ok(), "mandatory") == {}
 
 
 def test_apply_enforces_the_policies_of_the_configuration(steps: Steps) -> None:

@@ -69,6 +69,16 @@ def test_a_change_of_the_cost() -> None:
     assert words.change(COST, replace(COST, hourly=1.0)) == "$0.50 -> $1.00 an hour"
     assert words.change(COST, None) == "$0.50 -> nothing an hour"
     assert words.change(None, None) == "nothing"
+    assert words.change(COST, replace(COST, hourly=None)) == "$0.50 an hour -> not known"
+
+
+def test_the_cost_of_resized_machines() -> None:
+    before = Cost(hourly=0.5, per_timeout=None)
+    grown = replace(before, hourly=1.0, most_hourly=4.0)
+    assert words.of_resized_machines(before, grown) == (
+        "$0.50 -> $1.00 an hour, up to $4.00 when it has grown, also while no job runs on it"
+    )
+    assert words.of_resized_machines(grown, grown) == ""
 
 
 def test_a_date_that_a_source_names_is_not_repeated() -> None:

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from support.tables import every_row
+from vertex_training.cost.prices import built_in
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.policy.evaluation import configuration_of, violations
 from vertex_training.policy.policies import POLICIES
@@ -52,7 +53,9 @@ def found(name, settings, kind, inputs, stack="dev", *, undecided=False):
     subject = subject_of(kind, "train", stack, inputs)
     assert subject is not None
     return [
-        f"{one.path}: {one.message}" for one in violations(configured, subject) if one.undecided is undecided
+        f"{one.path}: {one.message}"
+        for one in violations(configured, subject, built_in)
+        if one.undecided is undecided
     ]
 
 
@@ -402,7 +405,7 @@ def test_a_secret_is_not_shown(name, settings, inputs, message) -> None:
     (configured,) = (one for one in configuration.policies if one.policy.name == name)
     subject = subject_of("CustomJob", "train", "dev", inputs, secret=inputs)
     assert subject is not None
-    (violation,) = violations(configured, subject)
+    (violation,) = violations(configured, subject, built_in)
     assert str(violation) == f"train: {message}"
     assert violation.secret
 

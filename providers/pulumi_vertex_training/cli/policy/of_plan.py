@@ -13,6 +13,7 @@ from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, Pl
 from pulumi_vertex_training.cli.plan.jobs import HIDDEN, without_texts
 from pulumi_vertex_training.cli.plan.plan import name_of, type_of
 from pulumi_vertex_training.cli.policy.stack_policies import StackPolicies, policies_of, read
+from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.views.failure import InputError
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import all_of
@@ -92,7 +93,7 @@ def _violations(
     """Yield each violation with its resource."""
     for subject in subjects:
         for configured in configuration.policies:
-            yield from ((subject, violation) for violation in violations(configured, subject))
+            yield from ((subject, violation) for violation in violations(configured, subject, current_prices))
 
 
 def _finding(subject: Subject, violation: Violation) -> CheckFinding:

@@ -10,23 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
-import re
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from vertex_training.cost.prices import USES, Price, PriceTable, built_in, published, with_fees
-
-_VERSION = 1
-_LARGEST = 32 << 20
-"""Bytes of a file that is read. That of `prices refresh` has one or two million."""
-_DEAREST = 1e5
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+from vertex_training.cost.price_file import LARGEST, path_of, rows_of, table_with, text_of
+from vertex_training.cost.prices import Price, PriceTable, built_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,21 +60,20 @@ def load() -> PriceFile:
         found = path.stat()
     except OSError:
         return PriceFile(table=built_in(), path=path)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-        return _ignored(path, f"it is not a file of at most {_LARGEST >> 20} MiB")
+    if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        return _ignored(path, f"it is not a file of at most {LARGEST >> 20} MiB")
     return _load(path, (found.st_ino, found.st_size, found.st_mtime_ns))
 
 
 @functools.lru_cache(maxsize=4)
 def _load(path: Path, _version_of_file: tuple[int, int, int]) -> PriceFile:
     try:
-        rows = tuple(_rows(_document(path.read_text(encoding="utf-8"))))
+        rows = rows_of(path.read_text(encoding="utf-8"))
     except OSError as error:
         return _ignored(path, error.strerror or str(error))
     except ValueError as error:
         return _ignored(path, str(error))
-    table = with_fees(published().with_rows(rows))
-    return PriceFile(table=table, path=path, read_on=max(row.date for row in rows))
+    return PriceFile(table=table_with(rows), path=path, read_on=max(row.date for row in rows))
 
 
 def _ignored(path: Path, why: str) -> PriceFile:
@@ -94,26 +85,11 @@ def save(rows: Iterable[Price]) -> Path:
     path = file_path()
     if path is None:
         raise OSError("the user has no home folder; set XDG_CACHE_HOME to a folder for the prices")
-    document = {
-        "version": _VERSION,
-        "rows": [
-            {
-                "sku": row.sku,
-                "region": row.region,
-                "use": row.use,
-                "usdPerHour": row.usd_per_hour,
-                "source": row.source,
-                "date": row.date,
-                "derived": row.derived,
-            }
-            for row in rows
-        ],
-    }
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".prices-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
+            file.write(text_of(rows))
         Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -124,50 +100,7 @@ def save(rows: Iterable[Price]) -> Path:
 
 def file_path() -> Path | None:
     """Return the path of the file, or None for a user without a home folder."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        caches = Path(base) if base.startswith("/") else Path.home() / ".cache"
+        return Path(path_of(os.environ, Path.home))
     except RuntimeError:
         return None
-    return caches / "vertex-training" / "prices.json"
-
-
-def _document(text: str) -> Any:
-    """Return the JSON in a text. Raises ValueError for anything else."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError("it is not JSON, or only a part of it") from error
-
-
-def _rows(document: Any) -> Iterator[Price]:
-    """Yield the rows of a file. Raises ValueError for anything else."""
-    version = document.get("version") if isinstance(document, Mapping) else None
-    if isinstance(version, int) and version > _VERSION:
-        raise ValueError(
-            f"a newer pulumi-vertex-training wrote it, in format {version}; this one reads {_VERSION}"
-        )
-    if not isinstance(document, Mapping) or version != _VERSION:
-        raise ValueError("it is not a file of prices")
-    rows = document.get("rows")
-    if not isinstance(rows, list) or not rows:
-        raise ValueError("it has no rows")
-    for row in rows:
-        price = row.get("usdPerHour") if isinstance(row, Mapping) else None
-        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price <= _DEAREST:
-            raise ValueError("a row has no price")
-        if row.get("use") not in USES or not all(
-            isinstance(row.get(name), str) for name in ("sku", "region", "source", "date")
-        ):
-            raise ValueError("a row is incomplete")
-        if not _DATE.fullmatch(row["date"]):
-            raise ValueError("a row has no date")
-        yield Price(
-            sku=row["sku"],
-            region=row["region"],
-            use=row["use"],
-            usd_per_hour=float(price),
-            source=row["source"],
-            date=row["date"],
-            derived=bool(row.get("derived")),
-        )

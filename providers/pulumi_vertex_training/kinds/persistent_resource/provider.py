@@ -34,6 +34,7 @@ from pulumi_vertex_training.plugin.host.process import engine_address, say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
 from pulumi_vertex_training.plugin.running import begun_creations, begun_work
+from pulumi_vertex_training.plugin.running.cost_line import announce_resize
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -137,8 +138,12 @@ class PersistentResourceProvider(CrudProvider):
         ]
         OPERATION.note_recorded_id(_id)
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
-        if not replaces and OPERATION.was_checked(_context_key(new.draft)):
-            OPERATION.note_kept(_id, _context_key(new.draft), inbound(_olds))
+        key = _context_key(new.draft)
+        if not replaces and OPERATION.was_checked(key):
+            OPERATION.note_kept(_id, key, inbound(_olds))
+            if "resource_pools" in found:
+                name = new.draft.marks.get("resource") or new.draft.persistent_resource_id
+                announce_resize(name, old, new, urn=OPERATION.row_of(key))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # Ids are unique in a project and location, and quota for a second set of machines may be missing.
         difference = DiffResult(

@@ -20,11 +20,12 @@ from pulumi_vertex_training.program.arguments.named_arguments import named_argum
 from pulumi_vertex_training.program.arguments.worker_pools import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.preview import cost_limits
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
-from pulumi_vertex_training.program.preview.machine_costs import announce_machines
+from pulumi_vertex_training.program.preview.machine_costs import announce_machines, row_input
 from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.waits import Wait, declared
+from pulumi_vertex_training.registry import type_token
 from vertex_training.fields.decode import decode
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             {
                 **with_outputs(inputs, *OUTPUTS, "persistent_resource_id"),
                 **key_input(self, "PersistentResource", resource_name, opts),
+                **row_input(resource_name, type_token("PersistentResource"), opts),
                 **conflict_inputs(resource_name, opts, inputs, "persistent_resource_id", gateway.labels_of),
             },
             pulumi.ResourceOptions.merge(opts, first),

@@ -1,6 +1,7 @@
 """The line on the row of a job, in a preview, with the cost of the run that a deployment would start.
 
-A job that stays as it is has no line, so nothing is imported and no price is looked up for it.
+Machines that are resized have such a line, too. What stays as it is has none, so nothing is imported and no
+price is looked up for it.
 """
 
 from __future__ import annotations
@@ -46,3 +47,22 @@ def announce_cost(
             f"{declared.resource(checked)} {words.verb(inputs.endpoint)}: {words.sentence(cost)}",
             urn=declaration.urn,
         )
+
+
+def announce_resize(name: str, old: Decoded[Any], new: Decoded[Any], *, urn: str) -> None:
+    """Print what the machines of a persistent resource cost before and after a resize, if that differs.
+
+    Without a URN nothing is printed: the program hands one over in a preview only.
+    """
+    if not urn or new.draft is None:
+        return
+    # imported only if needed
+    from pulumi_vertex_training.cloud.prices.price_file import current_prices
+    from pulumi_vertex_training.costs import words
+    from pulumi_vertex_training.costs.declared import cost_of_decoded
+
+    table = current_prices()
+    before, after = (cost_of_decoded(each, region=new.draft.location, table=table) for each in (old, new))
+    text = words.of_resized_machines(before, after) if before is not None and after is not None else ""
+    if text:
+        OPERATION.say_once(f"{name} {words.verb(new.draft.endpoint)}: {text}", urn=urn)

@@ -1,4 +1,8 @@
-"""The line on the row of a new persistent resource, in a preview: the cost of its machines."""
+"""The line on the row of a persistent resource, in a preview: the cost of its machines.
+
+The program prints that of a new one. It does not know what the state has, so the provider prints that of an
+update, on the row that the program names.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
+from pulumi_vertex_training.plugin.running.hidden_input import ROW_INPUT
 from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.preview.prerequisites import is_engines_preview, values_of
+from pulumi_vertex_training.program.preview.prerequisites import is_engines_preview, urn_of, values_of
 
 if TYPE_CHECKING:
     from vertex_training.cost.cost import Cost
     from vertex_training.cost.prices import PriceTable
+
+
+def row_input(resource_name: str, type_: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
+    """Return the input with the row on which a provider prints the cost of an update; {} in a deployment."""
+    if not is_engines_preview():
+        return {}
+    return {ROW_INPUT: pulumi.Output.from_input(urn_of(resource_name, type_, opts))}
 
 
 def announce_machines(
@@ -23,7 +35,7 @@ def announce_machines(
     inputs: Mapping[str, Any],
     cost_of: Callable[[Mapping[str, Any], PriceTable], Cost | None],
 ) -> None:
-    """Print what the machines of a new resource cost; one that exists has no line."""
+    """Print what the machines of a new resource cost."""
     if not is_engines_preview():
         return
 
