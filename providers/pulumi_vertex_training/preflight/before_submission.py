@@ -1,11 +1,12 @@
-"""The findings of a preflight that a preview reports about one job."""
+"""The findings of a preflight that a preview reports: about one job, and about the quota of several."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.preflight.checks import capacity
 from pulumi_vertex_training.preflight.finding import Finding
 from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.remedies import sentence
@@ -52,6 +53,25 @@ def problems_of(
         *(_problem(one, is_preview) for one in found if one.level in ("error", "warning")),
         *_unknown(found),
     )
+
+
+def quota_problems(
+    subjects: Sequence[Subject],
+    *,
+    project: str,
+    location: str,
+    connect: Callable[[], Endpoint | None],
+    lookups: Lookups,
+    seconds: float,
+) -> tuple[Problem, ...]:
+    """Return a warning for each quota that is enough for each job of a place alone, and not for all of them.
+
+    `lookups` are those that `problems_of` made for the jobs: nothing is asked again.
+    """
+    by_name = tuple(sorted(subjects, key=lambda subject: subject.name))
+    scope = Scope(project=project, location=location, is_emulator=False, subjects=by_name, is_preview=True)
+    found = findings_of(scope, connect, lookups, seconds=seconds, checks=capacity.quota_together)
+    return tuple(_problem(finding, True) for finding in found if finding.check == "quota")
 
 
 def _problem(finding: Finding, is_preview: bool) -> Problem:

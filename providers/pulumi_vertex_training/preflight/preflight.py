@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -22,8 +22,19 @@ _RETRIED = 0.4
 """The part of that time in which a call is tried again: its reason is known before the time is over."""
 
 
+def all_checks(scope: Scope) -> Iterator[Check]:
+    """Yield every check of the jobs of a place."""
+    for module in (deployer, replicas, capacity, inputs, network):
+        yield from module.checks(scope)
+
+
 def findings_of(
-    scope: Scope, connect: Callable[[], Endpoint | None], lookups: Lookups, *, seconds: float = SECONDS
+    scope: Scope,
+    connect: Callable[[], Endpoint | None],
+    lookups: Lookups,
+    *,
+    seconds: float = SECONDS,
+    checks: Callable[[Scope], Iterable[Check]] = all_checks,
 ) -> tuple[Finding, ...]:
     """Return the findings about the jobs of a place, in the order of `CHECKS`.
 
@@ -31,7 +42,7 @@ def findings_of(
     an unknown finding. Without credentials there is one finding alone.
     """
     deadline = time.monotonic() + seconds
-    made = list(_checks(scope))
+    made = list(checks(scope))
     questions = {question.key: question for check in made for question in check.questions}
     place = ("preflight", scope.is_emulator, scope.project, scope.location)
 
@@ -44,7 +55,8 @@ def findings_of(
         return lookups.ask(place, hasty, looks, seconds=deadline - time.monotonic())
 
     # First, because every other lookup waits for the credentials, and without any says nothing else.
-    answers = ask({CALLER.key: questions.pop(CALLER.key)})
+    questions.pop(CALLER.key, None)
+    answers = ask({CALLER.key: CALLER})
     caller = Facts(answers).of(CALLER)
     if isinstance(caller, Trouble):
         return (_refused(caller),)
@@ -65,8 +77,3 @@ def _refused(trouble: Trouble) -> Finding:
     return Thing(check="credentials", about="credentials").finding(
         "error", trouble.message, remedy=remedies.LOGIN
     )
-
-
-def _checks(scope: Scope) -> Iterator[Check]:
-    for module in (deployer, replicas, capacity, inputs, network):
-        yield from module.checks(scope)

@@ -17,6 +17,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as jobs
 from support.builds.built_images import write_files
 from support.emulator import call
 from support.engine import Engine, Result
+from support.shared_engine import mentions
 from support.shared_engine import shared_engine as shared_engine
 
 PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
@@ -118,16 +119,22 @@ def run(engine: Engine, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def forget(engine: Engine) -> None:
-    """Delete an account, and disable a service."""
+    """Delete an account, and disable a service. Nothing is denied any more."""
     endpoint = engine.endpoint()
     service = {"service": "logging.googleapis.com", "project": "local", "enabled": False}
     for method, path, body in (
         ("DELETE", f"/v1/projects/local/serviceAccounts/{LATE_ACCOUNT}", None),
         ("PUT", "/_local/services", service),
-        ("DELETE", "/_local/denials", None),
     ):
         answer = call(endpoint.vertex_url, method, path, body=body, token=endpoint.token)
         assert answer.status == 200, answer.body
+    allow(engine)
+
+
+def allow(engine: Engine) -> None:
+    endpoint = engine.endpoint()
+    answer = call(endpoint.vertex_url, "DELETE", "/_local/denials", token=endpoint.token)
+    assert answer.status == 200, answer.body
 
 
 def deny(engine: Engine, *permissions: str) -> None:
@@ -180,6 +187,13 @@ def steps(shared_engine: Engine) -> Steps:
     engine.write(JOBS)
     engine.set("names", json.dumps(["other"]))
     previews["google"] = engine.preview()
+    run(engine, "emulator", "quota", "set", "cpus", "13").check_returncode()
+    engine.set("names", json.dumps(["a", "b", "c"]))
+    previews["above, denied"] = engine.preview()
+    allow(engine)
+    previews["above"] = engine.preview()
+    engine.set("names", json.dumps(["a", "b"]))
+    previews["below"] = engine.preview()
     forget(engine)
     for name, program in (("missing", NAMED), ("made", MAKERS + NAMED)):
         engine.write(program)
@@ -233,8 +247,21 @@ def test_a_live_job_leaves_too_little_for_another(steps: Steps) -> None:
 
 def test_the_jobs_of_a_deployment_are_added_up(steps: Steps) -> None:
     (finding,) = steps.findings("too many")
-    assert (finding["level"], finding["message"]) == ("error", "8 asked for, but the quota is 7")
-    assert steps.commands["too many"].returncode == 1
+    assert finding["level"] == "warning"
+    assert finding["message"].startswith(
+        "three and two ask for 8 together, but the quota is 7 and 4 are in use; "
+    )
+    assert finding["remedy"] == "vertex-training emulator quota set cpus 12 --region us-central1"
+    assert steps.commands["too many"].returncode == 0
+
+
+def test_a_preview_warns_once_of_jobs_that_fit_the_quota_each_and_not_together(steps: Steps) -> None:
+    for output in (steps.previews["above"].ok().output, steps.previews["above, denied"].failed().output):
+        (line,) = mentions(output, "together").splitlines()
+        said = "a, b and c ask for 12 together, but 4 of 13 are in use; a job that waits for the completion"
+        assert f"custom_model_training_cpus in us-central1: {said}" in line
+        assert line.endswith("See https://console.cloud.google.com/iam-admin/quotas?project=local.")
+    assert "custom_model_training" not in steps.previews["below"].ok().output
 
 
 def test_a_denied_permission_is_found_before_anything_is_cancelled(steps: Steps) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.preflight import before_submission
 from pulumi_vertex_training.preflight.finding import CHECKS, Finding
 from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.scope import Scope
@@ -258,11 +259,89 @@ def test_a_job_that_ends_for_the_new_one_or_waits_in_the_queue_leaves_its_quota(
     assert any("5 of 8 are in use" in one.message for one in look(google))
 
 
-def test_jobs_of_one_deployment_are_added_up(google: GoogleProject) -> None:
+LATER = "; a job that waits for the completion of another one does not need it at the same time"
+OF_GPUS = f"custom_model_training_nvidia_l4_gpus in {REGION}"
+
+
+def of_gpus(count: int) -> CustomJobSpec:
+    return replace(JOB, worker_pool_specs=(pool(L4, count),))
+
+
+def test_jobs_of_one_deployment_are_added_up_and_may_run_one_after_another(google: GoogleProject) -> None:
     finding = only(look(google, JOB, JOB, JOB))
 
-    assert finding.message == "12 asked for, but the quota is 8"
+    assert finding.level == "warning"
+    assert finding.message == f"job-0, job-1 and job-2 ask for 12 together, but the quota is 8{LATER}"
     assert finding.remedy == "https://console.cloud.google.com/iam-admin/quotas?project=my-project"
+
+    google.jobs = [live_job("1", 5)]
+    message = only(look(google, *[of_gpus(1)] * 10)).message
+    assert message.startswith(
+        "job-0, job-1, job-2, job-3, job-4, job-5, job-6 and 3 other jobs ask for 10 together, but the quota "
+        "is 8 and 5 are in use;"
+    )
+    message = only(look(google, of_gpus(1), of_gpus(3))).message
+    assert message == f"job-0 and job-1 ask for 4 together, but 5 of 8 are in use{LATER}"
+
+
+def test_a_job_above_the_quota_is_an_error_of_its_own(google: GoogleProject) -> None:
+    found = [one for one in look(google, of_gpus(9), of_gpus(4), of_gpus(5)) if one.about == OF_GPUS]
+
+    assert [(one.level, one.resource, one.message) for one in found] == [
+        ("error", "job-0", "9 asked for, but the quota is 8"),
+        ("warning", "", f"job-1 and job-2 ask for 9 together, but the quota is 8{LATER}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "in_use", "message"),
+    [
+        ((4, 4), 0, None),
+        ((4, 4), 1, f"a and b ask for 8 together, but 1 of 8 are in use{LATER}"),
+        ((4, 5), 0, f"a and b ask for 9 together, but the quota is 8{LATER}"),
+        ((9, 4), 0, None),  # a has a finding of its own
+        ((9, 4, 5), 0, f"b and c ask for 9 together, but the quota is 8{LATER}"),
+        ((4, 2), 5, None),  # a has a finding of its own
+        ((4, 2, 2), 5, f"b and c ask for 4 together, but 5 of 8 are in use{LATER}"),
+    ],
+)
+def test_the_jobs_of_a_preview_that_fit_alone_are_judged_together_by_the_answers_that_it_has(
+    google: GoogleProject, counts: tuple[int, ...], in_use: int, message: str | None
+) -> None:
+    google.jobs = [live_job("1", in_use)] if in_use else []
+    lookups = Lookups()
+    subjects = [
+        Subject(name=name, collection="customJobs", spec=of_gpus(count))
+        for name, count in zip("abc", counts, strict=False)
+    ]
+    place: dict[str, Any] = {"project": PROJECT, "location": REGION, "connect": google.endpoint}
+    place |= {"lookups": lookups, "seconds": NEVER_LATE}
+    for subject in subjects:
+        before_submission.problems_of(subject, **place, reported=(), is_preview=True)
+    calls = len(google.service.asked)
+
+    found = before_submission.quota_problems(subjects, **place)
+
+    remedy = ". See https://console.cloud.google.com/iam-admin/quotas?project=my-project."
+    assert [str(one) for one in found] == ([] if message is None else [f"{OF_GPUS}: {message}{remedy}"])
+    assert all(one.level == "warning" for one in found)
+    assert len(google.service.asked) == calls
+
+
+def test_quotas_that_could_not_be_looked_up_are_not_judged_together(google: GoogleProject) -> None:
+    google.denied.add("GET quotaInfos")
+    subject = Subject(name="train", collection="customJobs", spec=of_gpus(5))
+
+    found = before_submission.quota_problems(
+        [subject, subject],
+        project=PROJECT,
+        location=REGION,
+        connect=google.endpoint,
+        lookups=Lookups(),
+        seconds=NEVER_LATE,
+    )
+
+    assert found == ()
 
 
 def test_spot_and_flex_start_take_the_preemptible_quota(google: GoogleProject) -> None:

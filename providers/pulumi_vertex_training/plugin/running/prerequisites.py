@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.plugin.connection import endpoint_for_lookups
 from pulumi_vertex_training.plugin.host.process import say
@@ -18,8 +19,20 @@ from pulumi_vertex_training.runs.lookups import Lookups
 from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
 from vertex_training.findings.problems import Problem, errors
 
+if TYPE_CHECKING:
+    from pulumi_vertex_training.preflight.subject import Subject
 
-def problems_of_declaration(
+
+@dataclass(frozen=True, kw_only=True)
+class Prerequisites:
+    """The problems of a job, and the job as the preflight looked at it at `target`, None if it did not."""
+
+    problems: tuple[Problem, ...] = ()
+    subject: Subject | None = None
+    target: Target | None = None
+
+
+def prerequisites_of(
     declared: JobResourceType,
     name: str,
     values: Mapping[str, Any],
@@ -30,8 +43,8 @@ def problems_of_declaration(
     is_preview: bool,
     made: Collection[str] = (),
     replaces: str = "",
-) -> tuple[Problem, ...]:
-    """Return why a job could not be submitted, by what the service answers in time.
+) -> Prerequisites:
+    """Look up why a job could not be submitted, by what the service answers in time.
 
     `values` are its inputs, with markers for values that are not known yet. `passed_over` are the paths of
     values that are not looked up. `is_preview` is false while a deployment runs. `made` are the names of what
@@ -42,7 +55,7 @@ def problems_of_declaration(
     decoded = declared.read_inputs({"display_name": name, "marks": {"resource": name}, "run": "", **values})
     inputs, place = decoded.draft, target_of(values)
     if inputs is None or place is None:
-        return ()
+        return Prerequisites()
     chooses_directory = declared.spec.output_directory(inputs) is None
     unknown = decoded.unknown | decoded.damaged
     spec = declared.spec_of(inputs)
@@ -64,34 +77,33 @@ def problems_of_declaration(
         on_machines=lambda wire: declared.on_machines(inputs, wire, decoded.unknown),
     )
     if place.endpoint != "google" or not (settings.lookup_seconds and settings.preflight_seconds):
-        return found
+        return Prerequisites(problems=found)
     from pulumi_vertex_training.preflight import before_submission  # imported only if needed
     from pulumi_vertex_training.preflight.subject import Subject
 
     if before_submission.is_off():
-        return found
-    return (
-        *found,
-        *before_submission.problems_of(
-            Subject(
-                name=name,
-                collection=declared.gateway.collection,
-                spec=spec,
-                staging_bucket=staging_bucket or "",
-                unknown=unknown,
-                passed_over=frozenset(passed_over),
-                made=frozenset(made),
-                replaces=replaces,
-            ),
-            project=place.project,
-            location=place.location,
-            connect=functools.partial(endpoint_for_lookups, place, settings),
-            lookups=lookups,
-            seconds=settings.preflight_seconds,
-            reported={problem.path for problem in found},
-            is_preview=is_preview,
-        ),
+        return Prerequisites(problems=found)
+    subject = Subject(
+        name=name,
+        collection=declared.gateway.collection,
+        spec=spec,
+        staging_bucket=staging_bucket or "",
+        unknown=unknown,
+        passed_over=frozenset(passed_over),
+        made=frozenset(made),
+        replaces=replaces,
     )
+    more = before_submission.problems_of(
+        subject,
+        project=place.project,
+        location=place.location,
+        connect=functools.partial(endpoint_for_lookups, place, settings),
+        lookups=lookups,
+        seconds=settings.preflight_seconds,
+        reported={problem.path for problem in found},
+        is_preview=is_preview,
+    )
+    return Prerequisites(problems=(*found, *more), subject=subject, target=place)
 
 
 def require(
@@ -107,7 +119,7 @@ def require(
 
     `place` is where that run's job is. Only warn if it is not `certain` that the job is replaced.
     """
-    found = problems_of_declaration(
+    found = prerequisites_of(
         declared,
         name,
         declaration.values,
@@ -116,7 +128,7 @@ def require(
         settings=OPERATION.settings,
         is_preview=declaration.is_preview,
         replaces=key,
-    )
+    ).problems
     if certain and (refused := errors(found)):
         listed = "\n".join(f"  {problem}" for problem in refused)
         raise Failure(f"{name} {_kept(declared, key, place)} The new job could not be submitted:\n{listed}")

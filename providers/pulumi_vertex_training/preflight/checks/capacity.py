@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from pulumi_vertex_training.cloud.project import compute, quotas
 from pulumi_vertex_training.cloud.project.compute import Reservation
@@ -14,6 +15,7 @@ from pulumi_vertex_training.preflight.live import LiveJob
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import Scope, member_of_caller, not_known
 from pulumi_vertex_training.preflight.subject import Part, demand_of
+from vertex_training.findings.words import all_of
 from vertex_training.topology.rules.reservations import KEY
 
 LIMITS: Question[Mapping[str, int]] = Question(key="quota limits", look=quotas.limits)
@@ -22,6 +24,16 @@ LIVE: Question[tuple[LiveJob, ...]] = Question(key="live jobs", look=live.live_j
 
 QUOTA_VIEWER, METRIC_VIEWER = "roles/cloudquotas.viewer", "roles/monitoring.viewer"
 COMPUTE_VIEWER = "roles/compute.viewer"
+
+_NAMED = 8
+"""The most jobs that a finding names."""
+
+
+class _Want(NamedTuple):
+    """The quota of one metric that a job asks for."""
+
+    job: str
+    amount: int
 
 
 def checks(scope: Scope) -> Iterator[Check]:
@@ -32,8 +44,7 @@ def checks(scope: Scope) -> Iterator[Check]:
 
 
 def _quota(scope: Scope) -> Check:
-    demand = demand_of(scope.parts)
-    replaced = [subject.replaces for subject in scope.subjects if subject.replaces]
+    demand, wants = demand_of(scope.parts), _wants(scope)
 
     def judge(facts: Facts) -> Iterator[Finding]:
         for path in demand.uncounted:
@@ -49,10 +60,10 @@ def _quota(scope: Scope) -> Check:
             remedy = remedies.on_project(scope.project, member_of_caller(facts), QUOTA_VIEWER)
             yield not_known(Thing(check="quota", about=f"quotas in {scope.location}"), limits, remedy=remedy)
             return
-        used = _used(facts, replaced)
-        for metric, wanted in sorted(demand.counts.items()):
+        used = _used(facts, scope)
+        for metric, several in wants.items():
             in_use = used if isinstance(used, Trouble) else used[metric]
-            yield _of_metric(scope, metric, wanted, limits.get(metric), in_use)
+            yield from _of_metric(scope, metric, several, limits.get(metric), in_use)
         if isinstance(used, Trouble):
             remedy = remedies.on_project(scope.project, member_of_caller(facts), METRIC_VIEWER)
             yield not_known(
@@ -62,11 +73,38 @@ def _quota(scope: Scope) -> Check:
     return Check(questions=(LIMITS, USAGE, LIVE), judge=judge)
 
 
-def _used(facts: Facts, replaced: list[str]) -> Counter[str] | Trouble:
+def quota_together(scope: Scope) -> Iterator[Check]:
+    """Yield a check of quotas that are enough for each job of a scope alone, and not for all of them."""
+
+    def judge(facts: Facts) -> Iterator[Finding]:
+        limits, used = facts.of(LIMITS), _used(facts, scope)
+        for metric, wants in _wants(scope).items():
+            limit = None if isinstance(limits, Trouble) else limits.get(metric)
+            if limit is None or limit == quotas.UNLIMITED:
+                continue
+            in_use = 0 if isinstance(used, Trouble) else used[metric]
+            fitting = [want for want in wants if want.amount <= limit - in_use]
+            if sum(want.amount for want in fitting) > limit - in_use:
+                yield _together(scope, metric, fitting, limit, in_use)
+
+    yield Check(questions=(LIMITS, USAGE, LIVE), judge=judge)
+
+
+def _wants(scope: Scope) -> Mapping[str, Sequence[_Want]]:
+    """Return the jobs that ask for each metric."""
+    found: dict[str, list[_Want]] = {}
+    for subject in scope.subjects:
+        for metric, count in demand_of(subject.parts).counts.items():
+            found.setdefault(metric, []).append(_Want(job=subject.name, amount=count))
+    return dict(sorted(found.items()))
+
+
+def _used(facts: Facts, scope: Scope) -> Counter[str] | Trouble:
     """Return the quota in use by metric without the jobs that are replaced.
 
     Google's count lags and has the quota of jobs in other places than the list; the larger count is taken.
     """
+    replaced = [subject.replaces for subject in scope.subjects if subject.replaces]
     usage, jobs = facts.of(USAGE), facts.of(LIVE)
     found: Counter[str] = Counter()
     if not isinstance(jobs, Trouble):
@@ -81,36 +119,69 @@ def _used(facts: Facts, replaced: list[str]) -> Counter[str] | Trouble:
     return found
 
 
-def _of_metric(scope: Scope, metric: str, wanted: int, limit: int | None, used: int | Trouble) -> Finding:
-    short = metric.rpartition("/")[2]
-    level: Level
+def _of_metric(
+    scope: Scope, metric: str, wants: Sequence[_Want], limit: int | None, used: int | Trouble
+) -> Iterator[Finding]:
+    wanted = sum(want.amount for want in wants)
+    in_use = 0 if isinstance(used, Trouble) else used
+    thing, more = _thing(scope, metric, wants), _more_quota(scope, metric, wanted + in_use)
     if limit is None:
-        level, message = "unknown", f"{wanted} asked for; Google lists no such quota here"
-    elif limit == quotas.UNLIMITED:
-        level, message = "ok", f"{wanted} asked for, without a limit"
-    elif wanted > limit:
-        level, message = "error", f"{wanted} asked for, but the quota is {limit}"
+        yield thing.finding("unknown", f"{wanted} asked for; Google lists no such quota here", remedy=more)
+        return
+    if limit == quotas.UNLIMITED:
+        yield thing.finding("ok", f"{wanted} asked for, without a limit")
+        return
+    possible = [want for want in wants if want.amount <= limit]
+    if len(possible) < len(wants):
+        for want in wants:
+            if want.amount > limit:
+                message = f"{want.amount} asked for, but the quota is {limit}"
+                yield _thing(scope, metric, [want]).finding("error", message, remedy=more)
+        if possible:
+            yield from _of_metric(scope, metric, possible, limit, used)
+    elif wanted > limit - in_use and len(wants) > 1:
+        yield _together(scope, metric, wants, limit, in_use)
     elif isinstance(used, Trouble):
-        level, message = (
-            "unknown",
-            f"{wanted} asked for, the quota is {limit}; how much is in use is not known",
-        )
+        message = f"{wanted} asked for, the quota is {limit}; how much is in use is not known"
+        yield thing.finding("unknown", message, remedy=more)
     elif wanted > limit - used:
-        level = "warning"
         message = (
             f"{wanted} asked for, but {used} of {limit} are in use: the service refuses the job, or queues "
             "it until others end"
         )
+        yield thing.finding("warning", message, remedy=more)
     else:
-        level, message = "ok", f"{wanted} asked for, {used} of {limit} in use"
-    if scope.is_emulator:
-        in_use = 0 if isinstance(used, Trouble) else used
-        more = remedies.quota_of_emulator(short, wanted + in_use, scope.location)
+        yield thing.finding("ok", f"{wanted} asked for, {used} of {limit} in use")
+
+
+def _together(scope: Scope, metric: str, wants: Sequence[_Want], limit: int, used: int) -> Finding:
+    """Return the finding about jobs that do not fit at the same time. They may run one after another."""
+    names, wanted = [want.job for want in wants], sum(want.amount for want in wants)
+    if len(names) > _NAMED:
+        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} other jobs"]
+    if wanted > limit:
+        limited = f"the quota is {limit}" + (f" and {used} are in use" if used else "")
     else:
-        more = remedies.quota_page(scope.project)
-    return Thing(check="quota", about=f"{short} in {scope.location}").finding(
-        level, message, remedy="" if level == "ok" else more
+        limited = f"{used} of {limit} are in use"
+    return _thing(scope, metric, wants).finding(
+        "warning",
+        f"{all_of(names)} ask for {wanted} together, but {limited}; a job that waits for the completion of "
+        "another one does not need it at the same time",
+        remedy=_more_quota(scope, metric, wanted + used),
     )
+
+
+def _thing(scope: Scope, metric: str, wants: Sequence[_Want]) -> Thing:
+    name = metric.rpartition("/")[2]
+    job = wants[0].job if len(wants) == 1 else ""
+    return Thing(check="quota", about=f"{name} in {scope.location}", resource=job)
+
+
+def _more_quota(scope: Scope, metric: str, limit: int) -> str:
+    """Return what gives the project a quota of `limit`."""
+    if scope.is_emulator:
+        return remedies.quota_of_emulator(metric.rpartition("/")[2], limit, scope.location)
+    return remedies.quota_page(scope.project)
 
 
 def _reservations(scope: Scope) -> dict[str, tuple[str, int, Part, str]]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 from pulumi import _types
@@ -19,13 +19,16 @@ from pulumi.runtime.mocks import MockMonitor
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.preview import declared_names
+from pulumi_vertex_training.program.preview import declared_names, shared_quota
 from pulumi_vertex_training.program.preview.lookups import program_lookups
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting.waits import Wait, WaitResult, program_waits
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.schema import child
-from vertex_training.findings.problems import Problem, errors
+from vertex_training.findings.problems import errors
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.plugin.running.prerequisites import Prerequisites
 
 
 def is_engines_preview() -> bool:
@@ -60,34 +63,37 @@ def look_up_new_job(
             # The id of a new resource is not known in a preview. The provider looks up for any other one.
             if await run.id.is_known():
                 return
-            found = await _problems(collection, resource_name, declaration, opts)
-            for problem in found:
+            found = await _prerequisites(collection, resource_name, declaration, opts)
+            for problem in found.problems:
                 log = messages.error if problem.level == "error" else messages.warn
                 log(str(problem), resource)
-        if not errors(found):
+            if found.subject is not None and found.target is not None:
+                shared_quota.add(found.subject, found.target)
+        if not errors(found.problems):
             return
         wait.end(WaitResult.FAILED, "")
         await waits.rest()  # All jobs are reported before the program ends.
+        await shared_quota.reported()
         names = ", ".join(sorted(each.name for each in waits.all if each.result is WaitResult.FAILED))
         raise pulumi.RunError(f"{names}: cannot be submitted as declared; the errors are listed by resource")
 
     _: pulumi.Output[None] = pulumi.Output.from_input(look())
 
 
-async def _problems(
+async def _prerequisites(
     collection: str,
     resource_name: str,
     declaration: Mapping[str, Any],
     opts: pulumi.ResourceOptions | None,
-) -> Sequence[Problem]:
+) -> Prerequisites:
     # imported only if needed
     from pulumi_vertex_training.plugin.running.declaration import declared_in
-    from pulumi_vertex_training.plugin.running.prerequisites import problems_of_declaration
+    from pulumi_vertex_training.plugin.running.prerequisites import prerequisites_of
 
     inputs = _Inputs(depends_on_others=_depends_on_others(opts))
     values = await inputs.read(declaration)
     return await asyncio.to_thread(
-        problems_of_declaration,
+        prerequisites_of,
         declared_in(collection),
         resource_name,
         values,
