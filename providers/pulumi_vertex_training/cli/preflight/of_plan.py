@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
 from pulumi_vertex_training.cli.preflight import view
 from pulumi_vertex_training.cli.preflight.places import places_of, report_of
-from pulumi_vertex_training.preflight.finding import Finding
 from pulumi_vertex_training.preflight.remedies import sentence
+from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.views.failure import CommandError
 
 
@@ -25,15 +27,18 @@ def check(context: PlanContext) -> CheckResult | None:
     return CheckResult(
         name="preflight",
         summary=view.summary_of(report),
-        findings=tuple(_finding(finding) for _, finding in report.entries() if finding.level != "ok"),
+        findings=tuple(_findings(report)),
         document={"counts": dict(report.counts)},
     )
 
 
-def _finding(finding: Finding) -> CheckFinding:
-    return CheckFinding(
-        severity="unknown" if finding.level == "ok" else finding.level,
-        message=f"{finding.about}: {finding.message}.",
-        resource=finding.resource,
-        remedy=sentence(finding.remedy),
-    )
+def _findings(report: Report) -> Iterator[CheckFinding]:
+    """Yield the findings that are not in order."""
+    for _, finding in report.entries():
+        if finding.level != "ok":
+            yield CheckFinding(
+                severity=finding.level,
+                message=f"{finding.about}: {finding.message}.",
+                resource=finding.resource,
+                remedy=sentence(finding.remedy),
+            )
