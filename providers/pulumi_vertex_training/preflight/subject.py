@@ -28,7 +28,8 @@ class Subject:
     `unknown` are the paths of values that are not known yet, `passed_over` those of values that may not be
     looked up, because the program itself makes them; any spelling will do. `made` are the names of what the
     same deployment makes. `replaces` is the full name, or the key of the run, of the job that ends for it, ""
-    for none.
+    for none. `is_scheduled` is true for the job of a schedule, which the deployer does not submit, and which
+    runs later; `name` is then the schedule's.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Subject:
     passed_over: frozenset[str] = frozenset()
     made: frozenset[str] = field(default=frozenset(), repr=False)
     replaces: str = ""
+    is_scheduled: bool = False
 
     def knows(self, path: str) -> bool:
         """Return whether the value at a path is known."""

@@ -25,7 +25,7 @@ ACCOUNT = "trainer@local.iam.gserviceaccount.com"
 BUCKET = 'vt.StagingBucket("out", name="preflight-out", location="us-central1", force_destroy=True)'
 JOBS = f"""
 for name in config.require_object("names"):
-    vt.CustomJob(
+    job = vt.CustomJob(
         name,
         worker_pool_specs=[
             {{
@@ -40,7 +40,10 @@ for name in config.require_object("names"):
         base_output_directory="gs://preflight-out/out",
         service_account="{ACCOUNT}",
     )
+if config.get("times"):
+    vt.TrainingSchedule("yearly", job=job, schedule=config.get("times"), paused=config.get_bool("paused"))
 """
+LEAP_DAY, LATER_THEN = "0 0 29 2 *", "0 1 29 2 *"
 
 OWN = f"""
 machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
@@ -167,6 +170,19 @@ def steps(shared_engine: Engine) -> Steps:
     look("new", "one")
     engine.up().ok()
     look("unchanged", "one")
+    run(engine, "emulator", "quota", "set", "cpus", "3").check_returncode()
+    engine.set("times", LEAP_DAY)
+    look("scheduled", "one")
+    look("scheduled with its job", "one", "two")
+    engine.set("paused", "true")
+    look("paused", "one")
+    engine.up().ok()
+    engine.set("paused", "false")
+    look("resumed", "one")
+    engine.up().ok()
+    engine.set("times", LATER_THEN)
+    look("other times", "one")
+    engine.set("times", "")
     run(engine, "emulator", "quota", "set", "cpus", "7").check_returncode()
     look("replaced", "one", seconds="601")
     look("one more", "one", "two")
@@ -233,6 +249,25 @@ def test_accounts_networks_and_services_that_the_deployment_makes_are_not_missin
 
 def test_an_unchanged_stack_submits_nothing(steps: Steps) -> None:
     assert json.loads(steps.commands["unchanged"].stdout)["findings"] == []
+
+
+def test_the_job_of_a_schedule_that_is_new_or_resumed_is_checked(steps: Steps) -> None:
+    for step in ("scheduled", "resumed"):
+        assert steps.commands[step].returncode == 1
+        (finding,) = steps.findings(step)
+        assert (finding["check"], finding["level"], finding["resource"]) == ("quota", "error", "yearly")
+        assert finding["message"] == "4 asked for by each run, but the quota is 3"
+        assert finding["remedy"] == "vertex-training emulator quota set cpus 4 --region us-central1"
+
+
+def test_a_schedule_whose_job_is_submitted_adds_nothing(steps: Steps) -> None:
+    (finding,) = steps.findings("scheduled with its job")
+    assert (finding["resource"], finding["message"]) == ("two", "4 asked for, but the quota is 3")
+
+
+@pytest.mark.parametrize("step", ["paused", "other times"])
+def test_a_schedule_that_starts_no_other_runs_is_not_checked(steps: Steps, step: str) -> None:
+    assert json.loads(steps.commands[step].stdout)["findings"] == []
 
 
 def test_a_job_that_is_replaced_leaves_its_quota(steps: Steps) -> None:

@@ -8,25 +8,13 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.preflight import before_submission
+from pulumi_vertex_training.preflight.preflight import findings_of
+from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups
 from support.scripted_service import refusal
-from support.services.google_project import (
-    PROJECT,
-    REGION,
-    GoogleProject,
-    quota,
-)
-from support.services.preflights import (
-    G2_CPUS,
-    JOB,
-    L4,
-    NEVER_LATE,
-    live_job,
-    look,
-    only,
-    pool,
-)
+from support.services.google_project import PROJECT, REGION, GoogleProject, quota
+from support.services.preflights import G2_CPUS, JOB, L4, NEVER_LATE, bad, live_job, look, only, pool
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import Scheduling
 from vertex_training.topology.pools import ReservationAffinity
@@ -161,6 +149,37 @@ def test_quotas_that_could_not_be_looked_up_are_not_judged_together(google: Goog
     assert found == ()
 
 
+@pytest.mark.parametrize(
+    ("limit", "level", "message"),
+    [
+        (8, "ok", "4 asked for by each run, the quota is 8"),
+        (3, "error", "4 asked for by each run, but the quota is 3"),
+        (-1, "ok", "4 asked for by each run, without a limit"),
+        (None, "unknown", "4 asked for by each run; Google lists no such quota here"),
+    ],
+)
+def test_what_is_in_use_now_says_nothing_about_the_runs_of_a_schedule(
+    google: GoogleProject, limit: int | None, level: str, message: str
+) -> None:
+    google.quotas = [G2_CPUS, *([] if limit is None else [quota("nvidia_l4_gpus", (None, limit))])]
+    google.jobs = [live_job("1", 8)]
+
+    (finding,) = [one for one in look(google, is_scheduled=True) if one.about == OF_GPUS]
+
+    assert (finding.level, finding.resource, finding.message) == (level, "job-0", message)
+
+
+def test_the_quota_of_schedules_is_not_added_to_that_of_jobs(google: GoogleProject) -> None:
+    now = Subject(name="now", collection="customJobs", spec=JOB)
+    later = replace(now, name="later", is_scheduled=True)
+    scope = Scope(project=PROJECT, location=REGION, is_emulator=False, subjects=(later, now, later))
+
+    found = list(findings_of(scope, google.endpoint, Lookups(), seconds=NEVER_LATE))
+
+    assert bad(found) == []
+    assert "4 asked for, 0 of 8 in use" in [one.message for one in found]
+
+
 def test_spot_and_flex_start_take_the_preemptible_quota(google: GoogleProject) -> None:
     spot = replace(JOB, scheduling=Scheduling(strategy="SPOT"))
     google.quotas += [
@@ -233,3 +252,8 @@ def test_reservations(
 
     (finding,) = [one for one in found if one.check == "reservations"]
     assert (finding.level, finding.message) == (level, message)
+
+    later = look(google, replace(JOB, worker_pool_specs=(pool(machine),)), is_scheduled=True)
+    assert [one.level for one in later if one.check == "reservations"] == [
+        "ok" if level == "warning" else level
+    ]

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from support.scripted_service import refusal
-from support.services.google_project import (
-    GoogleProject,
-)
-from support.services.preflights import (
-    bad,
-    look,
-    only,
-)
+from support.services.google_project import GoogleProject
+from support.services.preflights import ACCOUNT, bad, look, only
 
 
 def test_a_project_that_is_denied_as_a_whole_may_not_exist(google: GoogleProject) -> None:
@@ -36,6 +30,18 @@ def test_the_account_of_a_plan_need_not_be_the_deployer_s(google: GoogleProject)
     assert bad(look(google)) == [("permissions", "error")] * 2
     google.denied.remove("aiplatform.customJobs.cancel")
     assert bad(look(google, is_preview=True)) == [("permissions", "error")] * 2
+
+
+def test_the_runs_of_a_schedule_are_not_submitted_by_the_deployer(google: GoogleProject) -> None:
+    google.denied |= {"aiplatform.customJobs.create", "logging.logEntries.list", "iam.serviceAccounts.actAs"}
+
+    found = look(google, is_scheduled=True)
+    assert bad(found) == []
+    assert not [one for one in found if one.check == "permissions"]
+    assert [one.message for one in found if one.about == f"service account {ACCOUNT}"] == ["is enabled"]
+
+    google.account = {"disabled": True}
+    assert bad(look(google, is_scheduled=True)) == [("replicas", "error")]
 
 
 def test_without_credentials_there_is_one_finding(google: GoogleProject) -> None:

@@ -5,22 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from support.scripted_service import refusal
-from support.services.google_project import (
-    NUMBER,
-    REGION,
-    REGISTRY,
-    GoogleProject,
-)
-from support.services.preflights import (
-    ACCOUNT,
-    JOB,
-    L4,
-    OWN_ACCOUNT,
-    bad,
-    look,
-    only,
-    pool,
-)
+from support.services.google_project import NUMBER, REGION, REGISTRY, GoogleProject
+from support.services.preflights import ACCOUNT, JOB, L4, OWN_ACCOUNT, bad, look, only, pool
 
 
 def test_vertex_ai_s_own_account_reaches_the_buckets_of_its_project_only(google: GoogleProject) -> None:

@@ -9,14 +9,7 @@ from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups
-from support.services.google_project import (
-    NUMBER,
-    PROJECT,
-    REGION,
-    REGISTRY,
-    GoogleProject,
-    quota,
-)
+from support.services.google_project import NUMBER, PROJECT, REGION, REGISTRY, GoogleProject, quota
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
 

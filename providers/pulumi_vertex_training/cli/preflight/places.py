@@ -1,4 +1,4 @@
-"""The places of jobs: of those that a stack's next deployment submits, and what is found there."""
+"""The places of the jobs that a stack's next deployment submits or schedules, and what is found there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN, job_kind_of, without_texts
-from pulumi_vertex_training.cli.plan.plan import Change, effect_of, type_of
+from pulumi_vertex_training.cli.plan.plan import Change, effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight.finding import Finding
@@ -27,6 +27,9 @@ from vertex_training.job.job_kind import JobKind
 
 _TARGET = ("endpoint", "project", "location")
 _MADE = frozenset({"create", "replace"})
+_SCHEDULE = "TrainingSchedule"
+_OF_RUNS = ("request", "collection", "parent", "paused")
+"""The inputs of a schedule that decide about its runs. Others, such as the times, need no check."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,20 +41,33 @@ class Place:
 
 
 def places_of(previewed: Preview, *, data_dir: Path | None = None) -> list[Place]:
-    """Return the places of the jobs that a deployment submits. `data_dir` replaces the stack's."""
+    """Return the places of the jobs that a deployment submits, and of those of schedules that it changes.
+
+    The job of a schedule that is submitted as well is one job. `data_dir` replaces the stack's.
+    """
     configured = previewed.configuration.get("vertex-training:dataDir")
     folder = data_dir or (Path(str(configured)).expanduser() if configured else None)
     inputs = {str(step["urn"]): _inputs(step) for step in previewed.steps if _inputs(step)}
     made = frozenset(_made_names(previewed.steps))
     subjects: dict[tuple[str, str, str], list[Subject]] = {}
+    submitted: set[tuple[str, str]] = set()
     for change in previewed.plan.changes:
         kind = _kind(change)
         if kind is None or change.effect not in _MADE or change.urn not in inputs:
             continue
         found = _subject(change, kind, inputs[change.urn], made)
+        submitted.add((_collection(change), change.name))
         where = [str(inputs[change.urn].get(name) or "") for name in _TARGET]
         if found is not None:
             subjects.setdefault((where[0], where[1], where[2]), []).append(found)
+    for step in previewed.steps:
+        declared = _inputs(step)
+        if not _changes_runs(step) or (declared.get("collection"), declared.get("job")) in submitted:
+            continue
+        scheduled = _scheduled(name_of(step), declared, made)
+        if scheduled is not None:
+            _, project, _, location = str(declared["parent"]).split("/")
+            subjects.setdefault((str(declared["endpoint"]), project, location), []).append(scheduled)
     return [_place(*where, tuple(found), folder) for where, found in subjects.items()]
 
 
@@ -85,8 +101,8 @@ def _kind(change: Change) -> JobKind[Any] | None:
     return job_kind_of(type_of({"urn": change.urn}))
 
 
-def _inputs(step: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = (step.get("newState") or {}).get("inputs")
+def _inputs(step: Mapping[str, Any], state: str = "newState") -> Mapping[str, Any]:
+    found = (step.get(state) or {}).get("inputs")
     return found if isinstance(found, Mapping) else {}
 
 
@@ -118,6 +134,29 @@ def _subject(
         made=made,
         replaces=change.stopped.name if change.stopped is not None else "",
     )
+
+
+def _changes_runs(step: Mapping[str, Any]) -> bool:
+    """Return whether a deployment makes a schedule start runs, or other runs than before."""
+    if type_of(step) != registry.type_token(_SCHEDULE) or _inputs(step).get("paused") is True:
+        return False
+    old, new = _inputs(step, "oldState"), _inputs(step)
+    effect = effect_of(step)
+    return effect in _MADE or (effect == "update" and any(old.get(one) != new.get(one) for one in _OF_RUNS))
+
+
+def _scheduled(name: str, inputs: Mapping[str, Any], made: frozenset[str]) -> Subject | None:
+    """Return the job of a schedule, or None if its request or its place is not known yet, or a secret."""
+    request, collection = inputs.get("request"), inputs.get("collection")
+    entry = next((one for one in registry.RUNNABLE if one.collection == collection), None)
+    if entry is None or not isinstance(request, Mapping) or str(inputs.get("parent")).count("/") != 3:
+        return None
+    kind: JobKind[Any] = entry.part("kind", "KIND", JobKind)
+    try:
+        spec = kind.normalise(kind.from_wire(request))
+    except ValueError:  # of a newer version
+        return None
+    return Subject(name=name, collection=entry.collection, spec=spec, made=made, is_scheduled=True)
 
 
 def _collection(change: Change) -> str:

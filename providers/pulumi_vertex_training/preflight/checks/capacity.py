@@ -44,7 +44,7 @@ def checks(scope: Scope) -> Iterator[Check]:
 
 
 def _quota(scope: Scope) -> Check:
-    demand, wants = demand_of(scope.parts), _wants(scope)
+    demand, wants, later = demand_of(scope.parts), _wants(scope), _wants(scope, scheduled=True)
 
     def judge(facts: Facts) -> Iterator[Finding]:
         for path in demand.uncounted:
@@ -64,6 +64,8 @@ def _quota(scope: Scope) -> Check:
         for metric, several in wants.items():
             in_use = used if isinstance(used, Trouble) else used[metric]
             yield from _of_metric(scope, metric, several, limits.get(metric), in_use)
+        for metric, several in later.items():
+            yield from (_of_schedule(scope, metric, want, limits.get(metric)) for want in several)
         if isinstance(used, Trouble):
             remedy = remedies.on_project(scope.project, member_of_caller(facts), METRIC_VIEWER)
             yield not_known(
@@ -90,10 +92,12 @@ def quota_together(scope: Scope) -> Iterator[Check]:
     yield Check(questions=(LIMITS, USAGE, LIVE), judge=judge)
 
 
-def _wants(scope: Scope) -> Mapping[str, Sequence[_Want]]:
-    """Return the jobs that ask for each metric."""
+def _wants(scope: Scope, *, scheduled: bool = False) -> Mapping[str, Sequence[_Want]]:
+    """Return the jobs that ask for each metric: those that are submitted now, or those of schedules."""
     found: dict[str, list[_Want]] = {}
     for subject in scope.subjects:
+        if subject.is_scheduled is not scheduled:
+            continue
         for metric, count in demand_of(subject.parts).counts.items():
             found.setdefault(metric, []).append(_Want(job=subject.name, amount=count))
     return dict(sorted(found.items()))
@@ -154,6 +158,20 @@ def _of_metric(
         yield thing.finding("ok", f"{wanted} asked for, {used} of {limit} in use")
 
 
+def _of_schedule(scope: Scope, metric: str, want: _Want, limit: int | None) -> Finding:
+    """Return the finding about a job that is submitted later. What is in use now says nothing about then."""
+    thing, more = _thing(scope, metric, [want]), _more_quota(scope, metric, want.amount)
+    if limit is None:
+        return thing.finding(
+            "unknown", f"{want.amount} asked for by each run; Google lists no such quota here", remedy=more
+        )
+    if limit != quotas.UNLIMITED and want.amount > limit:
+        message = f"{want.amount} asked for by each run, but the quota is {limit}"
+        return thing.finding("error", message, remedy=more)
+    limited = "without a limit" if limit == quotas.UNLIMITED else f"the quota is {limit}"
+    return thing.finding("ok", f"{want.amount} asked for by each run, {limited}")
+
+
 def _together(scope: Scope, metric: str, wants: Sequence[_Want], limit: int, used: int) -> Finding:
     """Return the finding about jobs that do not fit at the same time. They may run one after another."""
     names, wanted = [want.job for want in wants], sum(want.amount for want in wants)
@@ -185,7 +203,10 @@ def _more_quota(scope: Scope, metric: str, limit: int) -> str:
 
 
 def _reservations(scope: Scope) -> dict[str, tuple[str, int, Part, str]]:
-    """Return each named reservation with the machine type and number of machines, and where it is named."""
+    """Return each named reservation with the machine type and number of machines, and where it is named.
+
+    The jobs of schedules ask for no machines now.
+    """
     found: dict[str, tuple[str, int, Part, str]] = {}
     for part in scope.parts:
         for path, pool in part.pools:
@@ -198,7 +219,7 @@ def _reservations(scope: Scope) -> dict[str, tuple[str, int, Part, str]]:
                     continue
                 whole = name.partition("/reservationBlocks/")[0]
                 before = found[whole][1] if whole in found else 0
-                count = before + pool.replica_count * part.copies
+                count = before + (0 if part.subject.is_scheduled else pool.replica_count * part.copies)
                 found[whole] = (pool.machine_type, count, part, at)
     return found
 
@@ -226,6 +247,8 @@ def _reservation(scope: Scope, name: str, machine: str, count: int, part: Part, 
             level, message = "error", f"has {found.machine_type}, but the job asks for {machine}"
         elif found.status not in ("READY", ""):
             level, message = "warning", f"is in state {found.status}"
+        elif not count:
+            level, message = "ok", f"present, {found.in_use} of {found.count} in use"
         elif count > found.count - found.in_use:
             level = "warning"
             message = f"{count} machines asked for, but {found.in_use} of {found.count} are in use"

@@ -30,7 +30,8 @@ def checks(scope: Scope) -> Iterator[Check]:
     yield Check(questions=(CALLER,), judge=functools.partial(_credentials, scope))
     yield Check(questions=(PROJECT, permissions_question(scope)), judge=functools.partial(_project, scope))
     yield _services(scope)
-    yield _permissions(scope)
+    if _wanted(scope):
+        yield _permissions(scope)
 
 
 def _credentials(scope: Scope, facts: Facts) -> Iterator[Finding]:
@@ -159,5 +160,5 @@ def plans_only(scope: Scope, facts: Facts) -> bool:
 
 
 def _wanted(scope: Scope) -> list[str]:
-    collections = sorted({subject.collection for subject in scope.subjects})
+    collections = sorted({one.collection for one in scope.subjects if not one.is_scheduled})
     return [f"aiplatform.{collection}.{verb}" for collection in collections for verb in _OF_JOBS]

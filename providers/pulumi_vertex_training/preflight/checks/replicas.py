@@ -46,7 +46,8 @@ def bucket_question(name: str) -> Question[Bucket]:
 
 def _accounts(scope: Scope) -> dict[str, Part]:
     found: dict[str, Part] = {}
-    for part in scope.parts:
+    # Of several jobs with one account, one that the deployer submits.
+    for part in sorted(scope.parts, key=lambda part: part.subject.is_scheduled):
         email = part.spec.service_account
         if email and part.subject.looks_up(part.at("service_account"), email):
             found.setdefault(email, part)
@@ -80,6 +81,10 @@ def _account(scope: Scope, email: str, part: Part) -> Check:
         elif is_disabled:
             remedy = f"gcloud iam service-accounts enable {email}"
             yield account.finding("error", "is disabled", remedy=remedy)
+        if part.subject.is_scheduled:
+            if is_disabled is False:
+                yield account.finding("ok", "is enabled")
+            return
         member = member_of_caller(facts)
         if isinstance(allowed, Trouble):
             remedy = remedies.on_account(email, member, ACCOUNT_USER)
