@@ -46,6 +46,10 @@ class Subject:
         """Return whether the value at a path is known."""
         return not _overlaps(path, self.unknown)
 
+    def hides(self, path: str) -> bool:
+        """Return whether nothing of the value at a path is known, as for a secret."""
+        return any(is_within(_folded(path), _folded(gap)) for gap in self.unknown)
+
     def looks_up(self, path: str, value: str) -> bool:
         """Return whether the value at a path is known, and exists before the deployment."""
         is_passed_over = _overlaps(path, self.passed_over) or not self.made.isdisjoint(names_in(path, value))
@@ -116,6 +120,10 @@ def demand_of(parts: Iterable[Part]) -> Demand:
     uncounted = []
     for part in parts:
         if part.spec.persistent_resource_id:
+            continue
+        pools = part.at("worker_pool_specs")
+        if part.subject.hides(pools):
+            uncounted.append(pools)
             continue
         strategy = part.spec.scheduling.strategy if part.spec.scheduling else None
         for path, pool in part.pools:

@@ -24,6 +24,7 @@ PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 ACCOUNT = "trainer@local.iam.gserviceaccount.com"
 BUCKET = 'vt.StagingBucket("out", name="preflight-out", location="us-central1", force_destroy=True)'
 JOBS = f"""
+word = pulumi.Output.secret("hush-hush") if config.get_bool("hides") else ""
 for name in config.require_object("names"):
     job = vt.CustomJob(
         name,
@@ -34,6 +35,7 @@ for name in config.require_object("names"):
                 "container_spec": {{
                     "image_uri": "{PREBUILT}",
                     "command": ["sleep", config.get("seconds") or "600"],
+                    "env": [{{"name": "WORD", "value": word}}],
                 }},
             }}
         ],
@@ -184,6 +186,14 @@ def steps(shared_engine: Engine) -> Steps:
     look("other times", "one")
     engine.set("times", "")
     run(engine, "emulator", "quota", "set", "cpus", "7").check_returncode()
+    engine.set("hides", "true")
+    look("secret", "one")
+    engine.up().ok()
+    engine.set("times", LEAP_DAY)
+    look("secret, scheduled", "one")
+    engine.set("times", "")
+    engine.set("hides", "false")
+    engine.up().ok()
     look("replaced", "one", seconds="601")
     look("one more", "one", "two")
     look("too many", "one", "two", "three")
@@ -268,6 +278,16 @@ def test_a_schedule_whose_job_is_submitted_adds_nothing(steps: Steps) -> None:
 @pytest.mark.parametrize("step", ["paused", "other times"])
 def test_a_schedule_that_starts_no_other_runs_is_not_checked(steps: Steps, step: str) -> None:
     assert json.loads(steps.commands[step].stdout)["findings"] == []
+
+
+@pytest.mark.parametrize("step", ["secret", "secret, scheduled"])
+def test_the_quota_of_a_job_with_a_secret_is_unknown(steps: Steps, step: str) -> None:
+    (finding,) = steps.findings(step)
+    assert (finding["check"], finding["level"]) == ("quota", "unknown")
+    assert (finding["message"], finding["path"]) == (
+        "the quota that these machines take is not known",
+        "worker_pool_specs",
+    )
 
 
 def test_a_job_that_is_replaced_leaves_its_quota(steps: Steps) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN, job_kind_of, without_texts
-from pulumi_vertex_training.cli.plan.plan import Change, effect_of, name_of, type_of
+from pulumi_vertex_training.cli.plan.plan import effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight.finding import Finding
@@ -49,25 +49,28 @@ def places_of(previewed: Preview, *, data_dir: Path | None = None) -> list[Place
     folder = data_dir or (Path(str(configured)).expanduser() if configured else None)
     inputs = {str(step["urn"]): _inputs(step) for step in previewed.steps if _inputs(step)}
     made = frozenset(_made_names(previewed.steps))
+    jobs = {_job(step): step for step in previewed.steps if _kind(step) is not None and _inputs(step)}
     subjects: dict[tuple[str, str, str], list[Subject]] = {}
     submitted: set[tuple[str, str]] = set()
-    for change in previewed.plan.changes:
-        kind = _kind(change)
-        if kind is None or change.effect not in _MADE or change.urn not in inputs:
-            continue
-        found = _subject(change, kind, inputs[change.urn], made)
-        submitted.add((_collection(change), change.name))
-        where = [str(inputs[change.urn].get(name) or "") for name in _TARGET]
+
+    def add(found: Subject | None, declared: Mapping[str, Any]) -> None:
+        where = [str(declared.get(name) or "") for name in _TARGET]
         if found is not None:
             subjects.setdefault((where[0], where[1], where[2]), []).append(found)
-    for step in previewed.steps:
-        declared = _inputs(step)
-        if not _changes_runs(step) or (declared.get("collection"), declared.get("job")) in submitted:
+
+    for change in previewed.plan.changes:
+        row = {"urn": change.urn}
+        if _kind(row) is None or change.effect not in _MADE or change.urn not in inputs:
             continue
-        scheduled = _scheduled(name_of(step), declared, made)
-        if scheduled is not None:
-            _, project, _, location = str(declared["parent"]).split("/")
-            subjects.setdefault((str(declared["endpoint"]), project, location), []).append(scheduled)
+        submitted.add(_job(row))
+        replaces = change.stopped.name if change.stopped is not None else ""
+        found = _subject(row, inputs[change.urn], made)
+        add(found and replace(found, replaces=replaces), inputs[change.urn])
+    for step in filter(_changes_runs, previewed.steps):
+        job = str(_inputs(step).get("collection")), str(_inputs(step).get("job"))
+        if job in jobs and job not in submitted:
+            found = _subject(jobs[job], _inputs(jobs[job]), made)
+            add(found and replace(found, name=name_of(step), is_scheduled=True), _inputs(jobs[job]))
     return [_place(*where, tuple(found), folder) for where, found in subjects.items()]
 
 
@@ -97,8 +100,15 @@ def _place(
     return Place(scope=scope, connect=functools.partial(target.resolve, choice))
 
 
-def _kind(change: Change) -> JobKind[Any] | None:
-    return job_kind_of(type_of({"urn": change.urn}))
+def _kind(step: Mapping[str, Any]) -> JobKind[Any] | None:
+    return job_kind_of(type_of(step))
+
+
+def _job(step: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the collection of a job's kind, and its name in the program."""
+    resource = type_of(step).rpartition(":")[2]
+    collection = next(entry.collection for entry in registry.RUNNABLE if resource in entry.resources)
+    return collection, name_of(step)
 
 
 def _inputs(step: Mapping[str, Any], state: str = "newState") -> Mapping[str, Any]:
@@ -114,25 +124,26 @@ def _made_names(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield from names_made(token, _inputs(step))
 
 
-def _subject(
-    change: Change, kind: JobKind[Any], inputs: Mapping[str, Any], made: frozenset[str]
-) -> Subject | None:
+def _subject(step: Mapping[str, Any], inputs: Mapping[str, Any], made: frozenset[str]) -> Subject | None:
+    """Return the job of a step, or None if its inputs cannot be read."""
+    kind = _kind(step)
+    if kind is None:
+        return None
     names = [item.name for item in fields(kind.spec)]
     declared = {name: without_texts(inputs[name]) for name in names if name in inputs}
     decoded = decode(kind.spec, declared)
     if decoded.draft is None:
         return None
-    spec = kind.normalise(decoded.draft)
     staging = inputs.get("staging_bucket")
     bucket = staging if isinstance(staging, str) and staging not in (HIDDEN, ENGINES_UNKNOWN) else ""
+    collection, name = _job(step)
     return Subject(
-        name=change.name,
-        collection=_collection(change),
-        spec=spec,
+        name=name,
+        collection=collection,
+        spec=kind.normalise(decoded.draft),
         staging_bucket=bucket,
         unknown=decoded.unknown | decoded.damaged,
         made=made,
-        replaces=change.stopped.name if change.stopped is not None else "",
     )
 
 
@@ -143,21 +154,3 @@ def _changes_runs(step: Mapping[str, Any]) -> bool:
     old, new = _inputs(step, "oldState"), _inputs(step)
     effect = effect_of(step)
     return effect in _MADE or (effect == "update" and any(old.get(one) != new.get(one) for one in _OF_RUNS))
-
-
-def _scheduled(name: str, inputs: Mapping[str, Any], made: frozenset[str]) -> Subject | None:
-    """Return the job of a schedule, or None if its request or its place is not known yet, or a secret."""
-    request, collection = inputs.get("request"), inputs.get("collection")
-    entry = next((one for one in registry.RUNNABLE if one.collection == collection), None)
-    if entry is None or not isinstance(request, Mapping) or str(inputs.get("parent")).count("/") != 3:
-        return None
-    kind: JobKind[Any] = entry.part("kind", "KIND", JobKind)
-    try:
-        spec = kind.normalise(kind.from_wire(request))
-    except ValueError:  # of a newer version
-        return None
-    return Subject(name=name, collection=entry.collection, spec=spec, made=made, is_scheduled=True)
-
-
-def _collection(change: Change) -> str:
-    return next(entry.collection for entry in registry.RUNNABLE if change.type in entry.resources)

@@ -50,7 +50,7 @@ def _quota(scope: Scope) -> Check:
         for path in demand.uncounted:
             yield Thing(check="quota", about="quota", path=path).finding(
                 "unknown",
-                "the quota that this machine takes is not known",
+                "the quota that these machines take is not known",
                 remedy=remedies.quota_page(scope.project),
             )
         if not demand.counts:
