@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT, Endpoint
+from pulumi_vertex_training.runs.command_arguments import of_data_dir
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.catalog.regions import REGIONS
 from vertex_training.findings.words import nearest
@@ -19,8 +19,8 @@ from vertex_training.findings.words import nearest
 if TYPE_CHECKING:
     from vertex_emulator.launcher import Emulator
 
-EMULATOR_PROJECT = "local"
-DEFAULT_LOCATION = "us-central1"
+DEFAULT_LOCATION = EMULATOR_LOCATION
+"""The region of a command without one, also in Google Cloud."""
 
 _JOB_NAME = re.compile(
     r"projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/"
@@ -106,7 +106,7 @@ def find_emulator(data_dir: Path | None) -> Emulator | None:
 
 def not_running(data_dir: Path | None) -> CommandError:
     """Return the error for an emulator that is not running."""
-    option = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir is not None else ""
+    option = of_data_dir(data_dir)
     elsewhere = "" if option else " For another emulator, give --data-dir or set VERTEX_TRAINING_DATA_DIR."
     return CommandError(
         f"The emulator of {folder(data_dir)} is not running. Start it with "

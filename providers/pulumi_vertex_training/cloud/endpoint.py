@@ -8,6 +8,10 @@ from typing import Literal
 
 EndpointKind = Literal["google", "emulator"]
 
+EMULATOR_PROJECT = "local"
+EMULATOR_LOCATION = "us-central1"
+"""The project and region of the emulator for a command or stack that gives none."""
+
 STORAGE_URL = "https://storage.googleapis.com"
 _LOGGING_HOST = "logging.googleapis.com"
 _ARTIFACT_REGISTRY_HOST = "artifactregistry.googleapis.com"

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from pulumi_vertex_training import configuration_keys as keys
+from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT
 from pulumi_vertex_training.configuration_keys import LOOKUP_SECONDS, PREFLIGHT_SECONDS
 from pulumi_vertex_training.costs.configured import NO_LIMITS, CostLimits, cost_limits
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import close
 
 EndpointKind = Literal["emulator", "google"]
-
-EMULATOR_PROJECT = "local"
-EMULATOR_LOCATION = "us-central1"
 
 
 class Target(NamedTuple):

@@ -67,7 +67,9 @@ def findings_of(
         return (_refused(project),)
     found = (finding for check in made for finding in check.judge(facts))
     if scope.is_emulator:
-        found = (dataclasses.replace(one, remedy=remedies.on_emulator(one.remedy)) for one in found)
+        found = (
+            dataclasses.replace(one, remedy=remedies.on_emulator(one.remedy, scope.data_dir)) for one in found
+        )
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: CHECKS.index(finding.check)))
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
+
+from pulumi_vertex_training.runs.command_arguments import of_data_dir
 
 LOGIN = "gcloud auth application-default login"
 _EMULATOR = "vertex-training emulator"
@@ -49,11 +52,16 @@ def on_repository(name: str, member: str, role: str) -> str:
     )
 
 
-def on_emulator(remedy: str) -> str:
-    """Return what to do on the emulator, where only its own settings deny a permission or a service."""
+def on_emulator(remedy: str, data_dir: Path | None = None) -> str:
+    """Return what to do on the emulator, where only its own settings deny a permission or a service.
+
+    `data_dir` is its data folder, None for the default one.
+    """
     if remedy.startswith(_ENABLE):
-        return f"{_EMULATOR} service enable {remedy.removeprefix(_ENABLE)}"
-    return f"{_EMULATOR} allow" if _GRANTS in remedy else remedy
+        remedy = f"{_EMULATOR} service enable {remedy.removeprefix(_ENABLE)}"
+    elif _GRANTS in remedy:
+        remedy = f"{_EMULATOR} allow"
+    return f"{remedy}{of_data_dir(data_dir)}" if remedy.startswith(_EMULATOR) else remedy
 
 
 def quota_of_emulator(metric: str, limit: int, region: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from pulumi_vertex_training.cloud.project import access
 from pulumi_vertex_training.cloud.project.access import Project
@@ -21,7 +22,8 @@ PROJECT: Question[Project] = Question(key="project", look=access.project)
 class Scope:
     """The jobs of one project and location. `is_emulator` is true for those of the emulator.
 
-    `is_preview` is true in a preview, whose account may be one that only reads and never deploys.
+    `is_preview` is true in a preview, whose account may be one that only reads and never deploys. `data_dir`
+    is the emulator's data folder, None for the default one.
     """
 
     project: str
@@ -29,6 +31,7 @@ class Scope:
     is_emulator: bool
     subjects: tuple[Subject, ...]
     is_preview: bool = False
+    data_dir: Path | None = None
 
     @functools.cached_property
     def parts(self) -> tuple[Part, ...]:

@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 import pulumi
 
+from pulumi_vertex_training.program.resource import stack_settings
+from pulumi_vertex_training.runs.command_arguments import of_emulator_job, of_google_job
 from vertex_emulator.kernel.data_folder import DataFolder, chosen_data_dir
 
 COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
@@ -21,9 +23,17 @@ COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
 _PROGRAM = "vertex-training"
 
 
-def job_command(verb: str, job_id: str) -> str:
-    """Return the command about a job that can be pasted, such as `vertex-training logs 7`."""
-    return f"{_command()} {verb} {job_id}"
+def job_command(verb: str, name: str) -> str:
+    """Return the command about a job that can be pasted, such as `vertex-training logs 7`.
+
+    `name` is the job's full name, or the id that Pulumi's mocks have made up.
+    """
+    settings = stack_settings()
+    if settings.endpoint == "google" and "/" in name:
+        job = of_google_job(name)
+    else:
+        job = of_emulator_job(name, project=settings.project, data_dir=settings.data_dir)
+    return f"{_command()} {verb} {job}"
 
 
 def _command() -> str:
@@ -63,7 +73,7 @@ def console_url(endpoint: str, name: str) -> str:
     `_dashboard_uri`). Project and location are "" for a name that Pulumi's mocks make up.
     """
     if endpoint != "google":
-        return job_command("status", _id(name))
+        return job_command("status", name)
     project, location = _parts(name)
     return f"{CONSOLE}/agent-platform/locations/{location}/training/{_id(name)}?project={project}"
 
@@ -79,7 +89,7 @@ def logs_url(endpoint: str, name: str) -> str:
 
 def logs_command(name: str) -> str:
     """Return the command that prints the logs of all replicas of a job."""
-    return job_command("logs", _id(name))
+    return job_command("logs", name)
 
 
 def tensorboard_url(name: str, tensorboard: str) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
+from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.watching import Pace, is_transient
@@ -101,7 +102,7 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: f
             if not is_transient(error) or time.monotonic() >= deadline:
                 return (
                     f"{gateway.noun} {resource_id(name)} was NOT cancelled and is still running: {error} "
-                    f"`vertex-training cancel {resource_id(name)}` stops it."
+                    f"`vertex-training cancel {of_job(endpoint, name)}` stops it."
                 )
         sleep(delay)
     return ""

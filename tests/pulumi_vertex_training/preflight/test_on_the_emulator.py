@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,10 +81,16 @@ class Local:
         for name in self._disabled:
             self.control("PUT", "/_local/services", {"service": name, "project": "local", "enabled": True})
 
-    def look(self) -> list[Finding]:
+    def look(self, data_dir: Path | None = None) -> list[Finding]:
         """Return the findings that are not in order."""
         subject = Subject(name="train", collection="customJobs", spec=SPEC)
-        scope = Scope(project="local", location="us-central1", is_emulator=True, subjects=(subject,))
+        scope = Scope(
+            project="local",
+            location="us-central1",
+            is_emulator=True,
+            subjects=(subject,),
+            data_dir=data_dir,
+        )
         found = findings_of(scope, lambda: self.endpoint, Lookups(), seconds=NEVER_LATE)
         return [finding for finding in found if finding.level != "ok"]
 
@@ -103,6 +110,15 @@ def test_a_denied_permission(local: Local) -> None:
     assert "aiplatform.customJobs.create" in finding.message
     assert "aiplatform.customJobs.get" not in finding.message
     assert finding.remedy == "vertex-training emulator allow"
+
+
+def test_the_remedies_name_the_folder_of_another_emulator(local: Local) -> None:
+    local.deny("aiplatform.customJobs.create")
+    local.disable("logging.googleapis.com")
+    local.quota("cpus", 1)
+    remedies = [finding.remedy for finding in local.look(Path("/data/mine"))]
+    assert len(remedies) == 3
+    assert all(remedy.endswith(" --data-dir /data/mine") for remedy in remedies)
 
 
 def test_a_denied_act_as_on_one_account(local: Local) -> None:

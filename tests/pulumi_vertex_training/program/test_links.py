@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from urllib.parse import unquote
@@ -37,6 +38,23 @@ def test_the_emulator_has_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VERTEX_TRAINING_COMMAND", "vertex-training")
     assert links.console_url("emulator", JOB) == "vertex-training status 7"
     assert links.logs_url("emulator", JOB) == links.logs_command(JOB) == "vertex-training logs 7"
+
+
+@pytest.mark.parametrize(
+    ("configured", "expected"),
+    [
+        ({"endpoint": "google", "project": "p", "location": "us-central1"}, f"logs {JOB} --endpoint google"),
+        ({"project": "my-project"}, f"logs {JOB}"),
+        ({"dataDir": "/data/mine"}, "logs 7 --data-dir /data/mine"),
+    ],
+)
+def test_the_commands_of_a_stack_find_its_jobs(
+    monkeypatch: pytest.MonkeyPatch, configured: dict[str, str], expected: str
+) -> None:
+    monkeypatch.setenv("VERTEX_TRAINING_COMMAND", "vertex-training")
+    stack = {f"vertex-training:{key}": value for key, value in configured.items()}
+    monkeypatch.setenv("PULUMI_CONFIG", json.dumps(stack))
+    assert links.logs_command(JOB) == f"vertex-training {expected}"
 
 
 def test_event_files_are_below_the_buckets(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.emulator.permissions import denial_text, service_text
 from pulumi_vertex_training.cli.emulator.settings import control_of, quota_text
+from pulumi_vertex_training.cloud.endpoint import EMULATOR_PROJECT
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_emulator import addresses
@@ -279,7 +280,7 @@ def _endpoint(emulator: Emulator) -> Endpoint:
 
     return Endpoint(
         kind="emulator",
-        project=target.EMULATOR_PROJECT,
+        project=EMULATOR_PROJECT,
         location=target.DEFAULT_LOCATION,
         url=emulator.url,
         token=emulator.token,

@@ -54,6 +54,7 @@ def status(options: argparse.Namespace, output: Output) -> None:
         output.document(document)
         return
     status_view.print_status(
+        endpoint,
         record,
         replicas,
         diagnosis,

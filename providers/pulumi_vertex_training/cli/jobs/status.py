@@ -13,6 +13,7 @@ from pulumi_vertex_training.cloud.emulator_api import Delivery, ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import SERVICE
@@ -52,6 +53,7 @@ _OF_LINES = frozenset({"Error", "Log end", "Notified"})
 
 
 def print_status(
+    endpoint: Endpoint,
     record: JobRecord,
     replicas: Sequence[ReplicaState] | None,
     diagnosis: Diagnosis | None,
@@ -81,7 +83,7 @@ def print_status(
         ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
         *view_of(record).facts(record),
         ("Notified", "\n".join(map(delivery_in_words, deliveries))),
-        *(_diagnosis(record, diagnosis) if diagnosis else _error(record)),
+        *(_diagnosis(endpoint, record, diagnosis) if diagnosis else _error(record)),
     ]
     for name, value in facts:
         if value:
@@ -168,7 +170,7 @@ def _error(record: JobRecord) -> list[tuple[str, str]]:
     return [("Error", record.error.message if record.error else "")]
 
 
-def _diagnosis(record: JobRecord, diagnosis: Diagnosis) -> list[tuple[str, str]]:
+def _diagnosis(endpoint: Endpoint, record: JobRecord, diagnosis: Diagnosis) -> list[tuple[str, str]]:
     words = diagnosis.words
     if diagnosis.exit and "SIG" not in words:
         words += f" It was {diagnosis.exit}."
@@ -178,7 +180,7 @@ def _diagnosis(record: JobRecord, diagnosis: Diagnosis) -> list[tuple[str, str]]
         ("Log end", log),
         ("Cause", f"{diagnosis.cause} (likely)" if diagnosis.cause else ""),
         ("Remedy", diagnosis.remedy),
-        ("All logs", f"vertex-training logs {record.job_id}"),
+        ("All logs", f"vertex-training logs {of_job(endpoint, record.name)}"),
     ]
 
 

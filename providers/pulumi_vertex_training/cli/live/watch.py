@@ -13,9 +13,11 @@ from pulumi_vertex_training.cli.jobs.commands import entry_json, reason_of
 from pulumi_vertex_training.cli.live import screen, watch_view
 from pulumi_vertex_training.cli.live.reading import endpoint_again, seconds_between
 from pulumi_vertex_training.cli.live.snapshot import Snapshot, SnapshotReader
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.cloud.logs import OUTAGE_SECONDS
+from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.views.failure import FAILED, CommandError
 from pulumi_vertex_training.views.output import Output
@@ -33,11 +35,11 @@ def watch(options: argparse.Namespace, output: Output) -> int:
     again, seconds = endpoint_again(options, endpoint), seconds_between(options, endpoint)
     read = SnapshotReader(again, record, recent=watch_view.RECENT if live else None)
     if live:
-        return _on_screen(read, seconds, output)
+        return _on_screen(endpoint, read, seconds, output)
     return _in_lines(read, _Lines(output=output, tasks=status_view.tasks(endpoint, record)), seconds)
 
 
-def _on_screen(read: SnapshotReader, seconds: float, output: Output) -> int:
+def _on_screen(endpoint: Endpoint, read: SnapshotReader, seconds: float, output: Output) -> int:
     first = read()
     while first.record.state.is_terminal and not first.is_last:
         first = read()
@@ -50,7 +52,7 @@ def _on_screen(read: SnapshotReader, seconds: float, output: Output) -> int:
     if not ended and not record.state.is_terminal:
         output.note(
             f"Job {record.job_id} is still {record.state.word}. Watch it again: "
-            f"vertex-training watch {record.job_id}"
+            f"vertex-training watch {of_job(endpoint, record.name)}"
         )
         return _INTERRUPTED
     return _end(record, output)

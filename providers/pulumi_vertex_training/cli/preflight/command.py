@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from pulumi_vertex_training.cli import check_switches, files, pulumi_command, target
 from pulumi_vertex_training.cli.explain import documents
@@ -91,6 +92,7 @@ def _scope(endpoint: Endpoint, subjects: tuple[Subject, ...]) -> Scope:
         location=endpoint.location,
         is_emulator=endpoint.is_emulator,
         subjects=subjects,
+        data_dir=None if endpoint.data_dir is None else Path(endpoint.data_dir),
     )
 
 

@@ -96,7 +96,13 @@ def _place(
     choice = target.Choice(
         kind=endpoint, project=project, location=location, data_dir=folder if is_emulator else None
     )
-    scope = Scope(project=project, location=location, is_emulator=is_emulator, subjects=subjects)
+    scope = Scope(
+        project=project,
+        location=location,
+        is_emulator=is_emulator,
+        subjects=subjects,
+        data_dir=choice.data_dir,
+    )
     return Place(scope=scope, connect=functools.partial(target.resolve, choice))
 
 

@@ -153,7 +153,7 @@ def _nothing(source: Stack, runs: Sequence[Tried]) -> str:
         )
     return (
         f"run {runs[0].run} used no image and no package that stack {source.name} has now. Its job names the "
-        f"images: `vertex-training status {runs[0].record.job_id} --json`."
+        f"images: `vertex-training status {runs[0].as_argument} --json`."
     )
 
 

@@ -12,6 +12,7 @@ from pulumi_vertex_training.cli.runs.history import histories
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
@@ -22,14 +23,20 @@ _LISTED = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """A run of a stack: RESOURCE/NUMBER as `vertex-training runs` counts, and the job's record."""
+    """A run of a stack, RESOURCE/NUMBER as `vertex-training runs` counts, with its job and the endpoint."""
 
     run: str
     record: JobRecord
+    endpoint: Endpoint
 
     @property
     def resource(self) -> str:
         return self.run.rpartition("/")[0]
+
+    @property
+    def as_argument(self) -> str:
+        """The job in a command that can be pasted."""
+        return of_job(self.endpoint, self.record.name)
 
     @property
     def has_succeeded(self) -> bool:
@@ -56,7 +63,8 @@ def last_runs(stack: Stack, to: str) -> list[Tried]:
     found, faults = [], []
     for job in jobs:
         try:
-            record = gateway_of(job.id).get(stack.endpoint_of(job), job.id)
+            endpoint = stack.endpoint_of(job)
+            record = gateway_of(job.id).get(endpoint, job.id)
         except KeyError:
             faults.append(f"{job.name}: {job.id!r} in the state is not the name of a job")
             continue
@@ -66,7 +74,7 @@ def last_runs(stack: Stack, to: str) -> list[Tried]:
                 f"again with `pulumi up --refresh --stack {stack.name}`, or name another run with --run"
             )
             continue
-        one = Tried(run=f"{job.name}/{_number(record)}", record=record)
+        one = Tried(run=f"{job.name}/{_number(record)}", record=record, endpoint=endpoint)
         found.append(one)
         if not one.has_succeeded:
             faults.append(_not_succeeded(one, stack, to))
@@ -118,14 +126,15 @@ def _known_runs(stack: Stack) -> Iterator[Tried]:
             if (history.resource.project, history.resource.stack) == owner:
                 numbers = history.numbers()
                 for record in history.records:
-                    yield Tried(run=f"{history.resource.name}/{numbers[record.name]}", record=record)
+                    run = f"{history.resource.name}/{numbers[record.name]}"
+                    yield Tried(run=run, record=record, endpoint=endpoint)
 
 
 def _not_succeeded(one: Tried, stack: Stack, to: str) -> str:
     state = one.record.state
     sentence = f"{one.resource}: run {one.run} (job {one.record.job_id}) is {state.word}, not SUCCEEDED"
     if not state.is_terminal:
-        return f"{sentence}. Wait until it has ended: `vertex-training logs {one.record.job_id} --follow`"
+        return f"{sentence}. Wait until it has ended: `vertex-training logs {one.as_argument} --follow`"
     earlier = next((run for run in _earlier(one, stack) if run.has_succeeded), None)
     other = (
         f", or promote run {earlier.run}: `vertex-training promote --from {stack.name} --to {to} --run "
@@ -134,7 +143,7 @@ def _not_succeeded(one: Tried, stack: Stack, to: str) -> str:
         else ""
     )
     return (
-        f"{sentence}. `vertex-training status {one.record.job_id}` shows why. Correct it and run "
+        f"{sentence}. `vertex-training status {one.as_argument}` shows why. Correct it and run "
         f"`pulumi up --stack {stack.name}`{other}"
     )
 

@@ -20,6 +20,7 @@ from pulumi_vertex_training.cli.runs.history import Filter, History, Result, cha
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.costs import words
+from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.views.failure import CommandError, InputError
@@ -56,8 +57,7 @@ class Run:
 
     def logs(self, endpoint: Endpoint) -> str:
         """Return the command that prints the logs."""
-        job = self.record.job_id if endpoint.is_emulator else self.record.name
-        return f"vertex-training logs {job}"
+        return f"vertex-training logs {of_job(endpoint, self.record.name)}"
 
 
 def list_runs(options: argparse.Namespace, output: Output) -> None:

@@ -67,9 +67,9 @@ def progress(endpoint: Endpoint, record: JobRecord) -> Counts:
 
 
 def log_of(record: JobRecord) -> str | None:
-    """Return the id of the custom job that trains, or None: a tuning job has no log of its own."""
+    """Return the name of the custom job that trains, or None: a tuning job has no log of its own."""
     name = backing_job(record.wire) or ""
-    return name.rpartition("/")[2] if "/customJobs/" in name else None
+    return name if "/customJobs/" in name else None
 
 
 def discard(endpoint: Endpoint, record: JobRecord, kept_because: str, tell: Callable[[str], None]) -> None:

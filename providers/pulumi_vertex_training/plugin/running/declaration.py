@@ -104,7 +104,7 @@ def _silence(*_: Any) -> Counts:
 
 
 def _own_log(record: JobRecord) -> str | None:
-    return record.job_id
+    return record.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ class JobResourceType:
     own. `outputs` are outputs that the state keeps of a record, besides those of every kind. `results` are
     the kind's own entries of `completion`, by the endpoint, the record and the output directory; `no_results`
     are those of a job that is gone. `progress` counts the replicas or trials of a live job. `log_of` is
-    the id of the job whose log `stream_logs` shows, None before there is a job. `discard` is called right
+    the name of the job whose log `stream_logs` shows, None before there is a job. `discard` is called right
     before a record is deleted, with the endpoint, the record, the reason to keep the model that the job
     uploaded ("" to delete it), and a function that reports to the user. `conflict` is a conflict with
     another resource of this program, by the inputs and the paths of them that are not known yet. `checks`

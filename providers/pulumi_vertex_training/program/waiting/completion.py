@@ -81,7 +81,7 @@ class Waiting:
     @property
     def logs(self) -> str:
         """Command that prints the job's log."""
-        return job_command("logs", self.job_id)
+        return job_command("logs", self.name)
 
 
 async def completion(
@@ -191,12 +191,12 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
     async def note(record: JobRecord) -> None:
         nonlocal log
         if streams and log is None:
-            job_id = waiting.declared.log_of(record)
+            job = waiting.declared.log_of(record)
             from pulumi_vertex_training.program.waiting.progress import (
                 LogStream,  # imported only if needed
             )
 
-            log = LogStream(waiting.resource, waiting.label, job_id) if job_id else None
+            log = LogStream(waiting.resource, waiting.label, job) if job else None
         # If an earlier deployment saw the job end, its log is not shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
             await unless_interrupted(log.begin(link.endpoint, record, joins=not waiting.ours))
@@ -228,7 +228,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
 
 async def _interrupted(waiting: Waiting, link: _Link) -> str:
     """Cancel the job after Ctrl-C if the policy says so. Return a message, which a running engine shows."""
-    remedy = f"`pulumi up` joins it again, `{job_command('cancel', waiting.job_id)}` stops it"
+    remedy = f"`pulumi up` joins it again, `{job_command('cancel', waiting.name)}` stops it"
     if not waiting.policy.cancels:
         return f"interrupted; {waiting.title} keeps running: {remedy}"
     try:

@@ -31,6 +31,7 @@ from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.runs.logs import CLOUD_LOG_PACE, LOCAL_LOG_PACE, LogLines, RunLog, stream
 from pulumi_vertex_training.runs.progress import Report, duration, latest_report, metrics_in_words
 from vertex_training.fields import timestamps
+from vertex_training.fields.resource_names import resource_id
 
 ANNOUNCE_SECONDS = 3.0
 """Delay before the effect of Ctrl-C is announced. If it cancels the job, there is no delay."""
@@ -84,7 +85,7 @@ class Progress:
         due = self._policy.cancels or time.monotonic() - self._began > ANNOUNCE_SECONDS
         if due and not self._announced and not record.state.is_terminal:
             self._announced = True
-            words = announcement(self._declared.noun, record.job_id, self._policy)
+            words = announcement(self._declared.noun, record.name, self._policy)
             # On the stack's row, because the job's row changes. After Ctrl-C it is printed to stay.
             messages.info(words, None, ephemeral=True)
             interruption.announce(self, words)
@@ -156,12 +157,13 @@ def line(record: JobRecord, counts: Counts, report: Report | None) -> str:
     return ", ".join(filter(None, parts))
 
 
-def announcement(noun: str, job_id: str, policy: WaitPolicy) -> str:
+def announcement(noun: str, name: str, policy: WaitPolicy) -> str:
     """Return the effect of Ctrl-C. It is shown before: the engine may kill the program right after Ctrl-C."""
+    job_id = resource_id(name)
     if policy.cancels:
         return f"Ctrl-C cancels it (on_interrupt): {noun} {job_id}"
     return (
-        f"Ctrl-C leaves it running: `pulumi up` joins it again, `{job_command('cancel', job_id)}` stops "
+        f"Ctrl-C leaves it running: `pulumi up` joins it again, `{job_command('cancel', name)}` stops "
         f"{noun} {job_id}"
     )
 
@@ -177,13 +179,13 @@ _CLOUD_SECONDS_BETWEEN_LOG_READS = 1.5
 
 
 class LogStream:
-    """A log that is streamed from `begin` to `finish`."""
+    """The log of a job, by its full name, that is streamed from `begin` to `finish`."""
 
-    def __init__(self, resource: pulumi.Resource, label: str, job_id: str) -> None:
+    def __init__(self, resource: pulumi.Resource, label: str, job: str) -> None:
         self._resource = resource
         self._label = label
-        self._job_id = job_id
-        self._command = job_command("logs", job_id)
+        self._job_id = resource_id(job)
+        self._command = job_command("logs", job)
         self._lines = LogLines(label=label, command=self._command)
         self._finished = asyncio.Event()
         self._task: asyncio.Task[None] | None = None

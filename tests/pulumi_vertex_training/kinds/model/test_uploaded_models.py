@@ -43,17 +43,17 @@ def test_the_outputs_of_a_pipeline(wire: dict[str, Any], found: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(
-    ("metadata", "job_id"),
+    ("metadata", "job"),
     [
         pytest.param({}, None, id="no job yet"),
-        pytest.param({"backingCustomJob": f"{PLACE}/customJobs/9"}, "9", id="custom job"),
+        pytest.param({"backingCustomJob": f"{PLACE}/customJobs/9"}, f"{PLACE}/customJobs/9", id="custom job"),
         pytest.param(
             {"backingHyperparameterTuningJob": f"{PLACE}/hyperparameterTuningJobs/9"}, None, id="tuning job"
         ),
     ],
 )
-def test_whose_log_is_shown(metadata: dict[str, Any], job_id: str | None) -> None:
-    assert uploaded_models.log_of(record(trainingTaskMetadata=metadata)) == job_id
+def test_whose_log_is_shown(metadata: dict[str, Any], job: str | None) -> None:
+    assert uploaded_models.log_of(record(trainingTaskMetadata=metadata)) == job
 
 
 def test_the_row_of_a_pipeline_that_tunes_names_its_tuning_job() -> None:
