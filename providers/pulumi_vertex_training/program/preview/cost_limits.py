@@ -1,8 +1,8 @@
 """Refuse a preview whose cost is above the stack's limits, with all figures at once.
 
 The program knows all of its resources, which no provider does: the engine asks one about each resource alone.
-Everything is counted after the last registration, when it is known which jobs run again. A job that has ended
-and stays as it is costs nothing. Without a limit, or with such jobs alone, no prices are loaded.
+The sum is compared after the last registration, when everything is counted. A job that has ended and stays as
+it is costs nothing. Without a limit, or with such jobs alone, no prices are loaded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import functools
 import os
 import weakref
-from collections.abc import Callable, Collection, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -114,19 +114,23 @@ def _is_checked_here() -> bool:
 
 async def _require(counted: list[_Counted]) -> None:
     """Raise `pulumi.RunError` with all figures if the resources are above the limits."""
-    prices: asyncio.Task[PriceTable] | None = None
-    for one in counted:
-        if not await _is_over(one):
-            prices = asyncio.create_task(asyncio.to_thread(_prices))  # while the others are registered
-            break
+    prices = functools.cache(lambda: asyncio.create_task(asyncio.to_thread(_prices)))
+    figures: list[_Figure] = []
+
+    async def count(some: Iterable[_Counted]) -> None:
+        for one in some:
+            if not await _is_over(one) and (figure := await _figure(one, await prices())) is not None:
+                figures.append(figure)
+
+    await count(counted)  # while others are registered
+    seen = len(counted)
     await program_waits().rest()  # Everything is registered, also what an output leads to.
-    running = [one for one in counted if not await _is_over(one)]
-    if not running:
+    await count(counted[seen:])
+    if not figures:
         return
-    table, configured = await (prices or asyncio.to_thread(_prices)), stack_settings().cost_limits
     from pulumi_vertex_training.costs import limits
 
-    figures = [figure for one in running if (figure := await _figure(one, table)) is not None]
+    configured = stack_settings().cost_limits
     if not limits.excesses([figure.cost for figure in figures], configured):
         return
     ended = await _ended({figure.job for figure in figures if figure.job})
