@@ -16,6 +16,7 @@ import pulumi
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.runs.command_arguments import of_emulator_job, of_google_job
 from vertex_emulator.kernel.data_folder import DataFolder, chosen_data_dir
+from vertex_training.fields.resource_names import resource_id
 
 COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
 """The command to print. The chores of a clone set it, because they extend PATH for `pulumi` only."""
@@ -75,7 +76,7 @@ def console_url(endpoint: str, name: str) -> str:
     if endpoint != "google":
         return job_command("status", name)
     project, location = _parts(name)
-    return f"{CONSOLE}/agent-platform/locations/{location}/training/{_id(name)}?project={project}"
+    return f"{CONSOLE}/agent-platform/locations/{location}/training/{resource_id(name)}?project={project}"
 
 
 def logs_url(endpoint: str, name: str) -> str:
@@ -83,7 +84,7 @@ def logs_url(endpoint: str, name: str) -> str:
     if endpoint != "google":
         return logs_command(name)
     project, _ = _parts(name)
-    query = f'resource.type="ml_job"\nresource.labels.job_id="{_id(name)}"'
+    query = f'resource.type="ml_job"\nresource.labels.job_id="{resource_id(name)}"'
     return f"{CONSOLE}/logs/query;query={quote(query, safe='')}?project={project}"
 
 
@@ -94,7 +95,7 @@ def logs_command(name: str) -> str:
 
 def tensorboard_url(name: str, tensorboard: str) -> str:
     """Return the address of a custom job's experiment, which has the job's id (google-cloud-aiplatform)."""
-    experiment = f"{tensorboard}/experiments/{_id(name)}".replace("/", "+")
+    experiment = f"{tensorboard}/experiments/{resource_id(name)}".replace("/", "+")
     _, location = _parts(tensorboard)
     return f"https://{location}.tensorboard.googleusercontent.com/experiment/{experiment}"
 
@@ -104,10 +105,6 @@ def event_files_command(data_dir: Path | None, base_output_directory: str) -> st
     folder = DataFolder(root=chosen_data_dir(data_dir)).buckets
     directory = base_output_directory.removeprefix("gs://").rstrip("/")
     return f"tensorboard --logdir {shlex.quote(str(folder / directory / 'logs'))}"
-
-
-def _id(name: str) -> str:
-    return name.rpartition("/")[2]
 
 
 def _parts(name: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT, Endpoint
 from vertex_emulator.kernel.data_folder import chosen_data_dir, default_data_dir
+from vertex_training.fields.resource_names import resource_id
 
 
 def of_job(endpoint: Endpoint, name: str) -> str:
@@ -29,7 +30,7 @@ def of_emulator_job(name: str, *, project: str | None, data_dir: Path | None) ->
     """
     location = name.partition("/locations/")[2].partition("/")[0]
     is_elsewhere = project not in (None, EMULATOR_PROJECT) or location not in ("", EMULATOR_LOCATION)
-    return f"{name if is_elsewhere else name.rpartition('/')[2]}{of_data_dir(data_dir)}"
+    return f"{name if is_elsewhere else resource_id(name)}{of_data_dir(data_dir)}"
 
 
 def of_data_dir(data_dir: Path | None) -> str:

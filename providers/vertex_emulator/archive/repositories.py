@@ -33,6 +33,7 @@ from vertex_emulator.container_registry.transfer import Pushed
 from vertex_emulator.http.messages import HttpError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.permissions import iam_policy
 from vertex_emulator.rpc import descriptors, payload
 from vertex_emulator.rpc.methods import RpcError
 
@@ -194,7 +195,7 @@ class ArchivedRepositories:
             repository = repository_fields.new_repository(given, name)
             policy = descriptors.message("google.iam.v1.Policy")
             payload.read(fields.get("iamPolicy"), policy)
-            if faults := list(repositories.problems(policy)):
+            if faults := list(iam_policy.problems(policy, repositories.POLICY_RULES)):
                 raise ValueError(faults[0].description)
             record = Record(
                 name=name,

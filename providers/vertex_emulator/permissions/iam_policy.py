@@ -9,6 +9,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.message import Message
@@ -25,7 +26,26 @@ _MEMBER = re.compile(
     r"allUsers|allAuthenticatedUsers"
     r"|(?:deleted:)?(?:user|serviceAccount|group|domain|principal|principalSet):.+"
 )
+_MEMBER_BY_ROLE = re.compile(r"(?:deleted:)?project(?:Owner|Editor|Viewer):.+")
 _PERMISSION = re.compile(r"[a-z][a-z0-9]*(?:\.[A-Za-z]+)+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The rules of the policies of a kind of resource.
+
+    `role` and `members` are examples for messages. `no_audits` is the message that refuses `audit_configs`,
+    "" if they are allowed. `members_by_role` allows the owners, editors and viewers of a project as members.
+    """
+
+    role: str = "roles/storage.objectUser"
+    members: str = "serviceAccount:EMAIL"
+    no_audits: str = ""
+    members_by_role: bool = False
+
+
+PROJECT = Rules()
+ACCOUNT = Rules(no_audits="Only the policy of a project can have audit_configs.")
 
 
 def empty() -> Any:
@@ -70,14 +90,11 @@ def replaced(request: Any, current: Any) -> Any:
     return policy
 
 
-def check_replacement(request: Any, *, audited: bool = True) -> None:
-    """Check a SetIamPolicyRequest. Raises `RpcError` INVALID_ARGUMENT.
-
-    `audited` is whether a policy of this kind of resource can have `audit_configs`.
-    """
+def check_replacement(request: Any, rules: Rules) -> None:
+    """Check a SetIamPolicyRequest. Raises `RpcError` INVALID_ARGUMENT."""
     if unknown := [path for path in request.update_mask.paths if path not in _FIELDS]:
         raise RpcError("INVALID_ARGUMENT", f"update_mask: a policy has no field {unknown[0]!r}.")
-    if faults := list(_problems(request.policy, audited=audited)):
+    if faults := list(problems(request.policy, rules)):
         raise invalid_fields(faults)
 
 
@@ -105,22 +122,25 @@ def granted(permissions: list[str]) -> Message:
     return found
 
 
-def _problems(policy: Any, *, audited: bool) -> Iterator[Violation]:
+def problems(policy: Any, rules: Rules) -> Iterator[Violation]:
+    """Check a policy and yield each violation."""
     if policy.version not in (0, 1, _WITH_CONDITIONS):
         what = f"The policy version {policy.version} does not exist. Use 1, or 3 for conditions."
         yield Violation("policy.version", what)
-    if policy.audit_configs and not audited:
-        yield Violation("policy.audit_configs", "Only the policy of a project can have audit_configs.")
+    if policy.audit_configs and rules.no_audits:
+        yield Violation("policy.audit_configs", rules.no_audits)
     if sum(len(binding.members) for binding in policy.bindings) > _MAX_MEMBERS:
         yield Violation("policy.bindings", f"There are more than {_MAX_MEMBERS} members.")
     for index, binding in enumerate(policy.bindings):
         path = f"policy.bindings[{index}]"
         if not _ROLE.fullmatch(binding.role):
-            what = f"{binding.role[:200]!r} is not a role, such as roles/storage.objectUser."
+            what = f"{binding.role[:200]!r} is not a role, such as {rules.role}."
             yield Violation(f"{path}.role", what)
         for member in binding.members:
-            if not _MEMBER.fullmatch(member):
-                what = f"{member[:200]!r} is not a member, such as serviceAccount:EMAIL."
+            if not (
+                _MEMBER.fullmatch(member) or (rules.members_by_role and _MEMBER_BY_ROLE.fullmatch(member))
+            ):
+                what = f"{member[:200]!r} is not a member, such as {rules.members}."
                 yield Violation(f"{path}.members", what)
         if binding.HasField("condition") and policy.version != _WITH_CONDITIONS:
             yield Violation(f"{path}.condition", "A condition requires policy version 3.")

@@ -103,7 +103,7 @@ class ProjectPolicies:
 
         Raises `RpcError` ABORTED if the etag shows that the policy has changed since it was read.
         """
-        iam_policy.check_replacement(request)
+        iam_policy.check_replacement(request, iam_policy.PROJECT)
         with self._database.transaction() as connection:
             new = iam_policy.replaced(request, self.get(project))
             connection.execute(

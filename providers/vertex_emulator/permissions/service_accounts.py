@@ -125,7 +125,7 @@ class ServiceAccounts:
         return found
 
     def _set_policy(self, request: Any) -> Message:
-        iam_policy.check_replacement(request, audited=False)
+        iam_policy.check_replacement(request, iam_policy.ACCOUNT)
         with self._database.transaction() as connection:
             email = self._named(request.resource)
             new = iam_policy.replaced(request, self._policy(email))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +15,10 @@ from vertex_emulator.artifact_registry.listing import PageRequest, filter_of, or
 from vertex_emulator.artifact_registry.methods.settings import LOCATIONS
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE
 from vertex_emulator.artifact_registry.store import Record
+from vertex_emulator.permissions import iam_policy
 from vertex_emulator.permissions.denials import Grants
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
+from vertex_emulator.rpc.methods import RpcError
 
 _ORDERS = {
     "name": lambda record: str(record.name),
@@ -125,15 +123,13 @@ def _values(record: Record, _field: str) -> list[str]:
     return [str(record.name)]
 
 
-_WITH_CONDITIONS = 3
-_MAX_MEMBERS = 1500
-_ROLE = re.compile(r"(?:(?:projects|organizations)/[^/]+/)?roles/[A-Za-z0-9_.]+")
-_MEMBER = re.compile(
-    r"allUsers|allAuthenticatedUsers|(?:deleted:)?(?:user|serviceAccount|group|domain|principal|principalSet|"
-    r"projectOwner|projectEditor|projectViewer):.+"
+POLICY_RULES = iam_policy.Rules(
+    role="roles/artifactregistry.reader",
+    members="user:EMAIL, serviceAccount:EMAIL or allUsers",
+    no_audits="The policy of a repository cannot have audit_configs.",
+    members_by_role=True,
 )
 _PERMISSION = re.compile(r"[a-z]+(?:\.[A-Za-z]+)+")
-_PATHS = ("bindings", "etag", "version", "audit_configs")
 
 
 class IamPolicies:
@@ -155,29 +151,12 @@ class IamPolicies:
         Raises `RpcError` ABORTED if the etag shows that the policy has changed since it was read.
         """
         name = names.parse_repository(request.resource)
-        paths = list(request.update_mask.paths)
-        if unknown := [path for path in paths if path not in _PATHS]:
-            raise RpcError("INVALID_ARGUMENT", f"update_mask: a policy has no field {unknown[0]!r}.")
-        if faults := list(problems(request.policy)):
-            raise invalid_fields(faults)
+        iam_policy.check_replacement(request, POLICY_RULES)
         with self._backend.contents.transaction():
             record = self._backend.record(name)
-            current = self._current(record)
-            if request.policy.etag and request.policy.etag != current.etag:
-                raise RpcError(
-                    "ABORTED",
-                    "There were concurrent policy changes. Please retry the whole read-modify-write with "
-                    "exponential backoff.",
-                )
-            policy = descriptors.message("google.iam.v1.Policy")
-            policy.CopyFrom(request.policy)
-            if "bindings" not in (paths or _PATHS):
-                policy.ClearField("bindings")
-                policy.bindings.extend(current.bindings)
-            policy.ClearField("etag")
-            policy.version = policy.version or 1
+            policy = iam_policy.replaced(request, self._current(record))
             self._backend.store.set_iam_policy(record.name, policy)
-        found: Message = _with_etag(policy)
+        found: Message = iam_policy.with_etag(policy)
         return found
 
     def test(self, request: Any) -> Message:
@@ -185,43 +164,8 @@ class IamPolicies:
         record = self._backend.record(names.parse_repository(request.resource))
         if wrong := [each for each in request.permissions if not _PERMISSION.fullmatch(each)]:
             raise RpcError("INVALID_ARGUMENT", f"{wrong[0]!r} is not a permission.")
-        answer = descriptors.message("google.iam.v1.TestIamPermissionsResponse")
         asked = [each for each in request.permissions if each.startswith("artifactregistry.")]
-        answer.permissions.extend(self._grants.granted(asked, str(record.name)))
-        found: Message = answer
-        return found
+        return iam_policy.granted(self._grants.granted(asked, str(record.name)))
 
     def _current(self, record: Record) -> Any:
-        return _with_etag(self._backend.store.iam_policy(record.name))
-
-
-def _with_etag(policy: Any) -> Any:
-    digest = hashlib.sha256(policy.SerializeToString(deterministic=True)).digest()[:8]
-    policy.etag = base64.b64encode(digest)
-    return policy
-
-
-def problems(policy: Any) -> Iterator[Violation]:
-    """Check an IAM policy and yield each violation."""
-    if policy.version not in (0, 1, _WITH_CONDITIONS):
-        yield Violation(
-            "policy.version",
-            f"The policy version {policy.version} does not exist. Use 1, or 3 for conditions.",
-        )
-    if policy.audit_configs:
-        yield Violation("policy.audit_configs", "The policy of a repository cannot have audit_configs.")
-    if sum(len(binding.members) for binding in policy.bindings) > _MAX_MEMBERS:
-        yield Violation("policy.bindings", f"There are more than {_MAX_MEMBERS} members.")
-    for index, binding in enumerate(policy.bindings):
-        path = f"policy.bindings[{index}]"
-        if not _ROLE.fullmatch(binding.role):
-            what = f"{binding.role[:200]!r} is not a role, such as roles/artifactregistry.reader."
-            yield Violation(f"{path}.role", what)
-        for member in binding.members:
-            if not _MEMBER.fullmatch(member):
-                what = (
-                    f"{member[:200]!r} is not a member, such as user:EMAIL, serviceAccount:EMAIL or allUsers."
-                )
-                yield Violation(f"{path}.members", what)
-        if binding.HasField("condition") and policy.version != _WITH_CONDITIONS:
-            yield Violation(f"{path}.condition", "A condition requires policy version 3.")
+        return iam_policy.with_etag(self._backend.store.iam_policy(record.name))
