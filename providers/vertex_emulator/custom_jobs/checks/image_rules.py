@@ -11,6 +11,7 @@ import sys
 
 from vertex_emulator.custom_jobs.replica import interpreters
 from vertex_emulator.custom_jobs.replica.image_packages import expected
+from vertex_emulator.custom_jobs.sandbox import masks
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.replica_images.image import ImageError, ReplicaImage, host_python
 from vertex_emulator.replica_images.resolution import Images, look_up
@@ -54,8 +55,13 @@ def resolve_for_replica(
     return found
 
 
-def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerators: str = "") -> str:
-    """Return the first line of a replica's log."""
+def notice(
+    image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerators: str = "", gpus: int | None = None
+) -> str:
+    """Return the first line of a replica's log.
+
+    `accelerators` are those of its machine type, `gpus` the NVIDIA GPUs of this machine (None: count them).
+    """
     if image.root == "own":
         text = (
             f"Emulator: this replica runs the image {image.name} in its own root file system. Of the files "
@@ -75,7 +81,7 @@ def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerator
             f"base image {image.stand_in}, it uses the files of this machine, with {_python(image)}."
         )
     rights = sandbox.rights(own_root=image.root == "own")
-    return " ".join([text, rights, *_warnings(image, sandbox, accelerators)])
+    return " ".join([text, rights, *_warnings(image, sandbox), *_devices(image, accelerators, gpus)])
 
 
 def _python(image: ReplicaImage) -> str:
@@ -94,7 +100,7 @@ def _python(image: ReplicaImage) -> str:
     )
 
 
-def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[str]:
+def _warnings(image: ReplicaImage, sandbox: Sandbox) -> list[str]:
     found = []
     if image.user and sandbox.kind != "namespaces":
         found.append(f"WARNING: it runs as you, not as the image's user {image.user}.")
@@ -105,9 +111,20 @@ def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[
         found.append(
             f"WARNING: the image is built for linux/{image.architecture}; its machine code does not run here."
         )
-    if accelerators:
-        found.append(
-            f"It has no real {accelerators}. JAX and TensorFlow find the same number of CPU devices; other "
-            "programs get the number from vertex_cluster.local_devices()."
-        )
     return found
+
+
+def _devices(image: ReplicaImage, accelerators: str, gpus: int | None) -> list[str]:
+    """Return sentences about the accelerators of a replica."""
+    if not accelerators:
+        return []
+    present = 0 if image.root == "own" else masks.nvidia_gpus() if gpus is None else gpus
+    instead = ""
+    if present:
+        shown = "NVIDIA GPU" if present == 1 else f"{present} NVIDIA GPUs"
+        instead = f", but it can use the {shown} of this machine, as all replicas can"
+    return [
+        f"It has no real {accelerators}{instead}.",
+        "JAX and TensorFlow find the same number of CPU devices; other programs get the number from "
+        "vertex_cluster.local_devices().",
+    ]

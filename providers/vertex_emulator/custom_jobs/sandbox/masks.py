@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _ACCELERATORS = ("nvidia*", "dri", "kfd", "dxg", "accel*", "vfio")
+_NVIDIA_GPU = re.compile(r"nvidia\d+")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
 _READ_ONLY = ("proc/bus", "proc/fs", "proc/irq", "proc/sys", "proc/sysrq-trigger")
 _HIDDEN = (
@@ -35,6 +37,16 @@ _HIDDEN = (
 _RESOLVER = Path("/etc/resolv.conf")
 
 
+def accelerators_of(devices: Path = Path("/dev")) -> list[Path]:
+    """Return the devices and folders of the accelerators of this machine."""
+    return sorted(found for pattern in _ACCELERATORS for found in devices.glob(pattern))
+
+
+def nvidia_gpus(devices: Path = Path("/dev")) -> int:
+    """Return the number of NVIDIA GPUs of this machine."""
+    return sum(1 for found in accelerators_of(devices) if _NVIDIA_GPU.fullmatch(found.name))
+
+
 def mount_devices(root: Path, *, accelerators: bool = False) -> None:
     """Mount a /dev with the devices of a container; with `accelerators`, also those of the machine."""
     with ns.mount_point(root, "dev") as target:
@@ -44,10 +56,9 @@ def mount_devices(root: Path, *, accelerators: bool = False) -> None:
         if Path("/dev", name).exists():
             (dev / name).touch()
             ns.bind(Path("/dev", name), dev / name)
-    for pattern in _ACCELERATORS if accelerators else ():
-        for device in Path("/dev").glob(pattern):
-            with contextlib.suppress(OSError):
-                ns.bind_at(root, f"dev/{device.name}", device, writable=True, file=not device.is_dir())
+    for device in accelerators_of() if accelerators else ():
+        with contextlib.suppress(OSError):
+            ns.bind_at(root, f"dev/{device.name}", device, writable=True, file=not device.is_dir())
     for name, target_text in _LINKS.items():
         (dev / name).symlink_to(target_text)
     for name, kind, options in (
