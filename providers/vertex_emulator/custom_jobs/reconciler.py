@@ -52,6 +52,7 @@ class Supervisors:
         Raises `OSError`.
         """
         self.ready()
+        self.collect()
         environment = {**os.environ, "PYTHONSAFEPATH": "1"}
         log = str(folder.supervisor_log)
         python = interpreter()

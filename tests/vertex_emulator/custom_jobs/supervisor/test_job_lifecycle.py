@@ -8,6 +8,7 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import psutil
 import pytest
 
 from support.job_emulator import (
@@ -278,3 +279,12 @@ def test_a_supervisor_reports_sigterm(emulator: JobEmulator) -> None:
     assert ended["state"] == "JOB_STATE_FAILED"
     assert "SIGTERM from outside" in ended["error"]["message"]
     wait_until_gone(name)
+
+
+def test_the_start_of_a_job_reaps_the_supervisors_that_have_ended(emulator: JobEmulator) -> None:
+    first = emulator.create(pool("print('done')"))
+    supervisor = emulator.supervisor(first)
+    emulator.wait(first, "JOB_STATE_SUCCEEDED")
+    wait_until_gone(first)
+    emulator.wait(emulator.create(pool("print('done')")), "JOB_STATE_SUCCEEDED")
+    assert not psutil.pid_exists(supervisor)
