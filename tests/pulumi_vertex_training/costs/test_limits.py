@@ -27,8 +27,15 @@ def job(name: str, hourly: float, *, hours: int = 10, starts: bool = True) -> Re
     return ResourceCost(name=name, cost=cost, starts=starts)
 
 
-def unpriced(name: str, known: float) -> ResourceCost:
-    cost = Cost(hourly=None, per_timeout=None, timeout_seconds=3600, items=(item(known),), unknown=(GAP,))
+def unpriced(name: str, known: float, *, hours: int = 1) -> ResourceCost:
+    cost = Cost(
+        hourly=None,
+        per_timeout=None,
+        known_per_timeout=known * hours,
+        timeout_seconds=hours * 3600,
+        items=(item(known),),
+        unknown=(GAP,),
+    )
     return ResourceCost(name=name, cost=cost, starts=True)
 
 
@@ -97,7 +104,37 @@ def test_an_unknown_price_is_refused_unless_allowed():
     assert "vertex-training:allowUnknownPrices true" in found.remedy
     assert excesses([unpriced("new", 1)], CostLimits(max_hourly=10, allow_unknown=True)) == ()
     (known,) = excesses([unpriced("new", 11)], CostLimits(max_hourly=10, allow_unknown=True))
-    assert "$11.00" in known.message
+    assert "cost at least $11.00 an hour" in known.message
+
+
+def test_the_known_parts_of_a_run_count_where_unknown_prices_are_allowed():
+    limits = CostLimits(max_run=50, allow_unknown=True)
+    assert excesses([unpriced("new", 5, hours=10)], limits) == ()
+    (found,) = excesses([unpriced("new", 6, hours=10)], limits)
+    assert found.message == (
+        "a run costs at least $6.00 an hour, and at least $60.00 until its timeout of 10 h, "
+        "above vertex-training:maxRunCost of $50.00."
+    )
+
+
+def test_the_known_machines_of_an_autoscaled_resource_count_with_their_maximum():
+    cost = Cost(hourly=None, per_timeout=None, items=(item(1.0),), most_items=(item(8.0),), unknown=(GAP,))
+    limits = CostLimits(max_hourly=5, allow_unknown=True)
+    (found,) = excesses([ResourceCost(name="cluster", cost=cost)], limits)
+    assert "at least $8.00" in found.message
+    assert found.figures == ("cluster  $8.00",)
+
+
+def test_the_heading_says_whether_a_limit_is_exceeded_or_cannot_be_checked():
+    limits = CostLimits(max_hourly=10)
+    above, unknown = job("train", 11), unpriced("new", 1)
+    assert in_words(excesses([above], limits)).startswith("The cost is above the limits of this stack:\n")
+    assert in_words(excesses([unknown], limits)).startswith(
+        "The cost cannot be compared with the limits of this stack:\n"
+    )
+    assert in_words(excesses([above, unknown], limits)).startswith(
+        "The cost is above or cannot be compared with the limits of this stack:\n"
+    )
 
 
 def test_a_value_that_is_not_known_yet_is_refused_with_another_remedy():

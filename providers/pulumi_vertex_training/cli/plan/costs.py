@@ -63,7 +63,14 @@ class CostChange:
             return words.an_hour(words.hourly(self.before)) if self.before is not None else ""
         said = words.change(self.before, self.after)
         most = words.per_timeout(self.after) if self.starts else ""
-        return ", ".join([said, *([f"at most {most}"] if most else []), *words.missing(self.after.unknown)])
+        return ", ".join(
+            [
+                said,
+                *words.grown(self.before, self.after),
+                *([f"at most {most}"] if most else []),
+                *words.missing(self.after.unknown),
+            ]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +104,12 @@ class PlanCost:
         """The sums in a sentence; "" if nothing has a cost."""
         if not self.changes:
             return ""
-        said = f"All that runs: {words.change(self.before, self.after)}"
+        said = ", ".join(
+            [
+                f"All that runs: {words.change(self.before, self.after)}",
+                *words.grown(self.before, self.after),
+            ]
+        )
         started = self.started
         if any(one.starts for one in self.changes) and started.per_timeout is not None:
             said += f"; the new runs cost at most {words.amount(started.per_timeout)} until their timeouts"

@@ -131,6 +131,22 @@ def test_the_section_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     assert "AN HOUR" in section
     assert max(map(len, section.splitlines())) <= columns
 
+def test_a_persistent_resource_that_shrinks_to_nothing_has_its_gaps(command: Run, tmp_path: Path) -> None:
+    machine = {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1}
+    scaled = {"machineSpec": machine, "autoscalingSpec": {"minReplicaCount": 0, "maxReplicaCount": 4}}
+    resource = tmp_path / "resource.json"
+    resource.write_text(json.dumps({"resourcePools": [scaled]}))
+    arguments = (job(pool(), persistentResourceId="cluster"), "--persistent-resource", str(resource))
+    cost = document(command, *arguments)["persistentResourceCost"]
+    assert (cost["hourly"], cost["mostHourly"]) == (0, None)
+    assert {gap["path"] for gap in cost["unknown"]} == {
+        "resource_pools[0].machine_spec.machine_type",
+        "resource_pools[0].machine_spec.accelerator_type",
+    }
+    _, out, _ = command("explain", *arguments)
+    assert "Nothing, at least $14.80 when it has grown, without a known price: the management fee" in out
+
+
 
 def test_markdown_has_the_picture_the_cost_and_the_findings(command: Run) -> None:
     code, out, _ = command("explain", job(pool(), {}, {}, pool(2)), "--markdown")
