@@ -48,7 +48,7 @@ def test_configured_amounts_are_read():
     assert not cost_limits({}.get)[0].are_set
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "free", "1e3", "nan", "inf", "$5", "1,000"])
+@pytest.mark.parametrize("text", ["0", "-1", "free", "1e3", "nan", "inf", "$5", "1,000", ""])
 def test_a_wrong_amount_is_reported_with_a_command(text: str):
     limits, (message,) = cost_limits({"vertex-training:maxRunCost": text}.get)
     assert limits.max_run is None
