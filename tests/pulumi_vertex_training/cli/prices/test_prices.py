@@ -253,6 +253,11 @@ def test_a_refused_refresh_changes_nothing(
     assert error["reason"] == reason
     assert error["message"].startswith("Could not read the Cloud Billing catalog (Google Cloud): ")
     assert error["message"].endswith(remedy)
+        (
+            Answer(document={"skus": [], "nextPageToken": "again"}),
+            "UNEXPECTED_ANSWER",
+            "Check the address, the location and the proxy settings; the answer was ignored.",
+        ),
     assert not cache.exists()
     assert document(capsys)["refreshed"] is False
 
