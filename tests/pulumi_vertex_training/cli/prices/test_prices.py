@@ -106,6 +106,15 @@ def test_regions_compared_for_people(cache: Path, capsys: Captured) -> None:
     assert lines[4].split()[:2] == ["us-central1", "0.218499*"]
 
 
+def test_only_derived_prices_are_marked(cache: Path, capsys: Captured) -> None:
+    lines = run(capsys, "--of", "a3-highgpu-8g").splitlines()
+    assert next(line for line in lines if line.startswith("us-central1 ")).split()[1:4] == [
+        "101.007435*",
+        "40.268105*",
+        "51.495",
+    ]
+
+
 @every_row(
     "name, unknown",
     [
@@ -117,6 +126,7 @@ def test_regions_compared_for_people(cache: Path, capsys: Captured) -> None:
             },
         ),
         ("NVIDIA_TESLA_A100", {"management fee for NVIDIA_TESLA_A100": "no source has this fee"}),
+        ("cloud-tpu", {"cloud-tpu": "only its accelerators have a price: TPU_V2, TPU_V3"}),
         ("b200", {"NVIDIA_B200": "no source has a price"}),
     ],
 )
@@ -243,6 +253,11 @@ def test_a_file_that_is_older_than_the_built_in_prices(cache: Path, capsys: Capt
             "UNEXPECTED_ANSWER",
             "Check the address, the location and the proxy settings; the answer was ignored.",
         ),
+        (
+            Answer(document={"skus": [], "nextPageToken": "again"}),
+            "UNEXPECTED_ANSWER",
+            "Check the address, the location and the proxy settings; the answer was ignored.",
+        ),
     ],
 )
 def test_a_refused_refresh_changes_nothing(
@@ -253,11 +268,6 @@ def test_a_refused_refresh_changes_nothing(
     assert error["reason"] == reason
     assert error["message"].startswith("Could not read the Cloud Billing catalog (Google Cloud): ")
     assert error["message"].endswith(remedy)
-        (
-            Answer(document={"skus": [], "nextPageToken": "again"}),
-            "UNEXPECTED_ANSWER",
-            "Check the address, the location and the proxy settings; the answer was ignored.",
-        ),
     assert not cache.exists()
     assert document(capsys)["refreshed"] is False
 
