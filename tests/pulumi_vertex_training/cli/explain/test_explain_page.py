@@ -65,7 +65,7 @@ Cost in us-central1
   0  management fee       $0.16    2026-11-23, derived
   1  2 x n1-standard-8    $0.76    2026-11-23, derived
   1  4 x NVIDIA_TESLA_T4  $1.40    2026-11-23
-  1  2 x 100 GB pd-ssd    $0.05    2025-03-06, derived
+  1  2 x 100 GB pd-ssd    $0.054   2025-03-06, derived
   1  2 x management fee   $0.32    2026-11-23, derived
   3  n1-standard-4        $0.19    2026-11-23, derived
   3  100 GB pd-ssd        $0.027   2025-03-06, derived
