@@ -57,6 +57,7 @@ The job
 
 Cost in us-central1
   $4.05 an hour, at most $680.67 until the default timeout of 7 d.
+  No region is given; `--location` chooses one.
 
   #  PART                 AN HOUR  PRICE OF
   0  n1-standard-8        $0.38    2026-11-23, derived

@@ -92,6 +92,14 @@ def test_the_text_has_the_sums_and_the_parts(command: Run) -> None:
     assert "until its timeout of 10 h." in section
     assert "3 x n1-standard-4" in section
     assert "Source: " in section
+    assert "No region is given; `--location` chooses one." in section
+
+
+def test_a_region_that_is_given_is_not_asked_for(command: Run) -> None:
+    for more in ([], ["--markdown"]):
+        assert "No region is given" in command("explain", job(pool()), *more)[1]
+        assert "No region is given" not in command("explain", job(pool()), "--location", "us-east1", *more)[1]
+        assert "No region is given" not in command("explain", job(pool(), persistentResourceId="c"), *more)[1]
 
 
 def test_a_job_without_replicas_has_no_section(command: Run) -> None:
@@ -123,14 +131,6 @@ def test_a_given_persistent_resource_has_its_cost_while_it_is_idle(command: Run,
     assert "#### Cost of the persistent resource in us-central1" in page
 
 
-@pytest.mark.parametrize("columns", [80, 100])
-def test_the_section_fits_the_terminal(tmp_path: Path, columns: int) -> None:
-    (tmp_path / "job.json").write_text(json.dumps(job(pool(), pool(3))))
-    ended = run_on_terminal("explain", str(tmp_path / "job.json"), env=environment(tmp_path), columns=columns)
-    section = ended.plain.partition("Cost in us-central1")[2].partition("What the replicas see")[0]
-    assert "AN HOUR" in section
-    assert max(map(len, section.splitlines())) <= columns
-
 def test_a_persistent_resource_that_shrinks_to_nothing_has_its_gaps(command: Run, tmp_path: Path) -> None:
     machine = {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1}
     scaled = {"machineSpec": machine, "autoscalingSpec": {"minReplicaCount": 0, "maxReplicaCount": 4}}
@@ -146,6 +146,14 @@ def test_a_persistent_resource_that_shrinks_to_nothing_has_its_gaps(command: Run
     _, out, _ = command("explain", *arguments)
     assert "Nothing, at least $14.80 when it has grown, without a known price: the management fee" in out
 
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_section_fits_the_terminal(tmp_path: Path, columns: int) -> None:
+    (tmp_path / "job.json").write_text(json.dumps(job(pool(), pool(3))))
+    ended = run_on_terminal("explain", str(tmp_path / "job.json"), env=environment(tmp_path), columns=columns)
+    section = ended.plain.partition("Cost in us-central1")[2].partition("What the replicas see")[0]
+    assert "AN HOUR" in section
+    assert max(map(len, section.splitlines())) <= columns
 
 
 def test_markdown_has_the_picture_the_cost_and_the_findings(command: Run) -> None:
