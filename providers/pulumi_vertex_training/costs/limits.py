@@ -17,7 +17,7 @@ from vertex_training.cost.cost import Cost, total
 from vertex_training.cost.words import usd
 
 _MOST_LISTED = 20
-_OR_ALLOW = f"or let it through with `pulumi config set {ALLOW_UNKNOWN_PRICES} true`."
+_ALLOW = f"let it through with `pulumi config set {ALLOW_UNKNOWN_PRICES} true`."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +97,12 @@ def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
     for one in costs:
         prices, values = words.parted(one.cost.unknown)
         if prices:
+            refresh = any(gap.may_be_in_catalog for gap in prices)
+            remedy = "Run `vertex-training prices refresh`" if refresh else "Choose another machine"
             yield Excess(
                 resource=one.name,
                 message=f"no price is known for {words.gaps(prices)}, so the limits cannot be checked.",
-                remedy=f"Run `vertex-training prices refresh`, {_OR_ALLOW}",
+                remedy=f"{remedy}, or {_ALLOW}",
                 figures=tuple(f"{gap.path}: {gap.what}: {gap.why}" for gap in prices[:_MOST_LISTED]),
                 is_unknown=True,
             )
@@ -108,7 +110,7 @@ def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
             yield Excess(
                 resource=one.name,
                 message=f"its cost depends on {words.gaps(values)}, so the limits cannot be checked.",
-                remedy=f"Give values that a preview knows, {_OR_ALLOW}",
+                remedy=f"Give values that a preview knows, or {_ALLOW}",
                 figures=tuple(f"{gap.path}: {gap.why}" for gap in values[:_MOST_LISTED]),
                 is_unknown=True,
             )

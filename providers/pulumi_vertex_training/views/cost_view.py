@@ -38,7 +38,7 @@ def show(
         output.table(_HEADINGS, rows, indent=2)
     for gap in _gaps(cost):
         output.paragraph(f"Not known: {gap}", indent=2, style="yellow")
-    if any(gap.is_price for gap in cost.unknown):
+    if any(gap.may_be_in_catalog for gap in cost.unknown):
         output.paragraph(_REMEDY, indent=2)
     for source in words.sources(cost):
         output.paragraph(f"Source: {source}", indent=2, style="dim")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vertex_training.cost.prices import CURRENCY, Price, PriceTable, Use
-from vertex_training.cost.resources import LOCAL_SSD, Part, parts_of
+from vertex_training.cost.resources import LOCAL_SSD, NOT_IN_TABLES, POD, Part, parts_of
 from vertex_training.job.job_spec import JobSpec, Scheduling
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
@@ -62,6 +62,11 @@ class Gap:
     what: str
     why: str
     is_price: bool = True
+
+    @property
+    def may_be_in_catalog(self) -> bool:
+        """Return whether `vertex-training prices refresh` may find the price."""
+        return self.is_price and self.why not in (NOT_IN_TABLES, POD)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
 from pulumi_vertex_training.costs.declared import ResourceCost
 from pulumi_vertex_training.costs.limits import excesses, in_words
 from vertex_training.cost.cost import Cost, Gap, Item
+from vertex_training.cost.resources import NOT_IN_TABLES
 
 GAP = Gap(path="worker_pool_specs[0].machine_spec.machine_type", what="a5-mega-8g", why="no price is known")
 
@@ -105,6 +106,13 @@ def test_an_unknown_price_is_refused_unless_allowed():
     assert excesses([unpriced("new", 1)], CostLimits(max_hourly=10, allow_unknown=True)) == ()
     (known,) = excesses([unpriced("new", 11)], CostLimits(max_hourly=10, allow_unknown=True))
     assert "cost at least $11.00 an hour" in known.message
+
+
+def test_a_machine_that_no_catalog_helps_with_has_another_remedy():
+    gap = Gap(path="x", what="n9-mega-4", why=NOT_IN_TABLES)
+    cost = Cost(hourly=None, per_timeout=None, unknown=(gap,))
+    (found,) = excesses([ResourceCost(name="new", cost=cost)], CostLimits(max_hourly=10))
+    assert found.remedy.startswith("Choose another machine, or let it through with `pulumi config set ")
 
 
 def test_the_known_parts_of_a_run_count_where_unknown_prices_are_allowed():

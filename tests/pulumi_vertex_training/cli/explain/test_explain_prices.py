@@ -102,6 +102,13 @@ def test_a_region_that_is_given_is_not_asked_for(command: Run) -> None:
         assert "No region is given" not in command("explain", job(pool(), persistentResourceId="c"), *more)[1]
 
 
+def test_a_machine_that_no_refresh_helps_with_has_no_such_hint(command: Run) -> None:
+    unknown = {**pool(), "machineSpec": {"machineType": "n9-mega-4"}}
+    _, out, _ = command("explain", job(unknown), "--allow-unknown-types", "--location", "us-central1")
+    assert "Not known: n9-mega-4: the machine type is not in the tables" in out
+    assert "prices refresh" not in out
+
+
 def test_a_job_without_replicas_has_no_section(command: Run) -> None:
     assert "Cost in" not in command("explain", {"workerPoolSpecs": []})[1]
 
