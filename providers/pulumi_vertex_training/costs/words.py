@@ -143,8 +143,8 @@ def sources(cost: Cost) -> Iterator[str]:
     """Yield the sources of the prices, each with its dates; without prices that were derived from another."""
     by_source: dict[str, set[str]] = {}
     for item in cost.items:
-        for source in item.source.split("; "):
-            by_source.setdefault(source, set()).add(item.date)
+        for source, date in item.sources or ((item.source, item.date),):
+            by_source.setdefault(source, set()).add(date)
     for source, dates in by_source.items():
         if any(other != source and other in source for other in by_source):
             continue

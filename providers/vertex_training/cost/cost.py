@@ -40,7 +40,8 @@ _DIGITS = 6
 class Item:
     """A part of a cost. `path` is the field that asks for it, and `hourly` all of it, in USD an hour.
 
-    `source` and `date` are those of its prices, the oldest date if there are several.
+    `source` and `date` are those of its prices, the oldest date if there are several; `sources` has each
+    source with its own date.
     """
 
     path: str
@@ -49,6 +50,7 @@ class Item:
     source: str
     date: str
     derived: bool
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +113,17 @@ class _Line:
     what: str
     count: int = 1
     hourly: float | None = None
-    source: str = ""
-    date: str = ""
+    sources: tuple[tuple[str, str], ...] = ()
     derived: bool = False
     why: str = ""
+
+    @property
+    def source(self) -> str:
+        return "; ".join(dict.fromkeys(source for source, _ in self.sources))
+
+    @property
+    def date(self) -> str:
+        return min(date for _, date in self.sources)
 
 
 def cost_of_job(spec: JobSpec, *, region: str | None, table: PriceTable) -> Cost:
@@ -318,6 +327,7 @@ def _cost(
                         source=line.source,
                         date=line.date,
                         derived=line.derived,
+                        sources=line.sources,
                     )
                 )
     hourly = None if gaps else sum(item.hourly for item in items)
@@ -364,8 +374,7 @@ def _priced(line: _Line, prices: Sequence[tuple[Price, float]]) -> _Line:
     return replace(
         line,
         hourly=sum(price.usd_per_hour * amount for price, amount in prices),
-        source="; ".join(dict.fromkeys(price.source for price, _ in prices)),
-        date=min(price.date for price, _ in prices),
+        sources=_once((price.source, price.date) for price, _ in prices),
         derived=any(price.derived for price, _ in prices),
     )
 
@@ -377,10 +386,13 @@ def _with_fee(line: _Line, fee: _Line) -> _Line:
     return replace(
         line,
         hourly=line.hourly + fee.hourly,
-        source="; ".join(dict.fromkeys((line.source, fee.source))),
-        date=min(line.date, fee.date),
+        sources=_once((*line.sources, *fee.sources)),
         derived=line.derived or fee.derived,
     )
+
+
+def _once(sources: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(dict.fromkeys(sources))
 
 
 def _fee(fees: Sequence[_Line]) -> Iterator[_Line]:
@@ -391,8 +403,7 @@ def _fee(fees: Sequence[_Line]) -> Iterator[_Line]:
             field="machine_spec",
             what="management fee",
             hourly=sum(hourly for _, hourly in known),
-            source="; ".join(dict.fromkeys(fee.source for fee, _ in known)),
-            date=min(fee.date for fee, _ in known),
+            sources=_once(source for fee, _ in known for source in fee.sources),
             derived=any(fee.derived for fee, _ in known),
         )
     for fee in fees:

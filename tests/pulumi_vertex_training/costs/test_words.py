@@ -94,6 +94,11 @@ def test_the_cost_of_resized_machines() -> None:
     )
 
 
+def test_each_source_has_its_own_date() -> None:
+    mixed = replace(item("new; old", "2025-03-06"), sources=(("new", "2026-11-27"), ("old", "2025-03-06")))
+    assert list(words.sources(replace(COST, items=(mixed,)))) == ["new (2026-11-27)", "old (2025-03-06)"]
+
+
 def test_a_date_that_a_source_names_is_not_repeated() -> None:
     cost = replace(COST, items=(item("catalog, read on 2026-11-01"), item("a bill", "2025-08-16")))
     assert list(words.sources(cost)) == ["catalog, read on 2026-11-01", "a bill (2025-08-16)"]

@@ -316,6 +316,17 @@ def test_a_pool_that_may_shrink_to_nothing_has_its_gaps_and_its_maximum() -> Non
     assert found.known_most_hourly == pytest.approx(of_n1 + 2 * a2)
 
 
+def test_a_part_with_prices_of_two_sources_keeps_the_date_of_each() -> None:
+    newer = Price(
+        sku="n1 core", region=IOWA, use="on_demand", usd_per_hour=0.03, source="page", date="2027-01-01"
+    )
+    found = cost_of_job(job(pool("n1-standard-4")), region=IOWA, table=TABLE.with_rows([newer]))
+    machine = found.items[0]
+    ram = TABLE.rows["n1 ram", IOWA, "on_demand"]
+    assert machine.sources == (("page", "2027-01-01"), (ram.source, ram.date))
+    assert (machine.source, machine.date) == (f"page; {ram.source}", ram.date)
+
+
 def test_the_known_part_of_a_run_without_all_prices() -> None:
     spec = job(pool("a2-highgpu-1g", "NVIDIA_TESLA_A100", 1), timeout="7200s")
     found = cost(spec)
