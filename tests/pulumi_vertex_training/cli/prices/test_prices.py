@@ -355,6 +355,15 @@ def test_what_is_no_small_file_is_not_read(cache: Path, kind: str) -> None:
     assert found.problem.endswith("is ignored: it is not a file of at most 32 MiB")
 
 
+def test_a_file_that_cannot_be_opened_or_decoded_is_reported(cache: Path, capsys: Captured) -> None:
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    cache.symlink_to(cache.name)
+    assert document(capsys)["warning"] == f"{cache} is ignored: Too many levels of symbolic links"
+    cache.unlink()
+    cache.write_bytes(b"\xff\xfe")
+    assert document(capsys)["warning"] == f"{cache} is ignored: it is not UTF-8 text"
+
+
 def test_explain_reports_a_file_that_it_ignores(cache: Path, capsys: Captured, tmp_path: Path) -> None:
     cache.parent.mkdir(parents=True, exist_ok=True)
     cache.write_text("no JSON")
