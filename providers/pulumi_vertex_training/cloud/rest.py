@@ -53,14 +53,22 @@ def call(
 
 
 def pages(endpoint: Endpoint, url: str, *, query: Query) -> Iterator[Json]:
-    """Yield the documents of a paged list, in order."""
+    """Yield the documents of a paged list, in order.
+
+    Raises requests.exceptions.InvalidJSONError for a page that names itself as the next one.
+    """
     token: str | None = None
     while True:
         page = call(endpoint, "GET", url, query={**query, "pageToken": token})
         yield page
-        token = page.get("nextPageToken")
-        if not token:
+        following = page.get("nextPageToken")
+        if not following:
             return
+        if following == token:
+            from requests.exceptions import InvalidJSONError
+
+            raise InvalidJSONError("a page of the list names itself as the next one")
+        token = following
 
 
 def _send(

@@ -46,7 +46,7 @@ def cost_limits(get: Callable[[str], str | None]) -> tuple[CostLimits, tuple[str
     problems: list[str] = []
     hourly, run = (_amount(key, get(key), problems) for key in (MAX_HOURLY_COST, MAX_RUN_COST))
     allow = get(ALLOW_UNKNOWN_PRICES)
-    if allow and allow not in ("true", "false"):
+    if allow not in (None, "true", "false"):
         problems.append(
             f"{ALLOW_UNKNOWN_PRICES} is {allow!r}; it must be true or false. "
             f"Run `pulumi config set {ALLOW_UNKNOWN_PRICES} true`."
@@ -55,7 +55,7 @@ def cost_limits(get: Callable[[str], str | None]) -> tuple[CostLimits, tuple[str
 
 
 def _amount(key: str, text: str | None, problems: list[str]) -> float | None:
-    if not text:
+    if text is None:
         return None
     amount = float(text) if _AMOUNT.fullmatch(text) else 0.0
     if amount <= 0:

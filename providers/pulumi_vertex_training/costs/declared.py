@@ -7,13 +7,14 @@ wrote over it. Nothing here asks a service.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from vertex_training.cost.cost import (
     Cost,
     Gap,
+    Item,
     cost_of_job,
     cost_of_persistent_resource,
     cost_of_tuning_job,
@@ -36,6 +37,7 @@ _OF_AN_HOUR = frozenset(
         *("gpu_partition_size", "reservation_affinity", "reservation_affinity_type"),
     }
 )
+_Part = TypeVar("_Part", Item, Gap)
 _MACHINE = ".machine_spec.machine_type"
 NOT_YET = "not known before the deployment"
 
@@ -103,15 +105,34 @@ def with_unknown(cost: Cost, unknown: Collection[str]) -> Cost:
     run = [path for path in sorted(unknown) if _last(path) in _OF_THE_RUN]
     if hourly:
         # What was computed from placeholders is no part of the cost.
-        items = tuple(item for item in cost.items if not any(_rests_on(item.path, path) for path in hourly))
-        gaps = tuple(_not_yet(path) for path in hourly)
-        kept = tuple(gap for gap in cost.unknown if not any(_rests_on(gap.path, path) for path in hourly))
-        return replace(
-            cost, hourly=None, most_hourly=None, per_timeout=None, items=items, unknown=(*kept, *gaps)
+        def kept(parts: Iterable[_Part]) -> tuple[_Part, ...]:
+            return tuple(part for part in parts if not any(_rests_on(part.path, path) for path in hourly))
+
+        left = replace(
+            cost,
+            hourly=None,
+            most_hourly=None,
+            per_timeout=None,
+            items=kept(cost.items),
+            most_items=kept(cost.most_items),
+            unknown=(*kept(cost.unknown), *map(_not_yet, hourly)),
         )
+        return replace(left, known_per_timeout=None if run else _in_proportion(cost, left.known_hourly))
     if run:
-        return replace(cost, per_timeout=None, unknown=(*cost.unknown, *map(_not_yet, run)))
+        return replace(
+            cost,
+            per_timeout=None,
+            known_per_timeout=None,
+            unknown=(*cost.unknown, *map(_not_yet, run)),
+        )
     return cost
+
+
+def _in_proportion(cost: Cost, hourly: float) -> float | None:
+    """Return the cost until the timeout of a part of the cost of an hour."""
+    if cost.known_per_timeout is None or not cost.known_hourly:
+        return None
+    return cost.known_per_timeout * hourly / cost.known_hourly
 
 
 def unknown_cost(path: str, why: str) -> Cost:

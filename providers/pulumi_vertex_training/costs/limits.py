@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.costs.configured import (
@@ -17,20 +17,21 @@ from vertex_training.cost.cost import Cost, total
 from vertex_training.cost.words import usd
 
 _MOST_LISTED = 20
-_OR_ALLOW = f"or let it through with `pulumi config set {ALLOW_UNKNOWN_PRICES} true`."
+_ALLOW = f"let it through with `pulumi config set {ALLOW_UNKNOWN_PRICES} true`."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Excess:
     """A limit that is exceeded, or cannot be checked; `resource` is "" for one of the whole stack.
 
-    `figures` are lines below the message, `remedy` says what to do.
+    `figures` are lines below the message, `remedy` says what to do. With `is_unknown` it cannot be checked.
     """
 
     message: str
     remedy: str
     resource: str = ""
     figures: tuple[str, ...] = ()
+    is_unknown: bool = False
 
     def __str__(self) -> str:
         said = f"{self.resource}: {self.message}" if self.resource else self.message
@@ -49,7 +50,12 @@ def excesses(costs: Sequence[ResourceCost], limits: CostLimits) -> tuple[Excess,
 
 def in_words(found: Iterable[Excess]) -> str:
     """Return the refusal of a preview."""
-    return "\n".join(["The cost is above the limits of this stack:", *map(str, found)])
+    each = tuple(found)
+    said = [
+        *(["is above"] if any(not one.is_unknown for one in each) else []),
+        *(["cannot be compared with"] if any(one.is_unknown for one in each) else []),
+    ]
+    return "\n".join([f"The cost {' or '.join(said)} the limits of this stack:", *map(str, each)])
 
 
 def _of_the_stack(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Excess]:
@@ -58,8 +64,9 @@ def _of_the_stack(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator
     known = sum(most_of_an_hour(one.cost) for one in costs)
     if not _above(known, limits.max_hourly):
         return
+    least = "at least " if any(one.cost.most_hourly is None for one in costs) else ""
     yield Excess(
-        message=f"The resources of this stack cost {usd(known)} an hour while all of them run, above "
+        message=f"The resources of this stack cost {least}{usd(known)} an hour while all of them run, above "
         f"{MAX_HOURLY_COST} of {usd(limits.max_hourly)}.",
         remedy=f"Make them smaller, or run `pulumi config set {MAX_HOURLY_COST} {_rounded(known)}`.",
         figures=tuple(_listed(costs)),
@@ -69,15 +76,18 @@ def _of_the_stack(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator
 def _of_runs(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Excess]:
     for one in costs:
         cost = one.cost
-        if limits.max_run is None or not one.starts or cost.per_timeout is None:
+        least = cost.per_timeout is None
+        most = cost.known_per_timeout if least else cost.per_timeout
+        if limits.max_run is None or not one.starts or most is None:
             continue
-        if _above(cost.per_timeout, limits.max_run):
+        if _above(most, limits.max_run):
+            until = words.per_timeout(replace(cost, per_timeout=most))
             yield Excess(
                 resource=one.name,
-                message=f"a run costs {words.change(None, cost)}, and up to {words.per_timeout(cost)}, "
-                f"above {MAX_RUN_COST} of {usd(limits.max_run)}.",
+                message=f"a run costs {words.change(None, cost)}, and {'at least' if least else 'up to'} "
+                f"{until}, above {MAX_RUN_COST} of {usd(limits.max_run)}.",
                 remedy="Set a shorter scheduling.timeout, make it smaller, or run "
-                f"`pulumi config set {MAX_RUN_COST} {_rounded(cost.per_timeout)}`.",
+                f"`pulumi config set {MAX_RUN_COST} {_rounded(most)}`.",
             )
 
 
@@ -87,24 +97,28 @@ def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
     for one in costs:
         prices, values = words.parted(one.cost.unknown)
         if prices:
+            refresh = any(gap.may_be_in_catalog for gap in prices)
+            remedy = "Run `vertex-training prices refresh`" if refresh else "Choose another machine"
             yield Excess(
                 resource=one.name,
                 message=f"no price is known for {words.gaps(prices)}, so the limits cannot be checked.",
-                remedy=f"Run `vertex-training prices refresh`, {_OR_ALLOW}",
+                remedy=f"{remedy}, or {_ALLOW}",
                 figures=tuple(f"{gap.path}: {gap.what}: {gap.why}" for gap in prices[:_MOST_LISTED]),
+                is_unknown=True,
             )
         if values:
             yield Excess(
                 resource=one.name,
                 message=f"its cost depends on {words.gaps(values)}, so the limits cannot be checked.",
-                remedy=f"Give values that a preview knows, {_OR_ALLOW}",
+                remedy=f"Give values that a preview knows, or {_ALLOW}",
                 figures=tuple(f"{gap.path}: {gap.why}" for gap in values[:_MOST_LISTED]),
+                is_unknown=True,
             )
 
 
 def most_of_an_hour(cost: Cost) -> float:
     """Return the most that an hour costs, as far as the prices are known."""
-    return cost.most_hourly if cost.most_hourly is not None else cost.known_hourly
+    return cost.most_hourly if cost.most_hourly is not None else cost.known_most_hourly
 
 
 def _listed(costs: Sequence[ResourceCost]) -> Iterator[str]:

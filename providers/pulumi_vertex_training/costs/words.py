@@ -12,6 +12,7 @@ from vertex_training.findings.words import all_of, duration
 
 OF_THE_MACHINES = "nothing of its own, as it runs on the machines of a persistent resource"
 _IDLE = "also while no job runs on it"
+_LEAST = "at least "
 _MOST_GAPS = 3
 
 
@@ -21,7 +22,7 @@ def hourly(cost: Cost | None) -> str:
         return "nothing"
     if cost.hourly is not None:
         return amount(cost.hourly)
-    return f"at least {usd(cost.known_hourly)}" if cost.known_hourly else "not known"
+    return f"{_LEAST}{usd(cost.known_hourly)}" if cost.known_hourly else "not known"
 
 
 def amount(dollars: float) -> str:
@@ -60,11 +61,28 @@ def sentence(cost: Cost) -> str:
 
 def _more(cost: Cost) -> Iterator[str]:
     """Yield the parts of the sentence after the cost of an hour."""
-    if cost.most_hourly is not None and cost.hourly is not None and cost.most_hourly > cost.hourly:
-        yield f"up to {amount(cost.most_hourly)} when it has grown"
+    yield from grown(None, cost)
     if most := per_timeout(cost):
         yield f"at most {most}"
     yield from missing(cost.unknown)
+
+
+def grown(before: Cost | None, after: Cost) -> Iterator[str]:
+    """Yield the cost of an hour with autoscaled pools at their maximum in words, if it is higher."""
+    old, new = _most(before), _most(after)
+    if new:
+        text = f"{old} -> {new}" if old and old != new else new
+        yield f"{text if text.startswith(_LEAST) else f'up to {text}'} when it has grown"
+
+
+def _most(cost: Cost | None) -> str:
+    """Return the most that an hour costs: "$4.00", "at least $3.00"; "" if it is not above `hourly`."""
+    if cost is None:
+        return ""
+    if cost.most_hourly is not None:
+        idle = cost.known_hourly if cost.hourly is None else cost.hourly
+        return amount(cost.most_hourly) if cost.most_hourly > idle else ""
+    return f"{_LEAST}{usd(cost.known_most_hourly)}" if cost.known_most_hourly > cost.known_hourly else ""
 
 
 def of_machines(cost: Cost) -> str:
@@ -73,10 +91,10 @@ def of_machines(cost: Cost) -> str:
 
 
 def of_resized_machines(before: Cost, after: Cost) -> str:
-    """Describe the cost of a persistent resource before and after; "" if an hour costs the same."""
-    if hourly(before) == hourly(after):
+    """Describe the cost of a persistent resource before and after; "" if it costs the same."""
+    if (hourly(before), _most(before)) == (hourly(after), _most(after)):
         return ""
-    return ", ".join([change(before, after), *_more(after), _IDLE])
+    return ", ".join([change(before, after), *grown(before, after), *missing(after.unknown), _IDLE])
 
 
 def missing(unknown: Sequence[Gap]) -> Iterator[str]:
@@ -118,15 +136,15 @@ def spent(found: Spent | None) -> str:
         return ""
     if found.total is not None:
         return usd(found.total) if found.total else "$0"
-    return f"at least {usd(found.known)}" if found.known else "not known"
+    return f"{_LEAST}{usd(found.known)}" if found.known else "not known"
 
 
 def sources(cost: Cost) -> Iterator[str]:
     """Yield the sources of the prices, each with its dates; without prices that were derived from another."""
     by_source: dict[str, set[str]] = {}
     for item in cost.items:
-        for source in item.source.split("; "):
-            by_source.setdefault(source, set()).add(item.date)
+        for source, date in item.sources or ((item.source, item.date),):
+            by_source.setdefault(source, set()).add(date)
     for source, dates in by_source.items():
         if any(other != source and other in source for other in by_source):
             continue

@@ -13,16 +13,22 @@ from vertex_training.cost.cost import Cost
 from vertex_training.cost.words import usd
 
 _HEADINGS = ("#", "PART", "AN HOUR", "PRICE OF")
+_NO_REGION = "No region is given; `--location` chooses one."
 _REMEDY = "`vertex-training prices refresh` reads Google's current prices."
 
 
-def show(cost: Cost, location: str, output: Output, *, of_machines: bool = False) -> None:
+def show(
+    cost: Cost, location: str, output: Output, *, of_machines: bool = False, is_default: bool = False
+) -> None:
     """Print a section with the sums, each part, and where the prices are from.
 
-    With `of_machines` it is the cost of a persistent resource, not of a run.
+    With `of_machines` it is the cost of a persistent resource, not of a run. With `is_default` nobody chose
+    the location.
     """
     output.section(_title(location, of_machines))
     output.paragraph(f"{_sentence(cost, of_machines)}.", indent=2)
+    if is_default and (cost.items or cost.unknown):
+        output.paragraph(_NO_REGION, indent=2)
     if cost.items:
         output.line()
         rows = [
@@ -32,17 +38,21 @@ def show(cost: Cost, location: str, output: Output, *, of_machines: bool = False
         output.table(_HEADINGS, rows, indent=2)
     for gap in _gaps(cost):
         output.paragraph(f"Not known: {gap}", indent=2, style="yellow")
-    if any(gap.is_price for gap in cost.unknown):
+    if any(gap.may_be_in_catalog for gap in cost.unknown):
         output.paragraph(_REMEDY, indent=2)
     for source in words.sources(cost):
         output.paragraph(f"Source: {source}", indent=2, style="dim")
 
 
-def as_markdown(cost: Cost, location: str, *, of_machines: bool = False) -> Iterator[str]:
+def as_markdown(
+    cost: Cost, location: str, *, of_machines: bool = False, is_default: bool = False
+) -> Iterator[str]:
     """Yield the lines of the same section."""
     yield f"#### {escaped(_title(location, of_machines))}"
     yield ""
     yield f"{escaped(_sentence(cost, of_machines))}."
+    if is_default and (cost.items or cost.unknown):
+        yield _NO_REGION
     if cost.items:
         yield ""
         yield from markdown.table(

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from vertex_training.catalog.regions import REGIONS
-from vertex_training.cost.prices import FEE, Price, Use
+from vertex_training.cost.prices import DEAREST, FEE, Price, Use
 
 VERTEX_AI = "C7E2-9256-1C43"
 COMPUTE_ENGINE = "6F81-5844-456A"
@@ -119,8 +119,11 @@ def _split(
 ) -> tuple[float | None, float | None, bool]:
     """Return the price without the fee, the fee, and whether the fee is derived.
 
-    `plain` is Compute Engine's price, `billed` that of Vertex AI, with or without the fee.
+    `plain` is Compute Engine's price, `billed` that of Vertex AI, with or without the fee. A fee that is not
+    below `billed` is ignored.
     """
+    if billed is not None and fee is not None and fee >= billed:
+        fee = None
     if billed is None:
         return plain, fee, False
     if plain is not None:
@@ -158,8 +161,9 @@ def _add(prices: _Prices, sku: str, document: Mapping[str, Any]) -> None:
     price = _price(document)
     if price is None:
         return
-    for region in document.get("serviceRegions") or ():
-        if region in REGIONS:
+    regions = document.get("serviceRegions")
+    for region in regions if isinstance(regions, list) else ():
+        if isinstance(region, str) and region in REGIONS:
             prices[sku, region] = price
 
 
@@ -173,8 +177,8 @@ def _price(document: Mapping[str, Any]) -> float | None:
         hours = _HOURS_OF_UNIT.get(expression["usageUnit"])
         money = expression["tieredRates"][-1]["unitPrice"]
         amount = int(money.get("units") or 0) + int(money.get("nanos") or 0) / 1e9
-    except (LookupError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    if hours is None or amount <= 0 or cast(str, money.get("currencyCode", "USD")) != "USD":
+    if hours is None or not 0 < amount <= DEAREST or cast(str, money.get("currencyCode", "USD")) != "USD":
         return None
     return amount / hours

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vertex_training.cost.prices import CURRENCY, Price, PriceTable, Use
-from vertex_training.cost.resources import LOCAL_SSD, Part, parts_of
+from vertex_training.cost.resources import LOCAL_SSD, NOT_IN_TABLES, POD, Part, parts_of
 from vertex_training.job.job_spec import JobSpec, Scheduling
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
@@ -40,7 +40,8 @@ _DIGITS = 6
 class Item:
     """A part of a cost. `path` is the field that asks for it, and `hourly` all of it, in USD an hour.
 
-    `source` and `date` are those of its prices, the oldest date if there are several.
+    `source` and `date` are those of its prices, the oldest date if there are several; `sources` has each
+    source with its own date.
     """
 
     path: str
@@ -49,6 +50,7 @@ class Item:
     source: str
     date: str
     derived: bool
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +65,21 @@ class Gap:
     why: str
     is_price: bool = True
 
+    @property
+    def may_be_in_catalog(self) -> bool:
+        """Return whether `vertex-training prices refresh` may find the price."""
+        return self.is_price and self.why not in (NOT_IN_TABLES, POD)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
     """The cost in USD of an hour, and at most until the timeout.
 
     `hourly` is None if the price of any part is not known. `most_hourly` is the same with autoscaled pools at
-    their maximum. `per_timeout` is that of all `trials`, each until its timeout. It is None as well for what
-    has no timeout; then `timeout_seconds` is None. With `is_default_timeout`, the declaration has none.
+    their maximum, and `most_items` has its parts; empty if they are `items`. `per_timeout` is that of all
+    `trials`, each until its timeout. It is None as well for what has no timeout; then `timeout_seconds` is
+    None. `known_per_timeout` is that of the parts with a price; None if the time is not known. With
+    `is_default_timeout`, the declaration has no timeout.
     """
 
     hourly: float | None
@@ -79,7 +88,9 @@ class Cost:
     is_default_timeout: bool = False
     trials: int = 1
     most_hourly: float | None = None
+    known_per_timeout: float | None = None
     items: tuple[Item, ...] = ()
+    most_items: tuple[Item, ...] = ()
     unknown: tuple[Gap, ...] = ()
     currency: str = CURRENCY
 
@@ -87,6 +98,11 @@ class Cost:
     def known_hourly(self) -> float:
         """The sum of the parts that have a price."""
         return sum(item.hourly for item in self.items)
+
+    @property
+    def known_most_hourly(self) -> float:
+        """The same with autoscaled pools at their maximum."""
+        return sum(item.hourly for item in self.most_items or self.items)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +113,17 @@ class _Line:
     what: str
     count: int = 1
     hourly: float | None = None
-    source: str = ""
-    date: str = ""
+    sources: tuple[tuple[str, str], ...] = ()
     derived: bool = False
     why: str = ""
+
+    @property
+    def source(self) -> str:
+        return "; ".join(dict.fromkeys(source for source, _ in self.sources))
+
+    @property
+    def date(self) -> str:
+        return min(date for _, date in self.sources)
 
 
 def cost_of_job(spec: JobSpec, *, region: str | None, table: PriceTable) -> Cost:
@@ -108,12 +131,15 @@ def cost_of_job(spec: JobSpec, *, region: str | None, table: PriceTable) -> Cost
     declared = declared_timeout(spec.scheduling)
     seconds = DEFAULT_TIMEOUT_SECONDS if declared is None else declared
     if spec.persistent_resource_id:
-        return Cost(hourly=0.0, per_timeout=0.0, timeout_seconds=seconds, most_hourly=0.0)
+        return Cost(
+            hourly=0.0, per_timeout=0.0, known_per_timeout=0.0, timeout_seconds=seconds, most_hourly=0.0
+        )
     strategy = spec.scheduling.strategy if spec.scheduling else None
     cost = cost_of_pools(spec.worker_pool_specs, region=region, strategy=strategy, table=table)
     return replace(
         cost,
         per_timeout=_times(cost.hourly, seconds / 3600),
+        known_per_timeout=cost.known_hourly * seconds / 3600,
         timeout_seconds=seconds,
         is_default_timeout=declared is None,
     )
@@ -131,6 +157,7 @@ def cost_of_tuning_job(spec: TuningSpec, *, region: str | None, table: PriceTabl
         hourly=hourly,
         most_hourly=hourly,
         per_timeout=_times(trial.per_timeout, all_trials),
+        known_per_timeout=_times(trial.known_per_timeout, all_trials),
         trials=all_trials,
         items=tuple(
             replace(
@@ -148,7 +175,10 @@ def cost_of_tuning_job(spec: TuningSpec, *, region: str | None, table: PriceTabl
 def cost_of_persistent_resource(
     pools: Sequence[ResourcePool], *, region: str | None, table: PriceTable
 ) -> Cost:
-    """Return the cost of a persistent resource while it is idle: autoscaled pools are at their minimum."""
+    """Return the cost of a persistent resource while it is idle: autoscaled pools are at their minimum.
+
+    A pool that shrinks to nothing costs nothing then; its gaps are those of its maximum.
+    """
     idle = _cost(
         [
             (f"resource_pools[{i}]", each.machine_spec, each.disk_spec, _least(each))
@@ -159,12 +189,17 @@ def cost_of_persistent_resource(
         table=table,
     )
     most = _cost(
-        [("", each.machine_spec, each.disk_spec, each.capacity) for each in pools],
+        [
+            (f"resource_pools[{i}]", each.machine_spec, each.disk_spec, each.capacity)
+            for i, each in enumerate(pools)
+        ],
         region=region,
         use="on_demand",
         table=table,
     )
-    return replace(idle, most_hourly=most.hourly)
+    known = {(gap.path, gap.why) for gap in idle.unknown}
+    grown = tuple(gap for gap in most.unknown if (gap.path, gap.why) not in known)
+    return replace(idle, most_hourly=most.hourly, most_items=most.items, unknown=(*idle.unknown, *grown))
 
 
 def _least(pool: ResourcePool) -> int:
@@ -219,8 +254,10 @@ def total(costs: Iterable[Cost]) -> Cost:
         hourly=_sum(cost.hourly for cost in all_costs),
         most_hourly=_sum(cost.most_hourly for cost in all_costs),
         per_timeout=_sum(cost.per_timeout for cost in limited) if limited else None,
+        known_per_timeout=_sum(cost.known_per_timeout for cost in limited) if limited else None,
         timeout_seconds=max((cost.timeout_seconds or 0 for cost in limited), default=None),
         items=tuple(item for cost in all_costs for item in cost.items),
+        most_items=tuple(item for cost in all_costs for item in cost.most_items or cost.items),
         unknown=tuple(gap for cost in all_costs for gap in cost.unknown),
     )
 
@@ -290,6 +327,7 @@ def _cost(
                         source=line.source,
                         date=line.date,
                         derived=line.derived,
+                        sources=line.sources,
                     )
                 )
     hourly = None if gaps else sum(item.hourly for item in items)
@@ -336,8 +374,7 @@ def _priced(line: _Line, prices: Sequence[tuple[Price, float]]) -> _Line:
     return replace(
         line,
         hourly=sum(price.usd_per_hour * amount for price, amount in prices),
-        source="; ".join(dict.fromkeys(price.source for price, _ in prices)),
-        date=min(price.date for price, _ in prices),
+        sources=_once((price.source, price.date) for price, _ in prices),
         derived=any(price.derived for price, _ in prices),
     )
 
@@ -349,10 +386,13 @@ def _with_fee(line: _Line, fee: _Line) -> _Line:
     return replace(
         line,
         hourly=line.hourly + fee.hourly,
-        source="; ".join(dict.fromkeys((line.source, fee.source))),
-        date=min(line.date, fee.date),
+        sources=_once((*line.sources, *fee.sources)),
         derived=line.derived or fee.derived,
     )
+
+
+def _once(sources: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(dict.fromkeys(sources))
 
 
 def _fee(fees: Sequence[_Line]) -> Iterator[_Line]:
@@ -363,8 +403,7 @@ def _fee(fees: Sequence[_Line]) -> Iterator[_Line]:
             field="machine_spec",
             what="management fee",
             hourly=sum(hourly for _, hourly in known),
-            source="; ".join(dict.fromkeys(fee.source for fee, _ in known)),
-            date=min(fee.date for fee, _ in known),
+            sources=_once(source for fee, _ in known for source in fee.sources),
             derived=any(fee.derived for fee, _ in known),
         )
     for fee in fees:

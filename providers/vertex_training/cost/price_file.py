@@ -11,13 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from vertex_training.cost.prices import USES, Price, PriceTable, published, with_fees
+from vertex_training.cost.prices import DEAREST, USES, Price, PriceTable, published, with_fees
 
 LARGEST = 32 << 20
 """Bytes of a file that is read. That of `prices refresh` has one or two million."""
 
 _VERSION = 1
-_DEAREST = 1e5
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -80,7 +79,7 @@ def _rows(document: Any) -> Iterator[Price]:
         raise ValueError("it has no rows")
     for row in rows:
         price = row.get("usdPerHour") if isinstance(row, Mapping) else None
-        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price <= _DEAREST:
+        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price <= DEAREST:
             raise ValueError("a row has no price")
         if row.get("use") not in USES or not all(
             isinstance(row.get(name), str) for name in ("sku", "region", "source", "date")

@@ -20,6 +20,9 @@ Use = Literal["on_demand", "spot", "flex_start", "fee"]
 
 USES: tuple[Use, ...] = ("on_demand", "spot", "flex_start", "fee")
 
+DEAREST = 1e5
+"""Largest price in USD of an hour that is believed."""
+
 FEE = 0.15
 """Management fee of Vertex AI, as a part of Compute Engine's price on demand."""
 

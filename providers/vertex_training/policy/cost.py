@@ -25,7 +25,7 @@ def over_limit(subject: Subject, most: float, table: PriceTable, *, unknown_pric
     cost = _cost_of(subject, table)
     if cost is None:
         return
-    hourly = cost.known_hourly if cost.most_hourly is None else cost.most_hourly
+    hourly = cost.known_most_hourly if cost.most_hourly is None else cost.most_hourly
     if hourly > most:
         least = "at least " if cost.unknown else ""
         yield (

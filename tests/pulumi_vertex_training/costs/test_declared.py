@@ -94,6 +94,7 @@ def test_a_count_that_is_not_known_yet_leaves_its_pool_out():
     found = cost(worker_pool_specs=[pool(), pool(UNKNOWN)])
     assert found.hourly is None
     assert found.known_hourly == pytest.approx(1.1)
+    assert found.known_per_timeout == pytest.approx(1.1 * 7 * 24)
     assert [(gap.path, gap.why) for gap in found.unknown] == [
         ("worker_pool_specs[1].replica_count", "not known before the deployment")
     ]
@@ -109,6 +110,7 @@ def test_without_region_or_pools_nothing_is_known(name: str):
 def test_a_timeout_that_is_not_known_yet_leaves_the_hour_known():
     found = cost(worker_pool_specs=[pool()], scheduling={"timeout": UNKNOWN})
     assert (found.hourly, found.per_timeout) == (pytest.approx(1.1), None)
+    assert found.known_per_timeout is None
     assert [gap.path for gap in found.unknown] == ["scheduling.timeout"]
 
 

@@ -8,6 +8,7 @@ from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
 from pulumi_vertex_training.costs.declared import ResourceCost
 from pulumi_vertex_training.costs.limits import excesses, in_words
 from vertex_training.cost.cost import Cost, Gap, Item
+from vertex_training.cost.resources import NOT_IN_TABLES
 
 GAP = Gap(path="worker_pool_specs[0].machine_spec.machine_type", what="a5-mega-8g", why="no price is known")
 
@@ -27,8 +28,15 @@ def job(name: str, hourly: float, *, hours: int = 10, starts: bool = True) -> Re
     return ResourceCost(name=name, cost=cost, starts=starts)
 
 
-def unpriced(name: str, known: float) -> ResourceCost:
-    cost = Cost(hourly=None, per_timeout=None, timeout_seconds=3600, items=(item(known),), unknown=(GAP,))
+def unpriced(name: str, known: float, *, hours: int = 1) -> ResourceCost:
+    cost = Cost(
+        hourly=None,
+        per_timeout=None,
+        known_per_timeout=known * hours,
+        timeout_seconds=hours * 3600,
+        items=(item(known),),
+        unknown=(GAP,),
+    )
     return ResourceCost(name=name, cost=cost, starts=True)
 
 
@@ -41,7 +49,7 @@ def test_configured_amounts_are_read():
     assert not cost_limits({}.get)[0].are_set
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "free", "1e3", "nan", "inf", "$5", "1,000"])
+@pytest.mark.parametrize("text", ["0", "-1", "free", "1e3", "nan", "inf", "$5", "1,000", ""])
 def test_a_wrong_amount_is_reported_with_a_command(text: str):
     limits, (message,) = cost_limits({"vertex-training:maxRunCost": text}.get)
     assert limits.max_run is None
@@ -97,7 +105,44 @@ def test_an_unknown_price_is_refused_unless_allowed():
     assert "vertex-training:allowUnknownPrices true" in found.remedy
     assert excesses([unpriced("new", 1)], CostLimits(max_hourly=10, allow_unknown=True)) == ()
     (known,) = excesses([unpriced("new", 11)], CostLimits(max_hourly=10, allow_unknown=True))
-    assert "$11.00" in known.message
+    assert "cost at least $11.00 an hour" in known.message
+
+
+def test_a_machine_that_no_catalog_helps_with_has_another_remedy():
+    gap = Gap(path="x", what="n9-mega-4", why=NOT_IN_TABLES)
+    cost = Cost(hourly=None, per_timeout=None, unknown=(gap,))
+    (found,) = excesses([ResourceCost(name="new", cost=cost)], CostLimits(max_hourly=10))
+    assert found.remedy.startswith("Choose another machine, or let it through with `pulumi config set ")
+
+
+def test_the_known_parts_of_a_run_count_where_unknown_prices_are_allowed():
+    limits = CostLimits(max_run=50, allow_unknown=True)
+    assert excesses([unpriced("new", 5, hours=10)], limits) == ()
+    (found,) = excesses([unpriced("new", 6, hours=10)], limits)
+    assert found.message == (
+        "a run costs at least $6.00 an hour, and at least $60.00 until its timeout of 10 h, "
+        "above vertex-training:maxRunCost of $50.00."
+    )
+
+
+def test_the_known_machines_of_an_autoscaled_resource_count_with_their_maximum():
+    cost = Cost(hourly=None, per_timeout=None, items=(item(1.0),), most_items=(item(8.0),), unknown=(GAP,))
+    limits = CostLimits(max_hourly=5, allow_unknown=True)
+    (found,) = excesses([ResourceCost(name="cluster", cost=cost)], limits)
+    assert "at least $8.00" in found.message
+    assert found.figures == ("cluster  $8.00",)
+
+
+def test_the_heading_says_whether_a_limit_is_exceeded_or_cannot_be_checked():
+    limits = CostLimits(max_hourly=10)
+    above, unknown = job("train", 11), unpriced("new", 1)
+    assert in_words(excesses([above], limits)).startswith("The cost is above the limits of this stack:\n")
+    assert in_words(excesses([unknown], limits)).startswith(
+        "The cost cannot be compared with the limits of this stack:\n"
+    )
+    assert in_words(excesses([above, unknown], limits)).startswith(
+        "The cost is above or cannot be compared with the limits of this stack:\n"
+    )
 
 
 def test_a_value_that_is_not_known_yet_is_refused_with_another_remedy():

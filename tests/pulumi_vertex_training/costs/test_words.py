@@ -39,6 +39,16 @@ def item(source: str, date: str = "2026-11-01") -> Item:
             "$1.00 an hour, up to $4.00 when it has grown",
         ),
         (
+            Cost(
+                hourly=None,
+                per_timeout=None,
+                items=(item("s"),),
+                most_items=(item("s"), item("s")),
+                unknown=(gap("a"),),
+            ),
+            "at least $0.25 an hour, at least $0.50 when it has grown, without a known price: a",
+        ),
+        (
             Cost(hourly=None, per_timeout=None, unknown=(gap("a5-mega-8g"),)),
             "an amount that is not known, without a known price: a5-mega-8g",
         ),
@@ -79,6 +89,14 @@ def test_the_cost_of_resized_machines() -> None:
         "$0.50 -> $1.00 an hour, up to $4.00 when it has grown, also while no job runs on it"
     )
     assert words.of_resized_machines(grown, grown) == ""
+    assert words.of_resized_machines(grown, replace(grown, most_hourly=8.0)) == (
+        "$1.00 an hour, up to $4.00 -> $8.00 when it has grown, also while no job runs on it"
+    )
+
+
+def test_each_source_has_its_own_date() -> None:
+    mixed = replace(item("new; old", "2025-03-06"), sources=(("new", "2026-11-27"), ("old", "2025-03-06")))
+    assert list(words.sources(replace(COST, items=(mixed,)))) == ["new (2026-11-27)", "old (2025-03-06)"]
 
 
 def test_a_date_that_a_source_names_is_not_repeated() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from support.prices.billing_catalog import COMPUTE_ENGINE, IOWA, ON, VERTEX_AI, sku
@@ -13,6 +15,12 @@ from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
 
 ROWS = tuple(rows_of(VERTEX_AI, COMPUTE_ENGINE, date="2026-11-24"))
 TABLE = table_of(ROWS)
+CORE = "N1 Predefined Instance Core running in Iowa"
+
+
+def amount(units: object) -> list[dict[str, object]]:
+    rates = [{"unitPrice": {"currencyCode": "USD", "units": units}}]
+    return [{"pricingExpression": {"usageUnit": "h", "tieredRates": rates}}]
 
 
 @every_row(
@@ -72,6 +80,7 @@ def test_the_price_that_vertex_ai_publishes_for_singapore() -> None:
         (1.15, 0.15, 1.0),  # the price has the fee
         (1.0, 0.15, 1.0),  # it has not
         (1.0, None, None),  # nobody can tell
+        (1.0, 5.0, None),  # no fee is above the price
     ],
 )
 def test_a_price_of_vertex_ai_alone(billed: float, fee: float | None, on_demand: float | None) -> None:
@@ -96,6 +105,11 @@ def test_a_price_of_vertex_ai_alone(billed: float, fee: float | None, on_demand:
             "pricingInfo": [{"pricingExpression": {"usageUnit": "h", "tieredRates": []}}],
         },
         sku("N1 Predefined Instance Core running in Iowa", 0.0, IOWA),
+        sku("N1 Predefined Instance Core running in Iowa", 200_000.0, IOWA),
+        {**sku(CORE, 1.0, IOWA), "serviceRegions": 5},
+        {**sku(CORE, 1.0, IOWA), "serviceRegions": [["us-central1"], None]},
+        {"description": CORE, "serviceRegions": ["us-central1"], "pricingInfo": amount(math.inf)},
+        {"description": CORE, "serviceRegions": ["us-central1"], "pricingInfo": amount("9" * 400)},
     ],
 )
 def test_a_sku_without_a_price_is_left_out(document: dict[str, object]) -> None:

@@ -291,6 +291,51 @@ def test_a_persistent_resource_costs_its_idle_machines_and_at_most_the_largest_s
     assert found.items[0].path == "resource_pools[0].machine_spec.machine_type"
 
 
+def test_a_pool_that_may_shrink_to_nothing_has_its_gaps_and_its_maximum() -> None:
+    pools = [
+        ResourcePool(
+            machine_spec=MachineSpec(machine_type="n1-standard-4"),
+            autoscaling_spec=AutoscalingSpec(min_replica_count=0, max_replica_count=4),
+        ),
+        ResourcePool(
+            machine_spec=MachineSpec(
+                machine_type="a2-highgpu-1g", accelerator_type="NVIDIA_TESLA_A100", accelerator_count=1
+            ),
+            autoscaling_spec=AutoscalingSpec(min_replica_count=0, max_replica_count=2),
+        ),
+    ]
+    found = cost_of_persistent_resource(pools, region=IOWA, table=TABLE)
+    assert (found.hourly, found.most_hourly, found.items) == (0, None, ())
+    assert {gap.path for gap in found.unknown} == {
+        "resource_pools[1].machine_spec.machine_type",
+        "resource_pools[1].machine_spec.accelerator_type",
+    }
+    of_n1 = sum(item.hourly for item in found.most_items if item.path.startswith("resource_pools[0]"))
+    assert of_n1 == pytest.approx(4 * (0.21849885 + DISK_OF_100_GB), abs=1e-5)
+    a2 = 12 * 0.03161104 + 85 * 0.004237 + 2.93390812 + DISK_OF_100_GB
+    assert found.known_most_hourly == pytest.approx(of_n1 + 2 * a2)
+
+
+def test_a_part_with_prices_of_two_sources_keeps_the_date_of_each() -> None:
+    newer = Price(
+        sku="n1 core", region=IOWA, use="on_demand", usd_per_hour=0.03, source="page", date="2027-01-01"
+    )
+    found = cost_of_job(job(pool("n1-standard-4")), region=IOWA, table=TABLE.with_rows([newer]))
+    machine = found.items[0]
+    ram = TABLE.rows["n1 ram", IOWA, "on_demand"]
+    assert machine.sources == (("page", "2027-01-01"), (ram.source, ram.date))
+    assert (machine.source, machine.date) == (f"page; {ram.source}", ram.date)
+
+
+def test_the_known_part_of_a_run_without_all_prices() -> None:
+    spec = job(pool("a2-highgpu-1g", "NVIDIA_TESLA_A100", 1), timeout="7200s")
+    found = cost(spec)
+    assert found.per_timeout is None
+    assert found.known_per_timeout == pytest.approx(2 * found.known_hourly)
+    trials = cost_of_tuning_job(tuning(spec, trials=6, parallel=2), region=IOWA, table=TABLE)
+    assert trials.known_per_timeout == pytest.approx(6 * 2 * found.known_hourly)
+
+
 def test_the_total_of_several_costs() -> None:
     first = cost(job(pool("n1-standard-4"), timeout="3600s"))
     idle = cost_of_persistent_resource(
@@ -350,6 +395,11 @@ def test_any_machine_has_a_cost_or_a_gap(
         (12345.6, "$12,345.60"),
         (0.0041, "$0.0041"),
         (0.05, "$0.05"),
+        (0.0268, "$0.027"),
+        (2 * 0.0268, "$0.054"),
+        (0.0053, "$0.0053"),
+        (0.0999, "$0.10"),
+        (0.0799, "$0.08"),
         (0.000012, "$0.000012"),
         (1e-9, "less than $0.000001"),
         (-2.5, "-$2.50"),

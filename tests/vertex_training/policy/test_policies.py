@@ -355,6 +355,22 @@ def test_a_resource_above_the_limit_of_the_cost_is_reported(settings, kind, inpu
     assert "at most $0.50 is allowed" in message or "limit of $9.00" in message
 
 
+def test_the_known_machines_of_an_autoscaled_pool_count_with_their_maximum() -> None:
+    pool_of_a100 = {
+        "machine_spec": {
+            "machine_type": "a2-highgpu-1g",
+            "accelerator_type": "NVIDIA_TESLA_A100",
+            "accelerator_count": 1,
+        },
+        "autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 8},
+    }
+    machines = {"location": "europe-west4", "resource_pools": [pool_of_a100]}
+    settings = {"most": 20, "unknownPrices": "allow"}  # one machine costs about $4 without its fee
+    (message,) = found("hourly-cost", settings, "PersistentResource", machines)
+    assert message.startswith("resource_pools: at least $3")
+    assert not found("hourly-cost", {**settings, "most": 40}, "PersistentResource", machines)
+
+
 @every_row(
     ("name", "settings", "inputs"),
     [

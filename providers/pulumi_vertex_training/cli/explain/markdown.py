@@ -26,9 +26,12 @@ def lines(explained: Explanation) -> Iterator[str]:
         yield f"\n- **{problem.level}**: {markdown.message(said, longest=_LONGEST_FINDING)}"
     if explained.spec is not None and (drawn := picture(explained.spec.worker_pool_specs)):
         yield f"\n{markdown.mermaid(drawn)}"
+    location, is_default = explained.sample.location, not explained.document.location
     if explained.cost is not None and explained.has_replicas:
         yield ""
-        yield from cost_view.as_markdown(explained.cost, explained.sample.location)
+        yield from cost_view.as_markdown(explained.cost, location, is_default=is_default)
     if explained.machines_cost is not None:
         yield ""
-        yield from cost_view.as_markdown(explained.machines_cost, explained.sample.location, of_machines=True)
+        yield from cost_view.as_markdown(
+            explained.machines_cost, location, of_machines=True, is_default=is_default
+        )

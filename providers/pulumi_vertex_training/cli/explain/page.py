@@ -39,10 +39,11 @@ def show(explained: Explanation, output: Output, *, command: str | None) -> None
     kind.show(explained, output)
     if explained.spec is not None:
         pools_view.show_job(explained.spec, output, title=titles.pools, fields_title=titles.fields)
+    location, is_default = explained.sample.location, not explained.document.location
     if explained.cost is not None and explained.has_replicas:
-        cost_view.show(explained.cost, explained.sample.location, output)
+        cost_view.show(explained.cost, location, output, is_default=is_default)
     if explained.machines_cost is not None:
-        cost_view.show(explained.machines_cost, explained.sample.location, output, of_machines=True)
+        cost_view.show(explained.machines_cost, location, output, of_machines=True, is_default=is_default)
     if explained.errors:
         _show_sizing(explained, output)
         show_findings(explained.problems, output)

@@ -24,7 +24,13 @@ from pulumi_vertex_training.cli.plan.plan import INTERNAL, Effect, effect_of, na
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import limits, words
-from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
+from pulumi_vertex_training.costs.configured import (
+    ALLOW_UNKNOWN_PRICES,
+    MAX_HOURLY_COST,
+    MAX_RUN_COST,
+    CostLimits,
+    cost_limits,
+)
 from pulumi_vertex_training.costs.declared import NOT_YET, ResourceCost, cost_of, unknown_cost
 from pulumi_vertex_training.costs.spent import region_of
 from vertex_training.cost import cost as ground
@@ -63,7 +69,14 @@ class CostChange:
             return words.an_hour(words.hourly(self.before)) if self.before is not None else ""
         said = words.change(self.before, self.after)
         most = words.per_timeout(self.after) if self.starts else ""
-        return ", ".join([said, *([f"at most {most}"] if most else []), *words.missing(self.after.unknown)])
+        return ", ".join(
+            [
+                said,
+                *words.grown(self.before, self.after),
+                *([f"at most {most}"] if most else []),
+                *words.missing(self.after.unknown),
+            ]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +110,12 @@ class PlanCost:
         """The sums in a sentence; "" if nothing has a cost."""
         if not self.changes:
             return ""
-        said = f"All that runs: {words.change(self.before, self.after)}"
+        said = ", ".join(
+            [
+                f"All that runs: {words.change(self.before, self.after)}",
+                *words.grown(self.before, self.after),
+            ]
+        )
         started = self.started
         if any(one.starts for one in self.changes) and started.per_timeout is not None:
             said += f"; the new runs cost at most {words.amount(started.per_timeout)} until their timeouts"
@@ -117,7 +135,11 @@ def check(context: PlanContext) -> CheckResult | None:
     return CheckResult(
         name="cost",
         summary=found.summary,
-        findings=(*map(_excess, found.excesses), *map(_undecided, found.secret)),
+        findings=(
+            *map(_excess, found.excesses),
+            *map(_undecided, found.secret),
+            *_secret_limits(context.previewed.configuration),
+        ),
         by_resource={one.urn: one.sentence for one in found.changes if one.effect != "none"},
         headings=("Resource", "An hour before", "An hour after", "Until the timeout"),
         rows=tuple(_rows(found)),
@@ -143,6 +165,17 @@ def _undecided(name: str) -> CheckFinding:
         "its cost depends on a secret, which a plan does not show; the limits are applied in the deployment."
     )
     return CheckFinding(severity="unknown", resource=name, message=message)
+
+
+def _secret_limits(configuration: Mapping[str, Any]) -> Iterator[CheckFinding]:
+    """Yield a finding for each limit that is a secret of the stack: only the program can read it."""
+    for key in (MAX_HOURLY_COST, MAX_RUN_COST, ALLOW_UNKNOWN_PRICES):
+        if configuration.get(key) == HIDDEN:
+            yield CheckFinding(
+                severity="unknown",
+                message=f"{key} is a secret, which a plan does not show; it is applied in the deployment.",
+                remedy=f"To check it here, set it without --secret: `pulumi config set {key} VALUE`.",
+            )
 
 
 def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCost:
@@ -224,7 +257,7 @@ def _limits(configuration: Mapping[str, Any]) -> CostLimits:
 
     def get(key: str) -> str | None:
         value = configuration.get(key)
-        if value is None:
+        if value is None or value == HIDDEN:
             return None
         return str(value).lower() if isinstance(value, bool) else str(value)
 

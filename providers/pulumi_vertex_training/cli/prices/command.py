@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from datetime import datetime, timezone
 
@@ -15,6 +16,9 @@ from pulumi_vertex_training.views.output import Output
 from vertex_training.catalog.accelerators import NAMES as ACCELERATORS
 from vertex_training.catalog.machines import MACHINES
 from vertex_training.catalog.regions import REGIONS
+
+_MOST_NAMES = 8
+"""Names that a message lists."""
 
 
 def prices(options: argparse.Namespace, output: Output) -> int:
@@ -46,17 +50,18 @@ def prices(options: argparse.Namespace, output: Output) -> int:
 def _named(name: str, skus: set[str]) -> str:
     """Return a machine type or SKU in the table's spelling. Raises InputError for another name.
 
-    Words of one name alone are enough: "t4".
+    Words of one name alone are enough: "t4", "v6e".
     """
     names = {each.casefold(): each for each in (*MACHINES, *ACCELERATORS, *skus)}
     if found := names.get(name.casefold()):
         return found
-    words = set(name.casefold().split("_"))
-    alike = [names[each] for each in sorted(names) if words <= set(each.split("_"))]
+    words = _words(name.casefold())
+    alike = [names[each] for each in sorted(names) if words and words <= _words(each)]
     if len(alike) == 1:
         return alike[0]
     if alike:
-        hint = f" Several names have it: {', '.join(alike)}."
+        more = f" and {len(alike) - _MOST_NAMES} more" if len(alike) > _MOST_NAMES else ""
+        hint = f" Several names have it: {', '.join(alike[:_MOST_NAMES])}{more}."
     else:
         hint = did_you_mean(name, names.values()) or did_you_mean(name.upper(), names.values())
     raise InputError(
@@ -64,6 +69,10 @@ def _named(name: str, skus: set[str]) -> str:
         f"{hint} `vertex-training prices` lists the SKUs.",
         path="--of",
     )
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split("[-_ ]", name)) - {""}
 
 
 def _refresh(options: argparse.Namespace, output: Output) -> None:

@@ -10,6 +10,14 @@ from pulumi_vertex_training.cli.arguments import Parser, Subparsers
 REFRESH = "refresh"
 
 
+def _action(text: str) -> str:
+    if text != REFRESH:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not allowed here; give `{REFRESH}`, or `--of NAME` for a machine or accelerator"
+        )
+    return text
+
+
 def add_to(parser: Parser, commands: Subparsers, *, parents: Sequence[argparse.ArgumentParser]) -> None:
     """Add the command."""
     prices = parser.command(
@@ -21,6 +29,7 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: Sequence[argparse.A
     prices.add_argument(
         "action",
         nargs="?",
+        type=_action,
         choices=(REFRESH,),
         metavar=REFRESH,
         help="read the Cloud Billing catalog with your Application Default Credentials, and keep the prices",

@@ -38,12 +38,15 @@ _LEGEND = f"USD an hour for one vCPU, GiB, GPU, TPU core or chip, or GB of a dis
 
 @dataclass(frozen=True, kw_only=True)
 class OfRegion:
-    """The prices of one SKU or machine in a region, with the fee where there is one; None: not known."""
+    """The prices of one SKU or machine in a region, with the fee where there is one; None: not known.
+
+    `derived` has the uses whose price is derived.
+    """
 
     region: str
     prices: dict[Use, float | None]
     date: str
-    derived: bool
+    derived: frozenset[Use]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +87,7 @@ def comparison_document(known: PriceFile, found: Comparison) -> dict[str, Any]:
                 "spot": each.prices["spot"],
                 "flexStart": each.prices["flex_start"],
                 "date": each.date,
-                "derived": each.derived,
+                "derived": bool(each.derived),
             }
             for each in found.regions
         ],
@@ -130,7 +133,11 @@ def show_comparison(known: PriceFile, found: Comparison, output: Output) -> None
     output.table(
         ("REGION", *(_HEADINGS[use] for use, _ in _STRATEGIES), "DATE"),
         [
-            (each.region, *(_amount(each.prices[use], each.derived) for use, _ in _STRATEGIES), each.date)
+            (
+                each.region,
+                *(_amount(each.prices[use], use in each.derived) for use, _ in _STRATEGIES),
+                each.date,
+            )
             for each in found.regions
         ],
     )
@@ -160,7 +167,11 @@ def comparison(table: PriceTable, name: str) -> Comparison:
 def _gaps(table: PriceTable, name: str) -> tuple[Gap, ...]:
     """Return why a machine type or SKU has no price; of a machine, in the default region."""
     if name in MACHINES:
-        return _without_disk(_cost(table, name, DEFAULT_LOCATION, "STANDARD").unknown)
+        unknown = _without_disk(_cost(table, name, DEFAULT_LOCATION, "STANDARD").unknown)
+        if unknown:
+            return unknown
+        accelerators = ", ".join(MACHINES[name].accelerators)
+        return (Gap(path="", what=name, why=f"only its accelerators have a price: {accelerators}"),)
     if any(row.sku == name for row in table.rows.values()):
         return (Gap(path="", what=f"{FEE_FOR}{name}", why=NO_FEE),)
     return (Gap(path="", what=name, why="no source has a price"),)
@@ -174,15 +185,15 @@ def _by_price(one: OfRegion) -> tuple[bool, float, str]:
 def _machine(table: PriceTable, name: str, region: str) -> OfRegion:
     prices: dict[Use, float | None] = {}
     dates: list[str] = []
-    derived = False
+    derived: set[Use] = set()
     for use, strategy in _STRATEGIES:
         cost = _cost(table, name, region, strategy)
         items, missing = _without_disk(cost.items), _without_disk(cost.unknown)
-        prices[use] = None if missing else round(sum(item.hourly for item in items), 6)
+        prices[use] = None if missing or not items else round(sum(item.hourly for item in items), 6)
         if not missing:
             dates += [item.date for item in items]
-            derived = derived or any(item.derived for item in items)
-    return OfRegion(region=region, prices=prices, date=min(dates, default=""), derived=derived)
+            derived |= {use for item in items if item.derived}
+    return OfRegion(region=region, prices=prices, date=min(dates, default=""), derived=frozenset(derived))
 
 
 def _cost(table: PriceTable, machine_type: str, region: str, strategy: str) -> Cost:
@@ -198,6 +209,7 @@ def _sku(table: PriceTable, sku: str, region: str) -> OfRegion:
     fee = table.price(sku, region, "fee")
     prices: dict[Use, float | None] = {}
     rows: list[Price] = []
+    derived: set[Use] = set()
     for use, _ in _STRATEGIES:
         row = table.price(sku, region, use)
         prices[use] = None
@@ -205,11 +217,12 @@ def _sku(table: PriceTable, sku: str, region: str) -> OfRegion:
             billed = [row, fee] if fee else [row]
             prices[use] = round(sum(each.usd_per_hour for each in billed), 8)
             rows += billed
+            derived |= {use for each in billed if each.derived}
     return OfRegion(
         region=region,
         prices=prices,
         date=min((row.date for row in rows), default=""),
-        derived=any(row.derived for row in rows),
+        derived=frozenset(derived),
     )
 
 

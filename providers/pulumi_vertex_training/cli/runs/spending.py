@@ -88,7 +88,7 @@ def show(endpoint: Endpoint, label: str, output: Output) -> None:
         [
             _NONE if one.value is None else one.value,
             str(one.jobs),
-            f"{one.spent.replica_hours:.1f}" if one.spent is not None else "",
+            _hours(one.spent.replica_hours) if one.spent is not None else "",
             words.spent(one.spent),
         ]
         for one in groups
@@ -98,6 +98,11 @@ def show(endpoint: Endpoint, label: str, output: Output) -> None:
         output.line()
         output.paragraph(f"All together: {words.spent(whole)}.")
         show_gaps(whole, output)
+
+
+def _hours(hours: float) -> str:
+    """Return hours with a tenth, or with two digits that count for a short run: "341.5", "0.0026"."""
+    return f"{hours:.1f}" if not 0 < hours < 0.1 else f"{hours:.2g}"
 
 
 def show_gaps(spent: Spent, output: Output) -> None:

@@ -58,8 +58,10 @@ def load() -> PriceFile:
         return PriceFile(table=built_in(), path=None)
     try:
         found = path.stat()
-    except OSError:
+    except FileNotFoundError:
         return PriceFile(table=built_in(), path=path)
+    except OSError as error:
+        return _ignored(path, error.strerror or str(error))
     if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
         return _ignored(path, f"it is not a file of at most {LARGEST >> 20} MiB")
     return _load(path, (found.st_ino, found.st_size, found.st_mtime_ns))
@@ -71,6 +73,8 @@ def _load(path: Path, _version_of_file: tuple[int, int, int]) -> PriceFile:
         rows = rows_of(path.read_text(encoding="utf-8"))
     except OSError as error:
         return _ignored(path, error.strerror or str(error))
+    except UnicodeDecodeError:
+        return _ignored(path, "it is not UTF-8 text")
     except ValueError as error:
         return _ignored(path, str(error))
     return PriceFile(table=table_with(rows), path=path, read_on=max(row.date for row in rows))

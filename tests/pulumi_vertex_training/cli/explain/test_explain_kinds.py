@@ -71,6 +71,7 @@ The job of each trial
 
 Cost in us-central1
   $1.47 an hour, at most $741.73 for 6 trials, each until the default timeout of 7 d.
+  No region is given; `--location` chooses one.
 """
 PIPELINE_PAGE = """\
 A training pipeline that runs a distributed job of 3 replicas: chief 1 x n1-standard-4, workers \

@@ -57,6 +57,7 @@ The job
 
 Cost in us-central1
   $4.05 an hour, at most $680.67 until the default timeout of 7 d.
+  No region is given; `--location` chooses one.
 
   #  PART                 AN HOUR  PRICE OF
   0  n1-standard-8        $0.38    2026-11-23, derived
@@ -65,7 +66,7 @@ Cost in us-central1
   0  management fee       $0.16    2026-11-23, derived
   1  2 x n1-standard-8    $0.76    2026-11-23, derived
   1  4 x NVIDIA_TESLA_T4  $1.40    2026-11-23
-  1  2 x 100 GB pd-ssd    $0.05    2025-03-06, derived
+  1  2 x 100 GB pd-ssd    $0.054   2025-03-06, derived
   1  2 x management fee   $0.32    2026-11-23, derived
   3  n1-standard-4        $0.19    2026-11-23, derived
   3  100 GB pd-ssd        $0.027   2025-03-06, derived

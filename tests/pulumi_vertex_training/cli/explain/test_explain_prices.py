@@ -92,6 +92,21 @@ def test_the_text_has_the_sums_and_the_parts(command: Run) -> None:
     assert "until its timeout of 10 h." in section
     assert "3 x n1-standard-4" in section
     assert "Source: " in section
+    assert "No region is given; `--location` chooses one." in section
+
+
+def test_a_region_that_is_given_is_not_asked_for(command: Run) -> None:
+    for more in ([], ["--markdown"]):
+        assert "No region is given" in command("explain", job(pool()), *more)[1]
+        assert "No region is given" not in command("explain", job(pool()), "--location", "us-east1", *more)[1]
+        assert "No region is given" not in command("explain", job(pool(), persistentResourceId="c"), *more)[1]
+
+
+def test_a_machine_that_no_refresh_helps_with_has_no_such_hint(command: Run) -> None:
+    unknown = {**pool(), "machineSpec": {"machineType": "n9-mega-4"}}
+    _, out, _ = command("explain", job(unknown), "--allow-unknown-types", "--location", "us-central1")
+    assert "Not known: n9-mega-4: the machine type is not in the tables" in out
+    assert "prices refresh" not in out
 
 
 def test_a_job_without_replicas_has_no_section(command: Run) -> None:
@@ -121,6 +136,22 @@ def test_a_given_persistent_resource_has_its_cost_while_it_is_idle(command: Run,
     assert sentence in out.partition("Cost of the persistent resource in us-central1")[2]
     _, page, _ = command("explain", on_it, "--markdown", *arguments)
     assert "#### Cost of the persistent resource in us-central1" in page
+
+
+def test_a_persistent_resource_that_shrinks_to_nothing_has_its_gaps(command: Run, tmp_path: Path) -> None:
+    machine = {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1}
+    scaled = {"machineSpec": machine, "autoscalingSpec": {"minReplicaCount": 0, "maxReplicaCount": 4}}
+    resource = tmp_path / "resource.json"
+    resource.write_text(json.dumps({"resourcePools": [scaled]}))
+    arguments = (job(pool(), persistentResourceId="cluster"), "--persistent-resource", str(resource))
+    cost = document(command, *arguments)["persistentResourceCost"]
+    assert (cost["hourly"], cost["mostHourly"]) == (0, None)
+    assert {gap["path"] for gap in cost["unknown"]} == {
+        "resource_pools[0].machine_spec.machine_type",
+        "resource_pools[0].machine_spec.accelerator_type",
+    }
+    _, out, _ = command("explain", *arguments)
+    assert "Nothing, at least $14.80 when it has grown, without a known price: the management fee" in out
 
 
 @pytest.mark.parametrize("columns", [80, 100])

@@ -136,6 +136,9 @@ def test_the_text_names_what_has_no_price(steps: Steps) -> None:
     out = steps.by_team_text.out
     assert out.startswith("Cost of all jobs by team at Google Cloud's prices (")
     assert "(not set)" in out
+    rows = [line.split() for line in out.splitlines() if line.startswith(("vision", "speech"))]
+    assert len(rows) == 2
+    assert all(float(row[2]) > 0 for row in rows)  # a few seconds of replicas are not 0.0 hours
     assert "All together: at least $" in out
     assert "Without a known price: " in out
 

@@ -188,6 +188,30 @@ def test_a_plan_says_that_limits_are_left_to_the_deployment():
     assert not result.failed
 
 
+def test_a_plan_says_that_a_secret_limit_is_left_to_the_deployment():
+    new = step("create", "new", None, inputs(9))
+    result = check(
+        PlanContext(previewed=preview(new, maxHourlyCost=HIDDEN, maxRunCost="1000"), folder=Path())
+    )
+    (finding,) = result.findings
+    assert (finding.severity, finding.resource) == ("unknown", "")
+    assert finding.message.startswith("vertex-training:maxHourlyCost is a secret")
+    assert "`pulumi config set vertex-training:maxHourlyCost VALUE`" in finding.remedy
+    assert result.document["limits"] == {"maxHourlyCost": None, "maxRunCost": 1000.0}
+    assert not result.failed
+
+
+def test_an_autoscaled_resource_has_its_maximum_in_words():
+    pool = {
+        "machine_spec": {"machine_type": "n1-standard-4"},
+        "autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 3},
+    }
+    machines = {"location": REGION, "resource_pools": [pool]}
+    found = cost(step("create", "cluster", None, machines, resource="PersistentResource"))
+    assert found.changes[0].sentence == "$1.10 an hour, up to $3.30 when it has grown"
+    assert found.summary == "All that runs: nothing -> $1.10 an hour, up to $3.30 when it has grown"
+
+
 def test_other_resources_have_no_cost():
     bucket = step("create", "data", None, {"location": REGION}, resource="StagingBucket")
     run = step("create", "train", None, inputs(1), resource="Run")

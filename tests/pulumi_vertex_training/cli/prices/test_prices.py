@@ -106,6 +106,15 @@ def test_regions_compared_for_people(cache: Path, capsys: Captured) -> None:
     assert lines[4].split()[:2] == ["us-central1", "0.218499*"]
 
 
+def test_only_derived_prices_are_marked(cache: Path, capsys: Captured) -> None:
+    lines = run(capsys, "--of", "a3-highgpu-8g").splitlines()
+    assert next(line for line in lines if line.startswith("us-central1 ")).split()[1:4] == [
+        "101.007435*",
+        "40.268105*",
+        "51.495",
+    ]
+
+
 @every_row(
     "name, unknown",
     [
@@ -117,6 +126,7 @@ def test_regions_compared_for_people(cache: Path, capsys: Captured) -> None:
             },
         ),
         ("NVIDIA_TESLA_A100", {"management fee for NVIDIA_TESLA_A100": "no source has this fee"}),
+        ("cloud-tpu", {"cloud-tpu": "only its accelerators have a price: TPU_V2, TPU_V3"}),
         ("b200", {"NVIDIA_B200": "no source has a price"}),
     ],
 )
@@ -163,7 +173,11 @@ def test_the_price_of_a_disk_has_more_digits(cache: Path, capsys: Captured) -> N
         (["--of", "h100"], "--of", "Several names have it: NVIDIA_H100_80GB, NVIDIA_H100_MEGA_80GB."),
         (["--of", ""], "--of", "'' is not a machine type"),
         (["--location", ""], "--location", "There are no prices of ''"),
-        (["refesh"], "refresh", "invalid choice: 'refesh'"),
+        (["--of", "n1"], "--of", "Several names have it: n1 core, n1 ram, n1-highcpu-16, "),
+        (["--of", "n1"], "--of", "n1-highmem-2 and 11 more."),
+        (["--of", "-"], "--of", "'-' is not a machine type"),
+        (["refesh"], "refresh", "'refesh' is not allowed here; give `refresh`, or `--of NAME`"),
+        (["n1-standard-4"], "refresh", "or `--of NAME` for a machine or accelerator"),
         (["--of", "n1-standard-4", "--location", "us-central1"], "--location", "not allowed with"),
         (["refresh", "--location", "us-central1"], "refresh", "reads all prices"),
     ],
@@ -240,6 +254,11 @@ def test_a_file_that_is_older_than_the_built_in_prices(cache: Path, capsys: Capt
         ),
         (
             Answer(text="<html>login</html>", content_type="text/html"),
+            "UNEXPECTED_ANSWER",
+            "Check the address, the location and the proxy settings; the answer was ignored.",
+        ),
+        (
+            Answer(document={"skus": [], "nextPageToken": "again"}),
             "UNEXPECTED_ANSWER",
             "Check the address, the location and the proxy settings; the answer was ignored.",
         ),
@@ -334,6 +353,15 @@ def test_what_is_no_small_file_is_not_read(cache: Path, kind: str) -> None:
     found = price_file.load()
     assert found.table is built_in()
     assert found.problem.endswith("is ignored: it is not a file of at most 32 MiB")
+
+
+def test_a_file_that_cannot_be_opened_or_decoded_is_reported(cache: Path, capsys: Captured) -> None:
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    cache.symlink_to(cache.name)
+    assert document(capsys)["warning"] == f"{cache} is ignored: Too many levels of symbolic links"
+    cache.unlink()
+    cache.write_bytes(b"\xff\xfe")
+    assert document(capsys)["warning"] == f"{cache} is ignored: it is not UTF-8 text"
 
 
 def test_explain_reports_a_file_that_it_ignores(cache: Path, capsys: Captured, tmp_path: Path) -> None:
