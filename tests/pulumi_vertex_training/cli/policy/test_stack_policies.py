@@ -45,12 +45,12 @@ def install(pack: Path) -> None:
     (pack / "venv" / "installed").touch()
 
 
-def planned(project: Path, settings: str, inputs: dict[str, object]) -> CheckResult:
+def planned(project: Path, settings: str, inputs: dict[str, object], name: str = "train") -> CheckResult:
     """Return the result of the check for a custom job with these inputs."""
     (project / "settings.json").write_text(settings)
     step = {
         "op": "create",
-        "urn": "urn:pulumi:dev::train::pulumi-python:dynamic/customJob:CustomJob::train",
+        "urn": f"urn:pulumi:dev::train::pulumi-python:dynamic/customJob:CustomJob::{name}",
         "newState": {"type": "pulumi-python:dynamic/customJob:CustomJob", "inputs": inputs},
     }
     previewed = Preview(plan=read_plan({}), configuration={SETTINGS: "settings.json"}, steps=(step,))
@@ -137,4 +137,12 @@ def test_wrong_settings_are_the_summary_of_a_plan_without_violations(project: Pa
     (finding,) = result.findings
     assert finding.sentence.endswith(
         "expected an object with a key for each policy. See docs/guides/cost/policies.md."
+    )
+
+
+def test_no_name_of_a_resource_hides_it_from_a_plan(project: Path) -> None:
+    settings = json.dumps({"labels": {"required": ["team"]}})
+    result = planned(project, settings, {"labels": {}}, name="vision::train")
+    assert "CustomJob vision::train: labels.team: is missing." in " ".join(
+        one.sentence for one in result.findings
     )
