@@ -6,6 +6,7 @@ A check yields a `Problem` for each violation. Its path is that of the field, so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -25,6 +26,7 @@ from vertex_training.policy.subject import (
     Encrypted,
     Job,
     Labelled,
+    Machines,
     Repository,
     Schedule,
     Subject,
@@ -46,9 +48,13 @@ class Policy:
     check: Check
 
 
+_LITERAL = re.compile(r"[?\[]")
+"""Signs with a meaning in a shell only: a resource may be named train[0]."""
+
+
 def matches(text: str, patterns: Collection[str]) -> bool:
     """Return whether a text has the form of a pattern, in which * stands for any characters."""
-    return any(fnmatchcase(text, pattern) for pattern in patterns)
+    return any(fnmatchcase(text, _LITERAL.sub("[\\g<0>]", pattern)) for pattern in patterns)
 
 
 def _machine_types(subject: Subject, wanted: settings.MachineTypes, _prices: Prices) -> Iterator[Problem]:
@@ -75,13 +81,13 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators, _prices: Pric
         yield _of_all_pools(
             subject,
             f"{counted(count, 'accelerator')} at the same time; {_at_most(wanted.most)}. "
-            f"Lower {_lower(subject, 'accelerator_count', 'replica_count')}.",
+            f"Lower {_lower(subject, 'accelerator_count')}.",
         )
 
 
 def _regions(subject: Subject, wanted: settings.Regions, _prices: Prices) -> Iterator[Problem]:
     location = subject.declared.location
-    if not matches(location.lower(), wanted.allowed):
+    if not matches(location.lower(), [pattern.lower() for pattern in wanted.allowed]):
         yield _not_allowed(subject, "location", location, wanted.allowed)
 
 
@@ -92,7 +98,7 @@ def _replicas(subject: Subject, wanted: settings.Replicas, _prices: Prices) -> I
         yield _of_all_pools(
             subject,
             f"{counted(count, 'replica')} at the same time; {_at_most(wanted.most)}. "
-            f"Lower {_lower(subject, 'replica_count')}.",
+            f"Lower {_lower(subject)}.",
         )
 
 
@@ -126,10 +132,13 @@ def _service_account(
 ) -> Iterator[Problem]:
     for path, account in _accounts(subject):
         if not account:
+            effect = (
+                "so Cloud Scheduler has no account that may submit the runs"
+                if isinstance(subject.declared, Schedule)
+                else "so the job runs as Vertex AI's service agent"
+            )
             yield Problem(
-                path=path,
-                message="is missing, so the job runs as Vertex AI's service agent. Give a service account"
-                f"{_like(wanted.allowed)}.",
+                path=path, message=f"is missing, {effect}. Give a service account{_like(wanted.allowed)}."
             )
         elif not matches(account, wanted.allowed):
             yield _not_allowed(subject, path, account, wanted.allowed)
@@ -251,7 +260,18 @@ def _at_most(number: int) -> str:
 
 
 def _lower(subject: Subject, *fields: str) -> str:
-    return one_of((*fields, "parallel_trial_count") if subject.tuning else fields)
+    """Return the fields that decide about the number of replicas, after others."""
+    pools = subject.declared.resource_pools if isinstance(subject.declared, Machines) else ()
+    is_grown = any(pool.capacity > pool.replica_count for pool in pools)
+    has_fixed = not pools or any(pool.capacity == pool.replica_count for pool in pools)
+    return one_of(
+        (
+            *fields,
+            *(["replica_count"] if has_fixed else []),
+            *(["autoscaling_spec.max_replica_count"] if is_grown else []),
+            *(["parallel_trial_count"] if subject.tuning else []),
+        )
+    )
 
 
 def _trials(subject: Subject) -> int:
