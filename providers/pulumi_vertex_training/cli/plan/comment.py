@@ -80,7 +80,14 @@ def comment(
     `live` are the live jobs to be stopped, by URN, `results` those of the checks.
     """
     sections = _sections(plan, live, now, results)
-    head = [marker(plan.project, plan.stack), f"### {escaped(title_of(plan))}", "", f"{summary_of(plan)}."]
+    summary = summary_of(plan)
+    head = [
+        marker(plan.project, plan.stack),
+        f"### {escaped(title_of(plan))}",
+        "",
+        f"{summary[:1].upper()}{summary[1:]}.",
+        *_failed_checks(results),
+    ]
     head += [line for result in results for line in _headline(result)]
     foot = ["", f"<sub>Made at {now:%Y-%m-%d %H:%M} UTC.</sub>"]
     _fit(sections.values(), limit - _size([*head, *foot]) - _SIZE_OF_NOTE)
@@ -105,6 +112,16 @@ def comment_of_failure(project: str, stack: str, message: str, now: datetime) ->
             f"<sub>Made at {now:%Y-%m-%d %H:%M} UTC.</sub>",
         ]
     )
+
+
+def _failed_checks(results: Sequence[CheckResult]) -> Iterator[str]:
+    """Yield what the failed checks mean for the deployment; nothing if none failed."""
+    if failed := checks.failed(results):
+        yield from ("", "> [!CAUTION]")
+        yield (
+            f"> Failed: {all_of(failed)} (exit code {checks.exit_code(results)}). A plan with a failed check is "
+            "not saved, so there is nothing to deploy."
+        )
 
 
 def _headline(result: CheckResult) -> Iterator[str]:

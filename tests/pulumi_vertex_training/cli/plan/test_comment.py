@@ -157,7 +157,7 @@ def test_errors_are_in_the_comment():
     )
     assert [one.message for one in found.errors] == ["train: machine_type is wrong"]
     text = comment(found, {}, NOW)
-    assert "it cannot be deployed: 1 error." in text
+    assert "\n\nIt cannot be deployed: 1 error.\n" in text
     assert "- **error**: train: machine\\_type is wrong" in text
 
 
