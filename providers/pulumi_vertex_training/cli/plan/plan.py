@@ -149,7 +149,7 @@ def read(preview: Mapping[str, Any]) -> Plan:
     reasons = {
         name_of(step): str(_inputs(step, "newState").get("reason") or "")
         for step in steps
-        if type_of(step) in _RUNS
+        if type_of(step) in RUNS
     }
     resources = [step for step in steps if type_of(step) not in INTERNAL]
     findings = tuple(findings_of(preview.get("diagnostics") or ()))
@@ -168,8 +168,9 @@ def read(preview: Mapping[str, Any]) -> Plan:
     )
 
 
-_RUNS = frozenset(registry.type_token(entry.run) for entry in registry.RUNNABLE)
-INTERNAL = _RUNS | {registry.type_token("StackKey")}
+RUNS = frozenset(registry.type_token(entry.run) for entry in registry.RUNNABLE)
+"""Types of the records of a job's runs."""
+INTERNAL = RUNS | {registry.type_token("StackKey")}
 """Types of resources that no program declares."""
 
 

@@ -185,3 +185,12 @@ def test_a_pipe_is_no_file_of_settings(project: Path) -> None:
     os.mkfifo(project / "pipe")
     with pytest.raises(InputError, match="pipe is not a regular file"):
         read(project / "pipe")
+
+
+def test_the_summary_counts_the_policies_that_are_not_disabled(project: Path) -> None:
+    assert planned(project, '{"all": "disabled"}', {}).summary == "All policies are disabled"
+    one = json.dumps({"all": "disabled", "labels": "mandatory"})
+    assert planned(project, one, {}).summary == "No violation of 1 policy"
+    assert planned(project, '{"all": "disabled", "label": {}}', {}).summary == (
+        "The settings of the policies are wrong"
+    )
