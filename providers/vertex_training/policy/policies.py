@@ -120,10 +120,11 @@ def _spot(subject: Subject, wanted: settings.Spot, _prices: Prices) -> Iterator[
         scheduling = job.scheduling and normal_scheduling(job.scheduling)
         strategy = (scheduling and scheduling.strategy) or "STANDARD"
         if strategy not in wanted.strategies:
+            remedy = f"Set it to {one_of(wanted.strategies)}." if wanted.strategies else _choose(())
             yield Problem(
                 path=child(child(path, "scheduling"), "strategy"),
                 message=f"{shown(strategy)} is not allowed in the stack {subject.stack}, which is not "
-                f"production. Set it to {one_of(wanted.strategies)}.",
+                f"production. {remedy}",
             )
 
 
@@ -183,7 +184,7 @@ def _labels(subject: Subject, wanted: settings.Labels, _prices: Prices) -> Itera
     labels = subject.declared.labels
     for key in wanted.required:
         if key not in labels:
-            example = next(iter(wanted.values.get(key, ())), "...")
+            example = next((value for value in wanted.values.get(key, ()) if "*" not in value), "...")
             yield Problem(
                 path=child("labels", key), message=f'is missing. Add labels={{"{key}": "{example}"}}.'
             )
@@ -218,7 +219,8 @@ def _repository(uri: str) -> tuple[str, str]:
 def _timeout(subject: Subject, wanted: settings.Timeouts, _prices: Prices) -> Iterator[Problem]:
     for path, job in subject.jobs:
         at = child(child(path, "scheduling"), "timeout")
-        timeout = _seconds((job.scheduling and job.scheduling.timeout) or "")
+        given = (job.scheduling and job.scheduling.timeout) or ""
+        timeout = _seconds(given)
         most = _seconds(wanted.most or "")
         if timeout is None:
             limit = f" of at most {wanted.most}" if most is not None else ', such as "3600s"'
@@ -226,7 +228,7 @@ def _timeout(subject: Subject, wanted: settings.Timeouts, _prices: Prices) -> It
                 path=at, message=f"is missing, so the job may run for 7 days. Give a timeout{limit}."
             )
         elif most is not None and timeout > most:
-            yield Problem(path=at, message=f"{timeout:g}s is too long. Give at most {wanted.most}.")
+            yield Problem(path=at, message=f"{normal(given)} is too long. Give at most {wanted.most}.")
 
 
 def _seconds(duration: str) -> float | None:

@@ -341,6 +341,23 @@ def test_an_image_of_google_needs_no_digest_and_one_with_a_similar_name_does() -
         assert found("images", {}, "CustomJob", job(pool(image=image)))
 
 
+def test_every_remedy_can_be_followed() -> None:
+    values = {"required": ["team"], "values": {"team": ["vision-*", "speech"]}}
+    assert found("labels", values, "CustomJob", job(pool())) == [
+        'labels.team: is missing. Add labels={"team": "speech"}.'
+    ]
+    patterns = values | {"values": {"team": ["vision-*"]}}
+    assert found("labels", patterns, "CustomJob", job(pool())) == [
+        'labels.team: is missing. Add labels={"team": "..."}.'
+    ]
+    long = job(pool(), scheduling={"timeout": "1234567s"})
+    assert found("timeout", {"most": "3600s"}, "CustomJob", long) == [
+        "scheduling.timeout: 1234567s is too long. Give at most 3600s."
+    ]
+    (spot,) = found("spot-outside-production", {"strategies": []}, "CustomJob", job(pool()))
+    assert spot.endswith("which is not production. No value is allowed.")
+
+
 def test_a_schedule_without_an_account_has_its_own_reason() -> None:
     (message,) = found("service-account", {}, "TrainingSchedule", {"location": "europe-west4"})
     assert message == (
@@ -361,7 +378,9 @@ def test_the_remedy_for_a_pool_that_grows_is_its_maximum() -> None:
     (cost,) = found("hourly-cost", {"most": 1}, "PersistentResource", machines)
     assert " an hour when it has grown; at most $1.00 is allowed." in cost
     fixed = {"machine_spec": t4s, "replica_count": 1}
-    (both,) = found("replicas", {"most": 4}, "PersistentResource", machines | {"resource_pools": [fixed, grows]})
+    (both,) = found(
+        "replicas", {"most": 4}, "PersistentResource", machines | {"resource_pools": [fixed, grows]}
+    )
     assert both.endswith(f"Lower replica_count or {most}.")
 
 

@@ -75,7 +75,7 @@ def _of_resources(saved: SavedPlan, now: SavedPlan, *, with_providers: bool) -> 
         {*saved.resources, *now.resources, *saved.recorded, *now.recorded},
         key=lambda urn: (_is_internal(urn), urn),
     )
-    named = set()
+    named: set[str] = set()
     for urn in urns:
         name = name_of({"urn": urn})
         if _is_internal(urn) and (name in named or (not _is_run(urn) and (named or not with_providers))):

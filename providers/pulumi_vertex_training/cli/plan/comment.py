@@ -119,8 +119,8 @@ def _failed_checks(results: Sequence[CheckResult]) -> Iterator[str]:
     if failed := checks.failed(results):
         yield from ("", "> [!CAUTION]")
         yield (
-            f"> Failed: {all_of(failed)} (exit code {checks.exit_code(results)}). A plan with a failed check is "
-            "not saved, so there is nothing to deploy."
+            f"> Failed: {all_of(failed)} (exit code {checks.exit_code(results)}). "
+            "A plan with a failed check is not saved, so there is nothing to deploy."
         )
 
 

@@ -15,7 +15,7 @@ from pulumi_vertex_training.views.failure import CommandError
 def check(context: PlanContext) -> CheckResult | None:
     """Return the findings about the jobs that the deployment submits that are not in order.
 
-    Return None without such a job. A plan starts nothing, so it checks nothing on an emulator that does not run.
+    Return None without such a job. A plan starts no emulator, so it checks nothing on one that does not run.
     """
     places = places_of(context.previewed)
     if not places or context.previewed.plan.errors:
