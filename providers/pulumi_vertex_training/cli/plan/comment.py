@@ -120,7 +120,7 @@ def _failed_checks(results: Sequence[CheckResult]) -> Iterator[str]:
         yield from ("", "> [!CAUTION]")
         yield (
             f"> Failed: {all_of(failed)} (exit code {checks.exit_code(results)}). "
-            "A plan with a failed check is not saved, so there is nothing to deploy."
+            "A plan with a failed check is not saved, so it cannot be deployed."
         )
 
 

@@ -107,8 +107,8 @@ def test_a_plan_without_a_failed_check_has_no_last_line_about_it(capsys: pytest.
 def test_the_comment_has_the_result_in_its_head_and_escapes_the_findings():
     text = comment(PLAN, {}, NOW, [FAILED, UNKNOWN])
     assert (
-        "\n> [!CAUTION]\n> Failed: cost (exit code 4). A plan with a failed check is not saved, so there is "
-        "nothing to deploy.\n"
+        "\n> [!CAUTION]\n> Failed: cost (exit code 4). A plan with a failed check is not saved, so it cannot "
+        "be deployed.\n"
     ) in text
     assert "CAUTION" not in comment(PLAN, {}, NOW, [UNKNOWN])
     assert "\n**Cost failed**: all that runs: &#36;1.00 -&gt; &#36;2.00 an hour.\n" in text
