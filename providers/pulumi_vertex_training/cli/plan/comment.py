@@ -142,7 +142,7 @@ def _sections(
             noun="live job",
             plural="live jobs",
             items=[
-                f"> - {job.sentence(code(change.name), now, trouble=escaped(job.trouble))}."
+                f"> - {_sentence(job, change.name, now).rstrip('.')}."
                 for change in plan.changes
                 if (job := live.get(change.urn)) is not None
             ],
@@ -178,6 +178,10 @@ def _sections(
             items=["\n".join(["", *table]) for change in plan.changes if (table := list(_fields(change)))],
         ),
     }
+
+
+def _sentence(job: LiveJob, name: str, now: datetime) -> str:
+    return job.sentence(code(name), now, trouble=markdown.message(job.trouble))
 
 
 def _findings(findings: Iterable[Finding], severity: str) -> _Section:
