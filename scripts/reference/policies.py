@@ -10,7 +10,7 @@ from scripts.arguments.messages import fields_of
 from scripts.reference.markdown import HEADER, REFERENCE, code, linked, table
 from scripts.reference.types_in_words import default_of_field, hint_in_words
 from vertex_training.fields.schema import camel_case
-from vertex_training.policy.evaluation import LEVELS
+from vertex_training.policy.evaluation import DEFAULT_LEVEL, LEVELS
 from vertex_training.policy.policies import POLICIES
 from vertex_training.policy.settings import Scope
 
@@ -40,7 +40,7 @@ def _parts() -> Iterator[str]:
     )
     yield "## Settings of every policy"
     levels = ", ".join(f"`{each}`" for each in LEVELS)
-    rows = [("`enforcementLevel`", "string", "`'advisory'`", f"One of {levels}.")]
+    rows = [("`enforcementLevel`", "string", f"`{json.dumps(DEFAULT_LEVEL)}`", f"One of {levels}.")]
     yield table(PAGE, ("setting", "type", "default", "meaning"), [*rows, *_settings(Scope)]).rstrip("\n")
     for policy in POLICIES.values():
         yield f"## {policy.name}"
@@ -57,4 +57,5 @@ def _settings(settings: type, *, without: type | None = None) -> Iterator[tuple[
     for field in fields_of(settings).values():
         if field.key not in left_out:
             name, kind = camel_case(field.name), hint_in_words(field.hint, "")
-            yield f"`{name}`", kind, default_of_field(None, field), field.text
+            default = f"`{json.dumps(field.default)}`" if default_of_field(None, field) else ""
+            yield f"`{name}`", kind, default, field.text

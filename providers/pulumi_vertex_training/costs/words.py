@@ -11,6 +11,8 @@ from vertex_training.cost.words import usd
 from vertex_training.findings.words import all_of, duration
 
 OF_THE_MACHINES = "nothing of its own, as it runs on the machines of a persistent resource"
+NOT_SHOWN = "a secret, which a plan does not show"
+"""The reason of a gap whose value is a secret."""
 _IDLE = "also while no job runs on it"
 _LEAST = "at least "
 _MOST_GAPS = 3
@@ -98,12 +100,16 @@ def of_resized_machines(before: Cost, after: Cost) -> str:
 
 
 def missing(unknown: Sequence[Gap]) -> Iterator[str]:
-    """Yield what is not known, as parts of a sentence: parts without a price, and unknown values."""
+    """Yield what is not known, as parts of a sentence: parts without a price, unknown values, secrets."""
     prices, values = parted(unknown)
+    secret = [gap for gap in values if gap.why == NOT_SHOWN]
+    later = [gap for gap in values if gap.why != NOT_SHOWN]
     if prices:
         yield f"without a known price: {gaps(prices)}"
-    if values:
-        yield f"depending on what a preview does not know: {gaps(values)}"
+    if later:
+        yield f"depending on what a preview does not know: {gaps(later)}"
+    if secret:
+        yield f"depending on {NOT_SHOWN}: {gaps(secret)}"
 
 
 def parted(unknown: Sequence[Gap]) -> tuple[list[Gap], list[Gap]]:

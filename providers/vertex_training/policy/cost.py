@@ -28,8 +28,10 @@ def over_limit(subject: Subject, most: float, table: PriceTable, *, unknown_pric
     hourly = cost.known_most_hourly if cost.most_hourly is None else cost.most_hourly
     if hourly > most:
         least = "at least " if cost.unknown else ""
+        grown = "" if cost.most_hourly is None else " when it has grown"
         yield (
-            f"{least}{usd(hourly)} an hour; at most {usd(most)} is allowed. Choose fewer or smaller machines."
+            f"{least}{usd(hourly)} an hour{grown}; at most {usd(most)} is allowed. "
+            "Choose fewer or smaller machines."
         )
     elif cost.unknown and not unknown_prices:
         gap = cost.unknown[0]

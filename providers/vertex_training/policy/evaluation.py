@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard, get_args
 
 from vertex_training.fields.decode import decode
-from vertex_training.fields.schema import as_written, camel_case
+from vertex_training.fields.schema import as_written, camel_case, child
 from vertex_training.findings.problems import Problem, known
 from vertex_training.findings.words import nearest, one_of, shown
 from vertex_training.policy import settings
@@ -26,8 +26,10 @@ DEFAULT_LEVEL: Level = "advisory"
 
 _LEVEL_KEY = "enforcementLevel"
 _ALL = "all"
-_NOT_POLICIES = (_ALL, "environments")
+_ENVIRONMENTS = "environments"
+_NOT_POLICIES = (_ALL, _ENVIRONMENTS)
 """Keys of a configuration that name no policy; the engine reads them."""
+_ABSENT = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +75,8 @@ def configuration_of(document: object) -> Configuration:
         return Configuration(
             policies=(), problems=(Problem(path="", message="expected an object with a key for each policy"),)
         )
-    problems: list[Problem] = list(_unknown_names(document))
-    everywhere = _level(_level_in(document.get(_ALL)), _ALL, problems) or DEFAULT_LEVEL
+    problems: list[Problem] = [*_unknown_names(document), *_ignored(document)]
+    everywhere = _level(_level_in(document.get(_ALL, {})), _ALL, problems) or DEFAULT_LEVEL
     found: list[Configured] = []
     for name, policy in POLICIES.items():
         given = document.get(name, {})
@@ -136,17 +138,31 @@ def _unknown_names(document: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(path=name, message=f"is not the name of a policy; {hint}")
 
 
+def _ignored(document: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the keys below `all` that the engine ignores, and a list of environments that it rejects."""
+    everywhere = document.get(_ALL)
+    for name in everywhere if isinstance(everywhere, Mapping) else ():
+        if name != _LEVEL_KEY:
+            yield Problem(
+                path=child(_ALL, name),
+                message=f"only {_LEVEL_KEY} can be set for all policies. Set {name} for each policy",
+            )
+    names = document.get(_ENVIRONMENTS, [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        yield Problem(path=_ENVIRONMENTS, message="expected a list of strings")
+
+
 def _level_in(value: object) -> object:
-    return value.get(_LEVEL_KEY) if isinstance(value, Mapping) else value
+    return value.get(_LEVEL_KEY, _ABSENT) if isinstance(value, Mapping) else value
 
 
 def _level(value: object, path: str, problems: list[Problem]) -> Level | None:
-    """Return a level, or None for a missing one; report anything else."""
-    if value is None or value == "":
+    """Return a level, or None for an absent one; report anything else."""
+    if value is _ABSENT:
         return None
     if _is_level(value):
         return value
-    given = shown(value) if isinstance(value, str) else "the value"
+    given = shown(value) if isinstance(value, str) else "null" if value is None else "the value"
     problems.append(Problem(path=path, message=f"{given} is not one of {one_of(LEVELS)}"))
     return None
 

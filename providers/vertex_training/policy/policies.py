@@ -6,6 +6,7 @@ A check yields a `Problem` for each violation. Its path is that of the field, so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -25,6 +26,7 @@ from vertex_training.policy.subject import (
     Encrypted,
     Job,
     Labelled,
+    Machines,
     Repository,
     Schedule,
     Subject,
@@ -46,9 +48,13 @@ class Policy:
     check: Check
 
 
+_LITERAL = re.compile(r"[?\[]")
+"""Signs with a meaning in a shell only: a resource may be named train[0]."""
+
+
 def matches(text: str, patterns: Collection[str]) -> bool:
     """Return whether a text has the form of a pattern, in which * stands for any characters."""
-    return any(fnmatchcase(text, pattern) for pattern in patterns)
+    return any(fnmatchcase(text, _LITERAL.sub("[\\g<0>]", pattern)) for pattern in patterns)
 
 
 def _machine_types(subject: Subject, wanted: settings.MachineTypes, _prices: Prices) -> Iterator[Problem]:
@@ -75,13 +81,13 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators, _prices: Pric
         yield _of_all_pools(
             subject,
             f"{counted(count, 'accelerator')} at the same time; {_at_most(wanted.most)}. "
-            f"Lower {_lower(subject, 'accelerator_count', 'replica_count')}.",
+            f"Lower {_lower(subject, 'accelerator_count')}.",
         )
 
 
 def _regions(subject: Subject, wanted: settings.Regions, _prices: Prices) -> Iterator[Problem]:
     location = subject.declared.location
-    if not matches(location.lower(), wanted.allowed):
+    if not matches(location.lower(), [pattern.lower() for pattern in wanted.allowed]):
         yield _not_allowed(subject, "location", location, wanted.allowed)
 
 
@@ -92,7 +98,7 @@ def _replicas(subject: Subject, wanted: settings.Replicas, _prices: Prices) -> I
         yield _of_all_pools(
             subject,
             f"{counted(count, 'replica')} at the same time; {_at_most(wanted.most)}. "
-            f"Lower {_lower(subject, 'replica_count')}.",
+            f"Lower {_lower(subject)}.",
         )
 
 
@@ -114,10 +120,11 @@ def _spot(subject: Subject, wanted: settings.Spot, _prices: Prices) -> Iterator[
         scheduling = job.scheduling and normal_scheduling(job.scheduling)
         strategy = (scheduling and scheduling.strategy) or "STANDARD"
         if strategy not in wanted.strategies:
+            remedy = f"Set it to {one_of(wanted.strategies)}." if wanted.strategies else _choose(())
             yield Problem(
                 path=child(child(path, "scheduling"), "strategy"),
                 message=f"{shown(strategy)} is not allowed in the stack {subject.stack}, which is not "
-                f"production. Set it to {one_of(wanted.strategies)}.",
+                f"production. {remedy}",
             )
 
 
@@ -126,10 +133,13 @@ def _service_account(
 ) -> Iterator[Problem]:
     for path, account in _accounts(subject):
         if not account:
+            effect = (
+                "so Cloud Scheduler has no account that may submit the runs"
+                if isinstance(subject.declared, Schedule)
+                else "so the job runs as Vertex AI's service agent"
+            )
             yield Problem(
-                path=path,
-                message="is missing, so the job runs as Vertex AI's service agent. Give a service account"
-                f"{_like(wanted.allowed)}.",
+                path=path, message=f"is missing, {effect}. Give a service account{_like(wanted.allowed)}."
             )
         elif not matches(account, wanted.allowed):
             yield _not_allowed(subject, path, account, wanted.allowed)
@@ -174,7 +184,7 @@ def _labels(subject: Subject, wanted: settings.Labels, _prices: Prices) -> Itera
     labels = subject.declared.labels
     for key in wanted.required:
         if key not in labels:
-            example = next(iter(wanted.values.get(key, ())), "...")
+            example = next((value for value in wanted.values.get(key, ()) if "*" not in value), "...")
             yield Problem(
                 path=child("labels", key), message=f'is missing. Add labels={{"{key}": "{example}"}}.'
             )
@@ -209,7 +219,8 @@ def _repository(uri: str) -> tuple[str, str]:
 def _timeout(subject: Subject, wanted: settings.Timeouts, _prices: Prices) -> Iterator[Problem]:
     for path, job in subject.jobs:
         at = child(child(path, "scheduling"), "timeout")
-        timeout = _seconds((job.scheduling and job.scheduling.timeout) or "")
+        given = (job.scheduling and job.scheduling.timeout) or ""
+        timeout = _seconds(given)
         most = _seconds(wanted.most or "")
         if timeout is None:
             limit = f" of at most {wanted.most}" if most is not None else ', such as "3600s"'
@@ -217,7 +228,7 @@ def _timeout(subject: Subject, wanted: settings.Timeouts, _prices: Prices) -> It
                 path=at, message=f"is missing, so the job may run for 7 days. Give a timeout{limit}."
             )
         elif most is not None and timeout > most:
-            yield Problem(path=at, message=f"{timeout:g}s is too long. Give at most {wanted.most}.")
+            yield Problem(path=at, message=f"{normal(given)} is too long. Give at most {wanted.most}.")
 
 
 def _seconds(duration: str) -> float | None:
@@ -251,7 +262,18 @@ def _at_most(number: int) -> str:
 
 
 def _lower(subject: Subject, *fields: str) -> str:
-    return one_of((*fields, "parallel_trial_count") if subject.tuning else fields)
+    """Return the fields that decide about the number of replicas, after others."""
+    pools = subject.declared.resource_pools if isinstance(subject.declared, Machines) else ()
+    is_grown = any(pool.capacity > pool.replica_count for pool in pools)
+    has_fixed = not pools or any(pool.capacity == pool.replica_count for pool in pools)
+    return one_of(
+        (
+            *fields,
+            *(["replica_count"] if has_fixed else []),
+            *(["autoscaling_spec.max_replica_count"] if is_grown else []),
+            *(["parallel_trial_count"] if subject.tuning else []),
+        )
+    )
 
 
 def _trials(subject: Subject) -> int:

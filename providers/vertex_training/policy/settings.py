@@ -7,6 +7,7 @@ also reports names that no policy has.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -21,8 +22,12 @@ PRODUCTION = ("prod", "prod-*", "production", "production-*")
 
 ANYTHING = ("*",)
 
-PREBUILT = ("*-docker.pkg.dev/vertex-ai/*", "gcr.io/cloud-aiplatform/*", "*.gcr.io/cloud-aiplatform/*")
-"""Google's prebuilt images, which are known by their tags."""
+PREBUILT = (
+    *(f"{place}-docker.pkg.dev/vertex-ai/*" for place in ("us", "europe", "asia")),
+    *(f"{place}-docker.pkg.dev/vertex-ai-restricted/*" for place in ("us", "europe", "asia")),
+    *(f"{host}/cloud-aiplatform/*" for host in ("gcr.io", "us.gcr.io", "eu.gcr.io", "asia.gcr.io")),
+)
+"""Google's prebuilt images, which are known by their tags. A host of others may end as Google's do."""
 
 _LIMIT: Mapping[str, Any] = MappingProxyType({"schema": {"minimum": 0}})
 """A number that may not be negative."""
@@ -158,7 +163,9 @@ def problems_with(chosen: Scope, path: str) -> Iterator[Problem]:
         at = f"{path}.{item.name}"
         if value is None:
             continue
-        if minimum is not None and value < minimum:
+        if minimum is not None and not math.isfinite(value):
+            yield Problem(path=at, message=f"{value:g} is not a number of JSON. Give {minimum} or more")
+        elif minimum is not None and value < minimum:
             yield Problem(path=at, message=f"{value:g} is negative. Give {minimum} or more")
         if item.metadata.get("is_duration") and (wrong := durations.problem_with(value)):
             yield Problem(path=at, message=wrong)

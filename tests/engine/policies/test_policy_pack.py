@@ -121,6 +121,7 @@ class Steps:
     later: Result
     later_up: Result
     buckets_after_later_up: list[str]
+    not_applied: Result
     applied: Result
     buckets_after_apply: list[str]
 
@@ -187,6 +188,7 @@ def steps(pack: Path, shared_engine: Engine) -> Steps:
     later = engine.preview(*enforced)
     later_up = engine.up(*enforced)
     buckets = names(engine, "StagingBucket")
+    not_applied, refused_apply = applied(engine, pack, settings)
     return Steps(
         advisory=advisory,
         refused=refused,
@@ -201,13 +203,14 @@ def steps(pack: Path, shared_engine: Engine) -> Steps:
         later=later,
         later_up=later_up,
         buckets_after_later_up=buckets,
-        applied=applied(engine, pack, settings),
+        not_applied=not_applied,
+        applied=refused_apply,
         buckets_after_apply=names(engine, "StagingBucket"),
     )
 
 
-def applied(engine: Engine, pack: Path, settings: Path) -> Result:
-    """Save a plan, make the policies mandatory, and return the result of `vertex-training apply`.
+def applied(engine: Engine, pack: Path, settings: Path) -> tuple[Result, Result]:
+    """Save a plan, make the policies mandatory, and run `vertex-training apply` without and with `--yes`.
 
     As for a user, the script of the pack is not on PATH, and variables of the engine name the pack as well.
     """
@@ -219,7 +222,8 @@ def applied(engine: Engine, pack: Path, settings: Path) -> Result:
     engine.write(TOOLS + NOBODYS)
     command(engine, "plan", "--save-plan", "plan.json").ok()
     settings.write_text(json.dumps(SETTINGS))
-    return command(engine, "apply", "--plan", "plan.json", "--yes")
+    apply = ("apply", "--plan", "plan.json")
+    return command(engine, *apply), command(engine, *apply, "--yes")
 
 
 def command(engine: Engine, *arguments: str) -> Result:
@@ -343,3 +347,10 @@ def test_apply_enforces_the_policies_of_the_configuration(steps: Steps) -> None:
         "Mandatory policies refuse the deployment. Nothing was changed; plan again." in steps.applied.output
     )
     assert steps.buckets_after_apply == steps.buckets_after_later_up
+
+
+def test_apply_without_yes_shows_the_mandatory_policies_that_would_refuse_it(steps: Steps) -> None:
+    assert steps.not_applied.failed().output == (
+        "error: Mandatory policies refuse the deployment, and nothing was changed.\n"
+        "  StagingBucket nobodys: labels.team: 'nobody' is not allowed. Choose vision. (the policy labels)\n"
+    )

@@ -10,7 +10,7 @@ from support.tables import every_row
 from vertex_training.cost.prices import built_in
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.policy.evaluation import configuration_of, violations
-from vertex_training.policy.policies import POLICIES
+from vertex_training.policy.policies import POLICIES, matches
 from vertex_training.policy.settings import json_schema
 from vertex_training.policy.subject import KINDS, kind_of, stack_of, subject_of
 
@@ -322,6 +322,68 @@ def test_a_policy_is_for_the_stacks_and_resources_of_its_settings() -> None:
     assert not found("service-account", {"exempt": ["tra*"]}, "CustomJob", broken, "dev")
 
 
+def test_only_a_star_has_a_meaning_in_a_pattern() -> None:
+    assert matches("train[0]", ["train[0]"])
+    assert matches("what?", ["w*?"])
+    assert not matches("train0", ["train[0]"])
+    assert not matches("train0", ["train?"])
+
+
+def test_a_region_may_be_written_in_capitals_as_cloud_storage_does() -> None:
+    assert not found("regions", {"allowed": ["EU"]}, "StagingBucket", {"location": "eu"})
+    assert found("regions", {"allowed": ["EU"]}, "StagingBucket", {"location": "us"})
+
+
+def test_an_image_of_google_needs_no_digest_and_one_with_a_similar_name_does() -> None:
+    server = "europe-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest"
+    assert not found("images", {}, "CustomJob", job(pool(), pool(image=server)))
+    for image in ("docker.io/my-docker.pkg.dev/vertex-ai/train:1", "my.gcr.io/cloud-aiplatform/train:1"):
+        assert found("images", {}, "CustomJob", job(pool(image=image)))
+
+
+def test_every_remedy_can_be_followed() -> None:
+    values = {"required": ["team"], "values": {"team": ["vision-*", "speech"]}}
+    assert found("labels", values, "CustomJob", job(pool())) == [
+        'labels.team: is missing. Add labels={"team": "speech"}.'
+    ]
+    patterns = values | {"values": {"team": ["vision-*"]}}
+    assert found("labels", patterns, "CustomJob", job(pool())) == [
+        'labels.team: is missing. Add labels={"team": "..."}.'
+    ]
+    long = job(pool(), scheduling={"timeout": "1234567s"})
+    assert found("timeout", {"most": "3600s"}, "CustomJob", long) == [
+        "scheduling.timeout: 1234567s is too long. Give at most 3600s."
+    ]
+    (spot,) = found("spot-outside-production", {"strategies": []}, "CustomJob", job(pool()))
+    assert spot.endswith("which is not production. No value is allowed.")
+
+
+def test_a_schedule_without_an_account_has_its_own_reason() -> None:
+    (message,) = found("service-account", {}, "TrainingSchedule", {"location": "europe-west4"})
+    assert message == (
+        "service_account: is missing, so Cloud Scheduler has no account that may submit the runs. "
+        "Give a service account."
+    )
+
+
+def test_the_remedy_for_a_pool_that_grows_is_its_maximum() -> None:
+    t4s = {"machine_type": "n1-standard-4", "accelerator_type": "NVIDIA_TESLA_T4", "accelerator_count": 1}
+    grows = {"machine_spec": t4s, "autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 8}}
+    machines = {"location": "europe-west4", "resource_pools": [grows]}
+    most = "autoscaling_spec.max_replica_count"
+    (replicas,) = found("replicas", {"most": 4}, "PersistentResource", machines)
+    assert replicas.endswith(f"at most 4 are allowed. Lower {most}.")
+    (accelerators,) = found("accelerators", {"most": 4}, "PersistentResource", machines)
+    assert accelerators.endswith(f"Lower accelerator_count or {most}.")
+    (cost,) = found("hourly-cost", {"most": 1}, "PersistentResource", machines)
+    assert " an hour when it has grown; at most $1.00 is allowed." in cost
+    fixed = {"machine_spec": t4s, "replica_count": 1}
+    (both,) = found(
+        "replicas", {"most": 4}, "PersistentResource", machines | {"resource_pools": [fixed, grows]}
+    )
+    assert both.endswith(f"Lower replica_count or {most}.")
+
+
 @every_row(
     ("settings", "kind", "inputs", "beginning"),
     [
@@ -449,6 +511,15 @@ def test_a_secret_is_not_shown(name, settings, inputs, message) -> None:
             "hourly-cost.unknownPrices: the string 'maybe' is not one of refuse, allow",
         ),
         ({"timeout": {"most": "1 day"}}, "timeout.most: '1 day' is not a duration; write it in seconds"),
+        ({"hourly-cost": {"most": float("inf")}}, "hourly-cost.most: inf is not a number of JSON. Give 0"),
+        ({"all": ""}, "all: '' is not one of advisory, mandatory or disabled"),
+        ({"all": None}, "all: null is not one of advisory, mandatory or disabled"),
+        ({"timeout": {"enforcementLevel": None}}, "timeout.enforcementLevel: null is not one of advisory, "),
+        (
+            {"all": {"enforcementLevel": "mandatory", "exempt": ["a"]}},
+            "all.exempt: only enforcementLevel can be set for all policies. Set exempt for each policy",
+        ),
+        ({"environments": {"a": 1}}, "environments: expected a list of strings"),
         ({"timeout": {"most": "0s"}}, "timeout.most: '0s' is 0 seconds; give a positive duration"),
     ],
 )

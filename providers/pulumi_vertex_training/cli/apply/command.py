@@ -12,16 +12,24 @@ from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.apply.deployment import Ended, deploy
 from pulumi_vertex_training.cli.apply.staleness import Reason, reasons
 from pulumi_vertex_training.cli.plan import saved_plan
+from pulumi_vertex_training.cli.plan.checks import PlanContext
 from pulumi_vertex_training.cli.plan.plan import Plan
-from pulumi_vertex_training.cli.plan.preview import preview
+from pulumi_vertex_training.cli.plan.preview import Preview, preview
 from pulumi_vertex_training.cli.plan.saved_plan import SavedPlan
 from pulumi_vertex_training.cli.plan.view import of_resource, summary_of
+from pulumi_vertex_training.cli.policy import of_plan
+from pulumi_vertex_training.cli.policy.stack_policies import policies_of, require_usable
 from pulumi_vertex_training.views.failure import BAD_INPUT, FAILED, InputError
 from pulumi_vertex_training.views.output import Output
 
+_REFUSED = "Mandatory policies refuse the deployment"
+
 
 def apply(options: argparse.Namespace, output: Output) -> int:
-    """Run the command `apply`. Return 2 if the plan no longer applies, and 1 if the deployment fails."""
+    """Run the command `apply`.
+
+    Return 2 if the plan no longer applies, and 1 if the deployment fails or mandatory policies refuse it.
+    """
     folder = pulumi_command.folder_of(options.cwd)
     saved = saved_plan.load(options.plan)
     if sys.stderr.isatty():
@@ -38,7 +46,8 @@ def apply(options: argparse.Namespace, output: Output) -> int:
     if refused:
         return _refuse(refused, saved, options, output)
     if not options.yes:
-        return _accept(saved, found, output)
+        broken = _broken_policies(previewed, folder)
+        return _refuse_by_policy(broken, saved, output) if broken else _accept(saved, found, output)
     ended = deploy(
         options.plan.absolute(),
         saved,
@@ -64,7 +73,7 @@ def apply(options: argparse.Namespace, output: Output) -> int:
 def _failure(ended: Ended) -> str:
     """Return why a deployment failed, or "" if it did not."""
     if ended.refused:
-        return "Mandatory policies refuse the deployment"
+        return _REFUSED
     return f"`pulumi up` failed with exit code {ended.code}" if ended.code else ""
 
 
@@ -76,6 +85,29 @@ def _check_place(saved: SavedPlan, found: Plan, options: argparse.Namespace) -> 
             f"stack {found.stack}. Give its stack with --stack and its folder with --cwd.",
             path="--plan",
         )
+
+
+def _broken_policies(previewed: Preview, folder: Path) -> tuple[str, ...]:
+    """Return the violations for which the engine would refuse the deployment, () without a policy pack.
+
+    Raises InputError for policies that the engine could not apply.
+    """
+    policies = policies_of(previewed.configuration, folder)
+    if policies is None or policies.pack is None:
+        return ()
+    require_usable(policies)
+    result = of_plan.check(PlanContext(previewed=previewed, folder=folder))
+    return tuple(one.sentence for one in result.findings if one.severity == "error") if result else ()
+
+
+def _refuse_by_policy(broken: tuple[str, ...], saved: SavedPlan, output: Output) -> int:
+    if output.as_json:
+        errors = [{"resource": "", "message": f"{_REFUSED}: {one}"} for one in broken]
+        output.document(_document(saved, deployed=False, applies=True, errors=errors))
+    else:
+        lines = [f"  {one}" for one in broken]
+        output.errors([{"message": "\n".join([f"{_REFUSED}, and nothing was changed.", *lines])}])
+    return FAILED
 
 
 def _accept(saved: SavedPlan, found: Plan, output: Output) -> int:

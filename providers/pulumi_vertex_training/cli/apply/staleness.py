@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN
-from pulumi_vertex_training.cli.plan.plan import INTERNAL, is_hidden, name_of, shown, type_of
+from pulumi_vertex_training.cli.plan.plan import INTERNAL, RUNS, is_hidden, name_of, shown, type_of
 from pulumi_vertex_training.cli.plan.saved_plan import PlannedChange, SavedPlan
 
 What = Literal["configuration", "state", "plan", "program"]
@@ -66,15 +66,19 @@ def _is_secure(value: object) -> bool:
 
 
 def _of_resources(saved: SavedPlan, now: SavedPlan, *, with_providers: bool) -> Iterator[Reason]:
-    """Yield a reason for each resource that differs; that of a job stands for its record of runs, too."""
+    """Yield a reason for each resource that differs; that of a job stands for its record of runs, too.
+
+    The stack, providers and the stack's key, which no program declares, differ after any deployment: they are
+    reasons only if nothing else is one.
+    """
     urns = sorted(
         {*saved.resources, *now.resources, *saved.recorded, *now.recorded},
         key=lambda urn: (_is_internal(urn), urn),
     )
-    named = set()
+    named: set[str] = set()
     for urn in urns:
         name = name_of({"urn": urn})
-        if _is_internal(urn) and (name in named or (is_hidden({"urn": urn}) and not with_providers)):
+        if _is_internal(urn) and (name in named or (not _is_run(urn) and (named or not with_providers))):
             continue
         old, new = saved.recorded.get(urn), now.recorded.get(urn)
         if old != new:
@@ -87,6 +91,10 @@ def _of_resources(saved: SavedPlan, now: SavedPlan, *, with_providers: bool) -> 
 
 def _is_internal(urn: str) -> bool:
     return type_of({"urn": urn}) in INTERNAL or is_hidden({"urn": urn})
+
+
+def _is_run(urn: str) -> bool:
+    return type_of({"urn": urn}) in RUNS
 
 
 def _of_state(old: str | None, new: str | None) -> str:

@@ -80,7 +80,14 @@ def comment(
     `live` are the live jobs to be stopped, by URN, `results` those of the checks.
     """
     sections = _sections(plan, live, now, results)
-    head = [marker(plan.project, plan.stack), f"### {escaped(title_of(plan))}", "", f"{summary_of(plan)}."]
+    summary = summary_of(plan)
+    head = [
+        marker(plan.project, plan.stack),
+        f"### {escaped(title_of(plan))}",
+        "",
+        f"{summary[:1].upper()}{summary[1:]}.",
+        *_failed_checks(results),
+    ]
     head += [line for result in results for line in _headline(result)]
     foot = ["", f"<sub>Made at {now:%Y-%m-%d %H:%M} UTC.</sub>"]
     _fit(sections.values(), limit - _size([*head, *foot]) - _SIZE_OF_NOTE)
@@ -107,6 +114,16 @@ def comment_of_failure(project: str, stack: str, message: str, now: datetime) ->
     )
 
 
+def _failed_checks(results: Sequence[CheckResult]) -> Iterator[str]:
+    """Yield what the failed checks mean for the deployment; nothing if none failed."""
+    if failed := checks.failed(results):
+        yield from ("", "> [!CAUTION]")
+        yield (
+            f"> Failed: {all_of(failed)} (exit code {checks.exit_code(results)}). "
+            "A plan with a failed check is not saved, so it cannot be deployed."
+        )
+
+
 def _headline(result: CheckResult) -> Iterator[str]:
     """Yield the line of a check below the summary of the plan, which is never left out."""
     said = f": {escaped(result.summary)}" if result.summary else ""
@@ -125,7 +142,7 @@ def _sections(
             noun="live job",
             plural="live jobs",
             items=[
-                f"> - {job.sentence(code(change.name), now, trouble=escaped(job.trouble))}."
+                f"> - {_sentence(job, change.name, now).rstrip('.')}."
                 for change in plan.changes
                 if (job := live.get(change.urn)) is not None
             ],
@@ -161,6 +178,10 @@ def _sections(
             items=["\n".join(["", *table]) for change in plan.changes if (table := list(_fields(change)))],
         ),
     }
+
+
+def _sentence(job: LiveJob, name: str, now: datetime) -> str:
+    return job.sentence(code(name), now, trouble=markdown.message(job.trouble))
 
 
 def _findings(findings: Iterable[Finding], severity: str) -> _Section:

@@ -14,7 +14,6 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
 from pulumi_vertex_training.cli.plan.jobs import (
     HIDDEN,
-    NOT_SHOWN,
     has_ended,
     job_cost,
     job_kind_of,
@@ -33,6 +32,7 @@ from pulumi_vertex_training.costs.configured import (
 )
 from pulumi_vertex_training.costs.declared import NOT_YET, ResourceCost, cost_of, unknown_cost
 from pulumi_vertex_training.costs.spent import region_of
+from pulumi_vertex_training.costs.words import NOT_SHOWN
 from vertex_training.cost import cost as ground
 from vertex_training.cost.cost import Cost, total
 from vertex_training.cost.prices import PriceTable

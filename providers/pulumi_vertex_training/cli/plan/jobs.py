@@ -8,6 +8,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.costs.declared import cost_of_decoded, cost_of_inputs, unknown_cost
+from pulumi_vertex_training.costs.words import NOT_SHOWN
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, normalise
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
 from vertex_training.cost.cost import Cost
@@ -26,8 +27,6 @@ ENGINES_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 HIDDEN = "[secret]"
 """The engine's text for a secret."""
-
-NOT_SHOWN = "a secret, which a plan does not show"
 
 _POOLS = "worker_pool_specs"
 _DECIDING = (_POOLS, "scheduling", "trial_job_spec", "custom_task", "tuning_task")

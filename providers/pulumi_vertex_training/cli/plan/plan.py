@@ -50,6 +50,8 @@ _PREFIX = re.compile(
 _NOT_KNOWN = "(not known yet)"
 _OF_PROVIDER = re.compile(r"([^:]+): (.+); [^;]+ is replaced, because [^;]+", re.DOTALL)
 _ECHO = "an unhandled error occurred: program exited with non-zero exit code"
+_TYPES = re.compile(r"((?:[^:$]*:[^:$]*:[^:$]*\$)*[^:$]*:[^:$]*:[^:$]*)::")
+"""The types in a URN before the name, each of which has two colons."""
 _HIDDEN_CHANGE = "a secret value changes"
 _OWN = ("__", "marks")
 """Beginnings of inputs that are not the user's: they appear in no difference."""
@@ -147,7 +149,7 @@ def read(preview: Mapping[str, Any]) -> Plan:
     reasons = {
         name_of(step): str(_inputs(step, "newState").get("reason") or "")
         for step in steps
-        if type_of(step) in _RUNS
+        if type_of(step) in RUNS
     }
     resources = [step for step in steps if type_of(step) not in INTERNAL]
     findings = tuple(findings_of(preview.get("diagnostics") or ()))
@@ -166,8 +168,9 @@ def read(preview: Mapping[str, Any]) -> Plan:
     )
 
 
-_RUNS = frozenset(registry.type_token(entry.run) for entry in registry.RUNNABLE)
-INTERNAL = _RUNS | {registry.type_token("StackKey")}
+RUNS = frozenset(registry.type_token(entry.run) for entry in registry.RUNNABLE)
+"""Types of the records of a job's runs."""
+INTERNAL = RUNS | {registry.type_token("StackKey")}
 """Types of resources that no program declares."""
 
 
@@ -178,12 +181,23 @@ def is_hidden(step: Mapping[str, Any]) -> bool:
 
 def type_of(step: Mapping[str, Any]) -> str:
     """Return the type token of a step's resource."""
-    return str(step["urn"]).split("::")[-2].rpartition("$")[2]
+    return _type_and_name(str(step["urn"]))[0]
 
 
 def name_of(step: Mapping[str, Any]) -> str:
     """Return the name of a step's resource in the program."""
-    return str(step["urn"]).rpartition("::")[2]
+    return _type_and_name(str(step["urn"]))[1]
+
+
+def _type_and_name(urn: str) -> tuple[str, str]:
+    """Return the type token and the name in a URN, urn:pulumi:STACK::PROJECT::PARENT-TYPES$TYPE::NAME.
+
+    A name may have "::" in it, and so may a type, whose module may be empty: acme::Team.
+    """
+    rest = urn.split("::", 2)[-1]
+    found = _TYPES.match(rest)
+    types, name = (found[1], rest[found.end() :]) if found else rest.split("::", 1)
+    return types.rpartition("$")[2], name
 
 
 def effect_of(step: Mapping[str, Any]) -> Effect:
@@ -273,7 +287,7 @@ def findings_of(diagnostics: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
             yield Finding(
                 severity="warning" if warns else severity,
                 message=_PREFIX.sub("", message, count=1),
-                resource=str(one.get("urn", "")).rpartition("::")[2],
+                resource=name_of(one) if one.get("urn") else "",
             )
 
 

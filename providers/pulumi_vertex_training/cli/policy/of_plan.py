@@ -135,8 +135,11 @@ def _summary(configuration: Configuration, broken: Iterable[Violation]) -> str:
     counts = Counter(violation.level for violation in broken if not violation.undecided)
     if configuration.problems and not counts:
         return "The settings of the policies are wrong"
+    if not configuration.policies:
+        return "All policies are disabled"
     if not counts:
-        return f"No violation of {len(configuration.policies)} policies"
+        number = len(configuration.policies)
+        return f"No violation of {number} {'policy' if number == 1 else 'policies'}"
     words = [f"{counts[level]} {level}" for level in ("mandatory", "advisory") if counts[level]]
     total = sum(counts.values())
     return f"{' and '.join(words)} violation{'' if total == 1 else 's'} of policies"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ SETTINGS = POLICY_CONFIG.name
 _LARGEST = 1024 * 1024
 _ANY_HOST = "any-host"
 _SCRIPT = "pulumi-analyzer-policy-vtpolicy"
+_NAME = re.compile(r"""^name:[ \t]*(["']?)vertex-training\1[ \t]*(#.*)?$""", re.MULTILINE)
+_COMMENTS = ("//", "/*", "#")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +66,7 @@ class StackPolicies:
                 f"Run `pulumi config set {PACK} FOLDER`."
             )
         folder = self._script_folder
-        if folder is not None and not (folder.parent / "venv" / "installed").is_file():
+        if folder is not None and not _has_environment(folder.parent):
             return (
                 f"The environment of the policy pack {self.pack} is missing. "
                 f"Run `python {folder.parent / 'install.py'}`."
@@ -76,7 +79,7 @@ class StackPolicies:
         if self.pack is None or not self._manifest.is_file():
             return False
         text = self._manifest.read_text(encoding="utf-8", errors="replace")
-        return re.search(r"^name: *vertex-training\s*$", text, re.MULTILINE) is None
+        return _NAME.search(text) is None
 
     @property
     def _manifest(self) -> Path:
@@ -115,7 +118,10 @@ def read(file: Path | None) -> Configuration:
     if file is None:
         return configuration_of({})
     try:
-        if file.stat().st_size > _LARGEST:
+        found = file.stat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            raise InputError(f"{file} is not a regular file.", path=SETTINGS)
+        if found.st_size > _LARGEST:
             raise InputError(f"{file} is too large for the settings of policies.", path=SETTINGS)
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -125,11 +131,30 @@ def read(file: Path | None) -> Configuration:
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not a text in UTF-8.", path=SETTINGS) from error
+    if text.startswith("\ufeff"):
+        message = f"{file} begins with a byte order mark. Save it as UTF-8 without one."
+        raise InputError(message, path=SETTINGS)
     try:
-        document = json.loads(text) if text.strip() else {}
+        document = json.loads(text, parse_constant=_reject_constant) if text.strip() else {}
+    except json.JSONDecodeError as error:
+        if text.startswith(_COMMENTS, error.pos):
+            message = f"{file} is not JSON, which has no comments. Remove the one in line {error.lineno}."
+            raise InputError(message, path=SETTINGS) from error
+        raise InputError(f"{file} is not JSON: {error}.", path=SETTINGS) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not JSON: {error}.", path=SETTINGS) from error
     return configuration_of(document)
+
+
+def _reject_constant(name: str) -> None:
+    """Raise ValueError for NaN and Infinity, which Python reads and the engine does not."""
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _has_environment(pack: Path) -> bool:
+    """Return whether the environment of a pack is complete: its script of the engine asks the same."""
+    venv = pack / "venv"
+    return (venv / "installed").is_file() and os.access(venv / "bin" / "python", os.X_OK)
 
 
 def require_usable(policies: StackPolicies) -> None:

@@ -15,15 +15,20 @@ from pulumi_vertex_training.views.failure import CommandError
 def check(context: PlanContext) -> CheckResult | None:
     """Return the findings about the jobs that the deployment submits that are not in order.
 
-    Return None without such a job, and for an emulator that does not run: a plan starts nothing.
+    Return None without such a job. A plan starts no emulator, so it checks nothing on one that does not run.
     """
     places = places_of(context.previewed)
     if not places or context.previewed.plan.errors:
         return None
     try:
         report = report_of(places, context.stack or "")
-    except CommandError:
-        return None
+    except CommandError as error:
+        return CheckResult(
+            name="preflight",
+            summary="Nothing was checked",
+            findings=(CheckFinding(severity="unknown", message=str(error)),),
+            document={"counts": {}},
+        )
     return CheckResult(
         name="preflight",
         summary=view.summary_of(report),

@@ -11,6 +11,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import pulumi_command, target
+from pulumi_vertex_training.cli.plan.plan import name_of
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.plugin import settings as settings_module
 from pulumi_vertex_training.plugin.settings import Settings, SettingsError
@@ -185,8 +186,7 @@ def _resources(listed: list[Any]) -> Iterator[Resource]:
             continue
         parts = (one.get("inputs"), one.get("outputs"))
         props = {key: value for part in parts if isinstance(part, Mapping) for key, value in part.items()}
-        name = str(one.get("urn", "")).rpartition("::")[2]
-        yield Resource(kind=kind, name=name, id=str(one.get("id") or ""), props=props)
+        yield Resource(kind=kind, name=name_of(one), id=str(one.get("id") or ""), props=props)
 
 
 def _json(folder: Path, words: list[str], *, path: str) -> Any:

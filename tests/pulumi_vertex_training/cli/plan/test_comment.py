@@ -81,6 +81,17 @@ def test_a_comment_begins_with_its_marker_and_names_live_jobs_first():
     assert order == sorted(order)
 
 
+def test_the_command_that_would_tell_the_state_of_a_job_can_be_copied():
+    found = plan(step("replace", "train", inputs(1, 2), inputs(1, 4)))
+    text = comment(
+        found, live("train", trouble="It does not run. Start it with `vertex-training emulator start`."), NOW
+    )
+    assert (
+        "is not known (3 replicas): It does not run. Start it with `vertex-training emulator start`.\n"
+        in text
+    )
+
+
 def test_a_job_whose_topology_stays_has_no_picture():
     old, new = inputs(1, 2), {**inputs(1, 2), "labels": {"team": "vision"}}
     assert not pictures(comment(plan(step("update", "train", old, new)), {}, NOW))
@@ -157,7 +168,7 @@ def test_errors_are_in_the_comment():
     )
     assert [one.message for one in found.errors] == ["train: machine_type is wrong"]
     text = comment(found, {}, NOW)
-    assert "it cannot be deployed: 1 error." in text
+    assert "\n\nIt cannot be deployed: 1 error.\n" in text
     assert "- **error**: train: machine\\_type is wrong" in text
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.plan import checks, view
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
 from pulumi_vertex_training.cli.plan.comment import comment
-from pulumi_vertex_training.cli.plan.plan import Change, Plan
+from pulumi_vertex_training.cli.plan.plan import Change, Plan, read
 from pulumi_vertex_training.cli.plan.preview import Preview
+from pulumi_vertex_training.cli.preflight import of_plan
 from pulumi_vertex_training.views.output import Output
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=timezone.utc)
@@ -104,6 +106,11 @@ def test_a_plan_without_a_failed_check_has_no_last_line_about_it(capsys: pytest.
 
 def test_the_comment_has_the_result_in_its_head_and_escapes_the_findings():
     text = comment(PLAN, {}, NOW, [FAILED, UNKNOWN])
+    assert (
+        "\n> [!CAUTION]\n> Failed: cost (exit code 4). A plan with a failed check is not saved, so it cannot "
+        "be deployed.\n"
+    ) in text
+    assert "CAUTION" not in comment(PLAN, {}, NOW, [UNKNOWN])
     assert "\n**Cost failed**: all that runs: &#36;1.00 -&gt; &#36;2.00 an hour.\n" in text
     assert "- **cost, error**: train: is too dear. Run `pulumi up`.<br>a \\| b<br>c" in text
     assert "- **preflight, unknown**: the quota is not known." in text
@@ -122,3 +129,27 @@ def test_a_short_comment_keeps_the_result_and_leaves_the_table_out():
     assert "**Cost**: x." in short
     assert "1 table of a check is left out" in short
     assert len(short.encode()) <= 3_000
+
+
+def test_a_preflight_without_an_emulator_says_that_nothing_was_checked(tmp_path: Path):
+    token = registry.type_token("CustomJob")
+    pool = {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 1}
+    inputs = {
+        "endpoint": "emulator", "project": "local", "location": "us-central1", "worker_pool_specs": [pool]
+    }  # fmt: skip
+    urn = f"urn:pulumi:dev::digits::{token}::train"
+    step = {"op": "create", "urn": urn, "newState": {"type": token, "inputs": inputs}}
+    previewed = Preview(
+        plan=read({"steps": [step]}),
+        configuration={"vertex-training:dataDir": str(tmp_path / "none")},
+        steps=(step,),
+    )
+    result = of_plan.check(PlanContext(previewed=previewed, folder=tmp_path))
+    assert result is not None
+    assert not result.failed
+    assert result.summary == "Nothing was checked"
+    (finding,) = result.findings
+    assert finding.severity == "unknown"
+    assert f"none is not running. Start it with `vertex-training emulator start --data-dir {tmp_path}" in (
+        finding.message
+    )

@@ -146,11 +146,17 @@ def test_a_schedule_that_is_paused_costs_nothing_any_more():
     assert found.changes[0].sentence == "$1.10 -> nothing an hour"
 
 
-@pytest.mark.parametrize("request_", [ENGINES_UNKNOWN, HIDDEN])
-def test_a_schedule_whose_request_is_not_known_is_a_gap(request_: str):
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [
+        (ENGINES_UNKNOWN, "what a preview does not know"),
+        (HIDDEN, "a secret, which a plan does not show"),
+    ],
+)
+def test_a_schedule_whose_request_is_not_known_is_a_gap(request_: str, why: str):
     found = cost(step("create", "night", None, schedule(request_), resource="TrainingSchedule"))
     assert found.after.hourly is None
-    assert found.changes[0].sentence == "not known, depending on what a preview does not know: request"
+    assert found.changes[0].sentence == f"not known, depending on {why}: request"
 
 
 def test_values_that_are_not_known_yet_are_gaps():
@@ -168,6 +174,9 @@ def test_secret_pools_leave_the_cost_open():
     (gap,) = found.after.unknown
     assert (gap.path, gap.why) == ("worker_pool_specs", "a secret, which a plan does not show")
     assert found.secret == ()
+    assert found.changes[0].sentence == (
+        "not known, depending on a secret, which a plan does not show: worker_pool_specs"
+    )
 
 
 def test_limits_are_left_to_the_deployment_for_secret_pools_only():

@@ -13,6 +13,9 @@ from support.tables import every_row
 
 URN = "urn:pulumi:prod::digits::pulumi-python:dynamic/customJob:CustomJob::train"
 RUN = "urn:pulumi:prod::digits::pulumi-python:dynamic/run:Run::train"
+KEY = "urn:pulumi:prod::digits::pulumi-python:dynamic/stackKey:StackKey::vertex-training"
+STACK = "urn:pulumi:prod::digits::pulumi:pulumi:Stack::digits-prod"
+PROVIDER = "urn:pulumi:prod::digits::pulumi:providers:pulumi-python::default"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
 
@@ -52,6 +55,14 @@ SAVED = SavedPlan(
         (
             {"recorded": {RUN: "run"}},
             [("state", "train", "it was removed from the stack after the plan was saved")],
+        ),
+        (
+            {"recorded": {URN: "one", RUN: "two", STACK: "new", KEY: "new"}},
+            [("state", "train", "it was deployed, replaced or refreshed after the plan was saved")],
+        ),
+        (
+            {"recorded": {URN: "one", RUN: "run", PROVIDER: "new"}},
+            [("state", "default", "it was created after the plan was saved")],
         ),
         ({"changes": {}}, []),
         (

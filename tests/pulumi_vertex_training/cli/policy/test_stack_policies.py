@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from pulumi_vertex_training.cli.policy.stack_policies import (
     SETTINGS,
     StackPolicies,
     policies_of,
+    read,
     require_usable,
 )
 from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
@@ -41,16 +43,17 @@ def pack(project: Path) -> Path:
 
 
 def install(pack: Path) -> None:
-    (pack / "venv").mkdir()
+    (pack / "venv" / "bin").mkdir(parents=True)
     (pack / "venv" / "installed").touch()
+    (pack / "venv" / "bin" / "python").symlink_to(sys.executable)
 
 
-def planned(project: Path, settings: str, inputs: dict[str, object]) -> CheckResult:
+def planned(project: Path, settings: str, inputs: dict[str, object], name: str = "train") -> CheckResult:
     """Return the result of the check for a custom job with these inputs."""
     (project / "settings.json").write_text(settings)
     step = {
         "op": "create",
-        "urn": "urn:pulumi:dev::train::pulumi-python:dynamic/customJob:CustomJob::train",
+        "urn": f"urn:pulumi:dev::train::pulumi-python:dynamic/customJob:CustomJob::{name}",
         "newState": {"type": "pulumi-python:dynamic/customJob:CustomJob", "inputs": inputs},
     }
     previewed = Preview(plan=read_plan({}), configuration={SETTINGS: "settings.json"}, steps=(step,))
@@ -102,6 +105,13 @@ def test_what_the_engine_could_not_use_is_refused_with_the_remedy(pack: Path) ->
         require_usable(StackPolicies(pack=pack))
     install(pack)
     require_usable(StackPolicies(pack=pack))
+    python = pack / "venv" / "bin" / "python"
+    python.unlink()
+    python.symlink_to(pack / "moved")
+    with pytest.raises(InputError, match=rf"is missing. Run `python {pack}/install.py`"):
+        require_usable(StackPolicies(pack=pack))
+    python.unlink()
+    python.symlink_to(sys.executable)
     settings = pack / "settings.json"
     settings.write_text('{"machine-type": "mandatory"}')
     with pytest.raises(InputError, match="machine-type: is not the name of a policy; did you mean"):
@@ -137,4 +147,50 @@ def test_wrong_settings_are_the_summary_of_a_plan_without_violations(project: Pa
     (finding,) = result.findings
     assert finding.sentence.endswith(
         "expected an object with a key for each policy. See docs/guides/cost/policies.md."
+    )
+
+
+def test_no_name_of_a_resource_hides_it_from_a_plan(project: Path) -> None:
+    settings = json.dumps({"labels": {"required": ["team"]}})
+    result = planned(project, settings, {"labels": {}}, name="vision::train")
+    assert "CustomJob vision::train: labels.team: is missing." in " ".join(
+        one.sentence for one in result.findings
+    )
+
+
+@pytest.mark.parametrize("name", ["vertex-training", '"vertex-training"', "'vertex-training'  # ours"])
+def test_the_pack_is_known_by_its_name_in_any_notation(pack: Path, name: str) -> None:
+    (pack / "PulumiPolicy.yaml").write_text(f"runtime: python\nname: {name}\n")
+    assert not StackPolicies(pack=pack).is_foreign
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('// ours\n{"all": "mandatory"}', "is not JSON, which has no comments. Remove the one in line 1."),
+        ('{\n  "all": "mandatory"  # ours\n}', "which has no comments. Remove the one in line 2."),
+        ("{\n/* ours */}", "which has no comments. Remove the one in line 2."),
+        ("\ufeff{}", "begins with a byte order mark. Save it as UTF-8 without one."),
+        ('{"hourly-cost": {"most": NaN}}', "is not JSON: NaN is not a number of JSON."),
+        ('{"all": "mandatory"', "is not JSON: Expecting ',' delimiter: line 1"),
+    ],
+)
+def test_a_plan_says_what_the_engine_could_not_read(project: Path, text: str, problem: str) -> None:
+    result = planned(project, text, {})
+    assert result.failed
+    assert problem in result.findings[0].sentence
+
+
+def test_a_pipe_is_no_file_of_settings(project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    with pytest.raises(InputError, match="pipe is not a regular file"):
+        read(project / "pipe")
+
+
+def test_the_summary_counts_the_policies_that_are_not_disabled(project: Path) -> None:
+    assert planned(project, '{"all": "disabled"}', {}).summary == "All policies are disabled"
+    one = json.dumps({"all": "disabled", "labels": "mandatory"})
+    assert planned(project, one, {}).summary == "No violation of 1 policy"
+    assert planned(project, '{"all": "disabled", "label": {}}', {}).summary == (
+        "The settings of the policies are wrong"
     )
