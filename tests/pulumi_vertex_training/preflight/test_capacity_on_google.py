@@ -37,6 +37,7 @@ def of_gpus(count: int) -> CustomJobSpec:
         (8, 0, 5, "warning", "4 asked for, but 5 of 8 are in use"),
         (8, 2, 5, "warning", "4 asked for, but 5 of 8 are in use"),
         (3, 0, 0, "error", "4 asked for, but the quota is 3"),
+        (0, 0, 0, "error", "4 asked for, but the quota is 0"),
         (-1, 900, 0, "ok", "4 asked for, without a limit"),
     ],
 )

@@ -148,10 +148,11 @@ def test_services_that_cannot_be_read_are_unknown(local: Local) -> None:
     assert finding.remedy.startswith("vertex-training emulator service enable serviceusage.googleapis.com ")
 
 
-def test_a_quota_that_is_too_small(local: Local) -> None:
-    local.quota("cpus", 3)
+@pytest.mark.parametrize("limit", [3, 0])
+def test_a_quota_that_is_too_small(local: Local, limit: int) -> None:
+    local.quota("cpus", limit)
     (finding,) = local.look()
-    assert (finding.level, finding.message) == ("error", "4 asked for, but the quota is 3")
+    assert (finding.level, finding.message) == ("error", f"4 asked for, but the quota is {limit}")
 
 
 def test_a_live_job_takes_quota_until_it_ends(local: Local) -> None:

@@ -34,7 +34,10 @@ CONFIG = {"os": "linux", "architecture": "amd64", "config": {}, "rootfs": {"type
 
 
 def quota(metric: str, *entries: tuple[str | None, int]) -> dict[str, Any]:
-    """Return a quota of Cloud Quotas with a value for each region; None is for all other regions."""
+    """Return a quota of Cloud Quotas with a value for each region; None is for all other regions.
+
+    JSON leaves out a zero.
+    """
     named = [region for region, _ in entries if region]
     return {
         "metric": METRIC + metric,
@@ -42,7 +45,7 @@ def quota(metric: str, *entries: tuple[str | None, int]) -> dict[str, Any]:
         "dimensionsInfos": [
             {
                 **({"dimensions": {"region": region}} if region else {}),
-                "details": {"value": str(value)},
+                "details": {"value": str(value)} if value else {},
                 "applicableLocations": [region]
                 if region
                 else [each for each in _REGIONS if each not in named],
@@ -128,19 +131,18 @@ class GoogleProject:
         return {"permissions": has} if has else {}
 
     def time_series(self, asked: Asked) -> dict[str, Any]:
+        """Return two pages, each with some points of each series: the newest come first."""
         assert f'resource.label.location="{REGION}"' in asked.query["filter"][0]
-        return {
-            "timeSeries": [
-                {
-                    "metric": {"labels": {"quota_metric": METRIC + metric}},
-                    "points": [
-                        {"value": {"int64Value": str(value)}},
-                        {"value": {"int64Value": "4711"}},
-                    ],
-                }
-                for metric, value in self.usage.items()
-            ]
-        }
+        is_first = "pageToken" not in asked.query
+        found = [
+            {
+                "metric": {"labels": {"quota_metric": METRIC + metric}},
+                "points": [{"value": {"int64Value": str(value)}}] * is_first
+                + [{"value": {"int64Value": "4711"}}],
+            }
+            for metric, value in self.usage.items()
+        ]
+        return {"timeSeries": found, **({"nextPageToken": "older"} if is_first and found else {})}
 
     def policy_of(self, asked: Asked) -> dict[str, Any]:
         is_own = asked.path.removeprefix("/v3/projects/").startswith((f"{PROJECT}:", f"{NUMBER}:"))
