@@ -75,6 +75,11 @@ def new_bucket(name: str, location: str, project: str) -> str:
     return f"gcloud storage buckets create gs://{name} --location={location} --project={project}"
 
 
+def upload(uri: str) -> str:
+    """Return the command that uploads a file of this folder as an object."""
+    return f"gcloud storage cp {shlex.quote(uri.rpartition('/')[2])} {shlex.quote(uri)}"
+
+
 def quota_page(project: str) -> str:
     """Return the page on which more quota is requested."""
     return f"https://console.cloud.google.com/iam-admin/quotas?project={project}"

@@ -105,7 +105,8 @@ def test_a_job_whose_package_and_persistent_resource_are_missing(
     document = job(image, bucket)
     (pool,) = document["jobSpec"]["workerPoolSpecs"]
     del pool["containerSpec"]
-    uris = [f"gs://{bucket}/none.tar.gz", "gs://preflight-none/none.tar.gz"]
+    evil = "$(id); none.tar.gz"
+    uris = [f"gs://{bucket}/none.tar.gz", "gs://preflight-none/none.tar.gz", f"gs://{bucket}/{evil}"]
     pool["pythonPackageSpec"] = {"executorImageUri": image, "packageUris": uris, "pythonModule": "a.b"}
     document["jobSpec"]["persistentResourceId"] = "none"
 
@@ -115,6 +116,7 @@ def test_a_job_whose_package_and_persistent_resource_are_missing(
     assert code == 1
     assert missing == {
         f"package {uris[0]}": f"gcloud storage cp none.tar.gz {uris[0]}",
+        f"package {uris[2]}": f"gcloud storage cp '{evil}' '{uris[2]}'",
         "bucket preflight-none": (
             "gcloud storage buckets create gs://preflight-none --location=us-central1 --project=local"
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -257,7 +258,7 @@ def _reservation(scope: Scope, name: str, machine: str, count: int, part: Part, 
         yield thing.finding(
             level,
             message,
-            remedy="" if level == "ok" else f"gcloud compute reservations list --project={project}",
+            remedy="" if level == "ok" else f"gcloud compute reservations list --project={shlex.quote(project)}",
         )
 
     return Check(questions=(question,), judge=judge)
