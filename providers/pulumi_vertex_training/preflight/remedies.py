@@ -11,6 +11,10 @@ LOGIN = "gcloud auth application-default login"
 _EMULATOR = "vertex-training emulator"
 _ENABLE = "gcloud services enable "
 _GRANTS = "add-iam-policy-binding"
+_TO_CALLER = "--member=user:"
+"""The member of a grant to the emulator's caller, whose token names no account."""
+ALLOW = f"{_EMULATOR} allow"
+"""The command that takes back what the emulator denies."""
 AGAIN = "Check the network and the proxy, or look at https://status.cloud.google.com, then run it again."
 
 
@@ -53,14 +57,15 @@ def on_repository(name: str, member: str, role: str) -> str:
 
 
 def on_emulator(remedy: str, data_dir: Path | None = None) -> str:
-    """Return what to do on the emulator, where only its own settings deny a permission or a service.
+    """Return what to do on the emulator, where only its own settings deny the caller a permission or a service.
 
-    `data_dir` is its data folder, None for the default one.
+    What a policy does not grant to another account is granted there as in Google Cloud. `data_dir` is the
+    emulator's data folder, None for the default one.
     """
     if remedy.startswith(_ENABLE):
         remedy = f"{_EMULATOR} service enable {remedy.removeprefix(_ENABLE)}"
-    elif _GRANTS in remedy:
-        remedy = f"{_EMULATOR} allow"
+    elif _GRANTS in remedy and _TO_CALLER in remedy:
+        remedy = ALLOW
     return f"{remedy}{of_data_dir(data_dir)}" if remedy.startswith(_EMULATOR) else remedy
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,17 +82,18 @@ class Local:
         for name in self._disabled:
             self.control("PUT", "/_local/services", {"service": name, "project": "local", "enabled": True})
 
-    def look(self, data_dir: Path | None = None) -> list[Finding]:
+    def look(self, data_dir: Path | None = None, *, project: str = "local") -> list[Finding]:
         """Return the findings that are not in order."""
         subject = Subject(name="train", collection="customJobs", spec=SPEC)
         scope = Scope(
-            project="local",
+            project=project,
             location="us-central1",
             is_emulator=True,
             subjects=(subject,),
             data_dir=data_dir,
         )
-        found = findings_of(scope, lambda: self.endpoint, Lookups(), seconds=NEVER_LATE)
+        endpoint = replace(self.endpoint, project=project)
+        found = findings_of(scope, lambda: endpoint, Lookups(), seconds=NEVER_LATE)
         return [finding for finding in found if finding.level != "ok"]
 
 
@@ -128,9 +130,24 @@ def test_a_denied_act_as_on_one_account(local: Local) -> None:
     assert ACCOUNT in finding.about
 
 
-def test_a_bucket_that_replicas_may_not_write_to(local: Local) -> None:
-    local.deny("storage.objects.create")
-    assert seen(local.look()) == [("replicas", "warning")]
+@pytest.mark.parametrize("resource", [None, f"gs://{BUCKET}", "projects/local"])
+def test_a_bucket_that_replicas_may_not_write_to(local: Local, resource: str | None) -> None:
+    local.deny("storage.objects.create", resource)
+    (finding,) = local.look()
+    assert (finding.check, finding.level) == ("replicas", "warning")
+    assert finding.remedy == "vertex-training emulator allow"
+    on_bucket = f"bucket {BUCKET}: the emulator denies storage.objects.create on it to every account"
+    assert (f"{finding.about}: {finding.message}" == on_bucket) == (resource != "projects/local")
+
+
+def test_a_policy_that_lacks_the_replicas_account_is_fixed_by_a_grant(local: Local) -> None:
+    local.control("POST", "/v3/projects/strict:setIamPolicy", {"policy": {"bindings": []}})
+    (finding,) = local.look(project="strict")
+    assert (finding.check, finding.level) == ("replicas", "warning")
+    assert finding.remedy == (
+        f"gcloud storage buckets add-iam-policy-binding gs://{BUCKET} --member=serviceAccount:{ACCOUNT} "
+        "--role=roles/storage.objectUser"
+    )
 
 
 def test_a_disabled_service(local: Local) -> None:

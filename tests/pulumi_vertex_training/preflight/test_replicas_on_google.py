@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from support.scripted_service import refusal
 from support.services.google_project import NUMBER, REGION, REGISTRY, GoogleProject
 from support.services.preflights import ACCOUNT, JOB, L4, OWN_ACCOUNT, bad, look, only, pool
@@ -32,6 +34,26 @@ def test_a_role_in_the_job_s_project_opens_no_bucket_of_another_one(google: Goog
 
     google.policy_elsewhere, google.policy = google.policy, []
     assert bad(look(google)) == []
+
+
+@pytest.mark.parametrize(
+    ("denied", "role"),
+    [("POST my-project:getIamPolicy", "roles/browser"), ("GET iam", "roles/iam.securityReviewer")],
+)
+def test_a_policy_that_may_not_be_read_is_fixed_by_a_role_of_the_deployer(
+    google: GoogleProject, denied: str, role: str
+) -> None:
+    google.policy = []
+    google.denied.add(denied)
+
+    finding = only(look(google))
+
+    assert (finding.check, finding.level) == ("replicas", "unknown")
+    assert f"whether {ACCOUNT} may write to it is not known: the policies cannot be read" in finding.message
+    assert finding.remedy == (
+        'gcloud projects add-iam-policy-binding my-project --member=user:"$(gcloud config get-value account)" '
+        f"--role={role} --condition=None"
+    )
 
 
 def test_an_account_of_google_s_own_cannot_be_created(google: GoogleProject) -> None:
