@@ -45,7 +45,7 @@ class EnabledServices(Protocol):
     """The states of services."""
 
     def is_enabled(self, service: str, project: str | None) -> bool:
-        """Return whether a service is enabled in a project, or in every project if that is unknown."""
+        """Return whether a service is enabled in a project, or in some project if that is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
