@@ -30,6 +30,11 @@ def enable(service: str, project: str) -> str:
     return f"{_ENABLE}{service} --project={shlex.quote(project)}"
 
 
+def set_quota_project(project: str) -> str:
+    """Return the command that adds a quota project to the credentials of a person."""
+    return f"gcloud auth application-default set-quota-project {shlex.quote(project)}"
+
+
 def on_project(project: str, member: str, role: str) -> str:
     """Return the command that grants a role on a project. `member` is quoted for a shell already."""
     return (

@@ -207,6 +207,28 @@ def test_jobs_on_a_persistent_resource_ask_for_no_quota(google: GoogleProject) -
     assert not [one for one in found if one.check == "quota"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your application is authenticating by using local Application Default Credentials. The "
+        "cloudquotas.googleapis.com API requires a quota project, which is not set by default. To learn how "
+        "to set your quota project, see "
+        "https://cloud.google.com/docs/authentication/adc-troubleshooting/user-creds .",
+        "Cloud Quotas API has not been used in project 764086051850 before or it is disabled. Enable it by "
+        "visiting https://console.developers.google.com/apis/api/cloudquotas.googleapis.com/overview"
+        "?project=764086051850 then retry.",
+    ],
+)
+def test_credentials_without_a_quota_project_are_told_so(google: GoogleProject, words: str) -> None:
+    google.answers = [("/quotaInfos", refusal(403, "PERMISSION_DENIED", words))]
+
+    finding = only(look(google))
+
+    assert (finding.check, finding.level) == ("quota", "unknown")
+    assert finding.message == "the credentials name no quota project, which this service asks for"
+    assert finding.remedy == "gcloud auth application-default set-quota-project my-project"
+
+
 def test_an_api_that_is_not_enabled_is_named(google: GoogleProject) -> None:
     page = "https://console.developers.google.com/apis/api/cloudquotas.googleapis.com/overview"
     words = (
