@@ -71,6 +71,8 @@ def on_emulator(remedy: str, data_dir: Path | None = None) -> str:
         remedy = f"{_EMULATOR} service enable {remedy.removeprefix(_ENABLE)}"
     elif _GRANTS in remedy and _TO_CALLER in remedy:
         remedy = ALLOW
+    elif remedy in (AGAIN, LOGIN):
+        remedy = f"{_EMULATOR} status"
     return f"{remedy}{of_data_dir(data_dir)}" if remedy.startswith(_EMULATOR) else remedy
 
 

@@ -82,9 +82,16 @@ class Local:
         for name in self._disabled:
             self.control("PUT", "/_local/services", {"service": name, "project": "local", "enabled": True})
 
-    def look(self, data_dir: Path | None = None, *, project: str = "local") -> list[Finding]:
+    def look(
+        self,
+        data_dir: Path | None = None,
+        *,
+        project: str = "local",
+        spec: CustomJobSpec = SPEC,
+        seconds: float = NEVER_LATE,
+    ) -> list[Finding]:
         """Return the findings that are not in order."""
-        subject = Subject(name="train", collection="customJobs", spec=SPEC)
+        subject = Subject(name="train", collection="customJobs", spec=spec)
         scope = Scope(
             project=project,
             location="us-central1",
@@ -93,7 +100,7 @@ class Local:
             data_dir=data_dir,
         )
         endpoint = replace(self.endpoint, project=project)
-        found = findings_of(scope, lambda: endpoint, Lookups(), seconds=NEVER_LATE)
+        found = findings_of(scope, lambda: endpoint, Lookups(), seconds=seconds)
         return [finding for finding in found if finding.level != "ok"]
 
 
@@ -148,6 +155,25 @@ def test_a_policy_that_lacks_the_replicas_account_is_fixed_by_a_grant(local: Loc
         f"gcloud storage buckets add-iam-policy-binding gs://{BUCKET} --member=serviceAccount:{ACCOUNT} "
         "--role=roles/storage.objectUser"
     )
+
+
+def test_an_image_that_may_not_be_read_is_unknown_in_the_service_s_own_words(local: Local) -> None:
+    local.deny("artifactregistry.repositories.downloadArtifacts")
+    pool = replace(
+        SPEC.worker_pool_specs[0],
+        container_spec=ContainerSpec(image_uri="us-central1-docker.pkg.dev/local/images/train:1"),
+    )
+    (finding,) = local.look(spec=replace(SPEC, worker_pool_specs=(pool,)))
+    assert (finding.check, finding.level) == ("images", "unknown")
+    denied = "Permission 'artifactregistry.repositories.downloadArtifacts' denied on resource"
+    assert finding.message.startswith(f"the account may not read it: {denied}")
+    assert finding.remedy == "vertex-training emulator allow"
+
+
+def test_an_answer_that_does_not_come_in_time_names_the_emulator_s_state(local: Local) -> None:
+    (finding,) = local.look(seconds=1e-9)
+    assert (finding.check, finding.level) == ("credentials", "unknown")
+    assert finding.remedy == "vertex-training emulator status"
 
 
 def test_a_disabled_service(local: Local) -> None:
