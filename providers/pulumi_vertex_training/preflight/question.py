@@ -28,7 +28,7 @@ _DISABLED = re.compile(
 )
 """The page that Google's error names if a service is not enabled."""
 _NO_QUOTA_PROJECT = re.compile(r"requires a quota project|\bproject (?:764086051850|32555940559) before\b")
-"""Google's words to a person whose credentials name no quota project. The numbers are gcloud's own projects."""
+"""Google's words to a person whose credentials name no quota project. The numbers are gcloud's projects."""
 
 
 @dataclass(frozen=True, kw_only=True)

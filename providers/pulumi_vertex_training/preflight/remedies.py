@@ -62,7 +62,7 @@ def on_repository(name: str, member: str, role: str) -> str:
 
 
 def on_emulator(remedy: str, data_dir: Path | None = None) -> str:
-    """Return what to do on the emulator, where only its own settings deny the caller a permission or a service.
+    """Return what to do on the emulator, where its own settings deny the caller a permission or a service.
 
     What a policy does not grant to another account is granted there as in Google Cloud. `data_dir` is the
     emulator's data folder, None for the default one.

@@ -57,9 +57,7 @@ class ServiceUsage:
         project = _project(request.parent)
         wanted = _wanted(request.filter)
         names = [
-            name
-            for name in self._states.names()
-            if wanted in (None, self._states.is_enabled(name, project))
+            name for name in self._states.names() if wanted in (None, self._states.is_enabled(name, project))
         ]
         asked = Wanted(size=request.page_size, token=request.page_token, sizes=_PAGE)
         page = asked.page(names, query=f"{project} {wanted}")

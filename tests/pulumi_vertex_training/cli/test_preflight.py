@@ -212,6 +212,16 @@ def test_mistakes_on_the_command_line(
     assert message in captured.err + captured.out
 
 
+@pytest.mark.parametrize("project", ["a;b", "a/../b", "My-Project", "my-project\x1b[0m"])
+def test_a_project_that_cannot_be_one_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, project: str
+) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(job(PREBUILT, "data")))
+    assert main(["preflight", str(file), "--endpoint", "google", "--project", project]) == 2
+    assert f"{project!r} is not the id of a project of Google Cloud" in capsys.readouterr().err
+
+
 def finding(level: Any, **more: Any) -> Finding:
     return Finding(check="quota", level=level, about="it", message=f"is {level}", **more)
 

@@ -87,7 +87,7 @@ def usage(endpoint: Endpoint) -> Mapping[str, int]:
 
 
 def _latest(all_series: Iterator[Mapping[str, Any]]) -> Mapping[str, int]:
-    """Return the newest value of each metric. A page may end within a series: the next has its older points."""
+    """Return the newest value of each metric. A page may end in a series: the next has the older points."""
     found: dict[str, int] = {}
     for series in all_series:
         metric = str(((series.get("metric") or {}).get("labels") or {}).get("quota_metric", ""))
