@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import uuid
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.permissions.paging import Sizes, Wanted
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
-from vertex_emulator.service_usage.states import DOMAIN, EVERYWHERE, ServiceStates
+from vertex_emulator.service_usage.states import DOMAIN, EVERYWHERE, HERE, ServiceStates
 
 _PACKAGE = "google.api.serviceusage.v1"
 _PATH = "/_local/services"
@@ -26,6 +27,8 @@ _STATES = {"ENABLED": True, "DISABLED": False}
 _PAGE = Sizes(default=50, most=200)
 _MOST_ENABLED, _MOST_READ = 20, 30
 """Services in one call of batchEnable and batchGet (API reference)."""
+_MISSPELT = 0.95
+"""How similar to a service of the emulator one must be to count as misspelt, not as another service."""
 _NO_CHANGE = "operations/noop.DONE_OPERATION"
 
 
@@ -179,6 +182,9 @@ def service_routes(states: ServiceStates) -> Sequence[Route]:
             raise HttpError(
                 400, "", f"service must be a name such as aiplatform.googleapis.com, not {service!r}."
             )
+        near = difflib.get_close_matches(service, HERE, n=1, cutoff=_MISSPELT)
+        if service not in HERE and near:
+            raise HttpError(400, "", f"There is no service {service!r}. Did you mean {near[0]}?")
         if not isinstance(enabled, bool):
             raise HttpError(400, "", "enabled must be true or false.")
         if project is not None and not (isinstance(project, str) and re.fullmatch(r"[^/\s]+", project)):

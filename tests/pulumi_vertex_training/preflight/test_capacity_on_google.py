@@ -219,7 +219,7 @@ def test_jobs_on_a_persistent_resource_ask_for_no_quota(google: GoogleProject) -
         "?project=764086051850 then retry.",
     ],
 )
-def test_credentials_without_a_quota_project_are_told_so(google: GoogleProject, words: str) -> None:
+def test_credentials_without_a_quota_project_are_reported_as_such(google: GoogleProject, words: str) -> None:
     google.answers = [("/quotaInfos", refusal(403, "PERMISSION_DENIED", words))]
 
     finding = only(look(google))

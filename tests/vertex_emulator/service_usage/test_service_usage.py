@@ -130,6 +130,13 @@ def test_a_call_without_a_project_works_once_the_service_is_enabled_in_one(emula
         ("GET", "/v1/folders/1/services", None, 501, "of projects only"),
         ("GET", f"{SERVICES}:batchGet", None, 400, "names must have 1 to 30"),
         ("PUT", "/_local/services", {"service": "No Name", "enabled": True}, 400, "service must be a name"),
+        (
+            "PUT",
+            "/_local/services",
+            {"service": "aiplatfrom", "enabled": False},
+            400,
+            f"Did you mean {VERTEX}?",
+        ),
         ("PUT", "/_local/services", {"service": "storage"}, 400, "enabled must be"),
         ("PUT", "/_local/services", {"service": "storage", "on": True}, 400, "'on' is unknown"),
     ],
