@@ -89,7 +89,7 @@ def _read(body: Mapping[str, Any]) -> Quota:
 def _region(given: object) -> str:
     if not (isinstance(given, str) and _REGION.fullmatch(given)):
         raise HttpError(400, "", f"region must be a region, such as us-central1, or *, not {given!r}.")
-    areas = {_area(each): each for each in reversed(sorted(REGIONS))}
+    areas = {_area(each): each for each in sorted(REGIONS, reverse=True)}
     near = difflib.get_close_matches(_area(given), areas, n=1, cutoff=_MISSPELT)
     if near and _area(given) not in areas:
         raise HttpError(400, "", f"There is no region {given!r}. Did you mean {areas[near[0]]}?")
