@@ -73,6 +73,15 @@ def test_a_project_with_a_domain_is_named_as_gcloud_does(google: GoogleProject) 
     assert finding.remedy == "gcloud iam service-accounts create trainer --project=example.com:my-project"
 
 
+def test_a_missing_account_of_no_known_project_is_unknown(google: GoogleProject) -> None:
+    google.account = None
+    job = replace(JOB, service_account=OWN_ACCOUNT)
+
+    found = [one for one in look(google, job) if one.about.startswith(f"service account {OWN_ACCOUNT}")]
+
+    assert [(one.check, one.level) for one in found] == [("permissions", "ok"), ("replicas", "unknown")]
+
+
 def test_an_account_that_may_not_be_read_may_be_disabled(google: GoogleProject) -> None:
     google.answers = [(ACCOUNT, refusal(403, "PERMISSION_DENIED", "Permission denied on it"))]
 

@@ -148,6 +148,12 @@ class GoogleProject:
         is_own = asked.path.removeprefix("/v3/projects/").startswith((f"{PROJECT}:", f"{NUMBER}:"))
         return {"bindings": self.policy if is_own else self.policy_elsewhere}
 
+    def account_of(self, asked: Asked) -> dict[str, Any] | Answer | None:
+        """Return the account. With "-" as the project, a missing one is denied."""
+        if self.account is None and asked.path.startswith("/v1/projects/-/"):
+            return refusal(403, "PERMISSION_DENIED", "Permission 'iam.serviceAccounts.get' denied")
+        return self.account
+
     def manifest(self, _: Asked) -> Answer | None:
         if self.config is None:
             return Answer(status=404, document={"errors": [{"code": "MANIFEST_UNKNOWN", "message": "none"}]})
@@ -171,7 +177,7 @@ _ROUTES: tuple[tuple[str, Any], ...] = (
     (r"GET .*/iam/testPermissions", GoogleProject.tested),
     (r"GET /v3/projects/[^/:]+", lambda *_: {"name": f"projects/{NUMBER}", "state": "ACTIVE"}),
     (r"POST /v3/projects/[^/]+:getIamPolicy", GoogleProject.policy_of),
-    (r"GET /v1/projects/-/serviceAccounts/[^/:]+", lambda self, _: self.account),
+    (r"GET /v1/projects/[^/]+/serviceAccounts/[^/:]+", GoogleProject.account_of),
     (r"GET /storage/v1/b/[^/]+", lambda self, _: self.bucket),
     (r"GET /storage/v1/b/[^/]+/iam", lambda self, _: {"bindings": self.bucket_policy}),
     (r"GET /v1/.*/customJobs", lambda self, _: {"customJobs": self.jobs}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -33,8 +34,6 @@ _WRITING = (*_READING, "storage.objects.create", "storage.objects.delete", "stor
 _REPOSITORY = re.compile(
     r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev/(?P<project>[a-z][a-z0-9.:-]*)/(?P<repository>[a-z0-9-]+)/.+"
 )
-_OF_PROJECTS = ".iam.gserviceaccount.com"
-"""The domain of the accounts that a project's owner creates, after the project: ID, or ID.DOMAIN."""
 _OF_GOOGLE = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platform-release"})
 
 
@@ -85,7 +84,7 @@ def _account(scope: Scope, email: str, part: Part) -> Check:
             about = f"{account.about}: whether it is enabled"
             yield not_known(replace(account, about=about), is_disabled, remedy=remedy)
         elif is_disabled:
-            remedy = f"gcloud iam service-accounts enable {email}"
+            remedy = f"gcloud iam service-accounts enable {shlex.quote(email)}"
             yield account.finding("error", "is disabled", remedy=remedy)
         if part.subject.is_scheduled:
             if is_disabled is False:
@@ -108,10 +107,10 @@ def _account(scope: Scope, email: str, part: Part) -> Check:
 def _new_account(email: str) -> str:
     """Return the command for an account that does not exist. Google makes those of its own services."""
     name, _, domain = email.partition("@")
-    if not domain.endswith(_OF_PROJECTS):
-        return f"gcloud iam service-accounts list --filter=email:{domain}"
-    project, _, owner = domain.removesuffix(_OF_PROJECTS).partition(".")
-    return f"gcloud iam service-accounts create {name} --project={f'{owner}:{project}' if owner else project}"
+    project = access.project_of_account(email)
+    if not project:
+        return f"gcloud iam service-accounts list --filter=email:{shlex.quote(domain)}"
+    return f"gcloud iam service-accounts create {shlex.quote(name)} --project={shlex.quote(project)}"
 
 
 @dataclass(frozen=True, kw_only=True)
