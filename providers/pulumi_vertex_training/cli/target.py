@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PR
 from pulumi_vertex_training.runs.command_arguments import of_data_dir
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.catalog.regions import REGIONS
-from vertex_training.findings.words import nearest
+from vertex_training.findings.words import nearest, shown
 
 if TYPE_CHECKING:
     from vertex_emulator.launcher import Emulator
@@ -26,6 +26,8 @@ _JOB_NAME = re.compile(
     r"projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/"
     r"(?:customJobs|hyperparameterTuningJobs|trainingPipelines)/[^/]+"
 )
+_PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]*|[0-9]+")
+"""The id of a project, also in a domain as in example.com:my-project, or its number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +168,12 @@ def _google(choice: Choice, environment: Mapping[str, str]) -> Endpoint:
     if not project:
         raise InputError(
             "No Google Cloud project is given. Give --project P, or set GOOGLE_CLOUD_PROJECT.",
+            path="--project",
+        )
+    if not _PROJECT.fullmatch(project):
+        raise InputError(
+            f"{shown(project)} is not the id of a project of Google Cloud. Write one of those that "
+            "`gcloud projects list` prints, such as my-project.",
             path="--project",
         )
     return Endpoint(kind="google", project=project, location=choice.location or DEFAULT_LOCATION)

@@ -54,22 +54,23 @@ def findings_of(
         looks = {key: functools.partial(answered, question) for key, question in some.items()}
         return lookups.ask(place, hasty, looks, seconds=deadline - time.monotonic())
 
+    def placed(finding: Finding) -> Finding:
+        if not scope.is_emulator:
+            return finding
+        return dataclasses.replace(finding, remedy=remedies.on_emulator(finding.remedy, scope.data_dir))
+
     # First, because every other lookup waits for the credentials, and without any says nothing else.
     questions.pop(CALLER.key, None)
     answers = ask({CALLER.key: CALLER})
     caller = Facts(answers).of(CALLER)
     if isinstance(caller, Trouble):
-        return (_refused(caller),)
+        return (placed(_refused(caller)),)
     answers |= ask(questions)
     facts = Facts(answers)
     project = facts.of(PROJECT)
     if isinstance(project, Trouble) and project.cause == "unauthenticated":
-        return (_refused(project),)
-    found = (finding for check in made for finding in check.judge(facts))
-    if scope.is_emulator:
-        found = (
-            dataclasses.replace(one, remedy=remedies.on_emulator(one.remedy, scope.data_dir)) for one in found
-        )
+        return (placed(_refused(project)),)
+    found = (placed(finding) for check in made for finding in check.judge(facts))
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: CHECKS.index(finding.check)))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar, cast
 from pulumi_vertex_training.cloud import errors
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight.finding import Finding
-from pulumi_vertex_training.preflight.remedies import AGAIN, enable
+from pulumi_vertex_training.preflight.remedies import AGAIN, enable, set_quota_project
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -27,6 +27,8 @@ _DISABLED = re.compile(
     r"/apis/api/(?P<service>[a-z]+\.googleapis\.com)/overview(?:\?project=(?P<project>[a-z0-9-]+))?"
 )
 """The page that Google's error names if a service is not enabled."""
+_NO_QUOTA_PROJECT = re.compile(r"requires a quota project|\bproject (?:764086051850|32555940559) before\b")
+"""Google's words to a person whose credentials name no quota project. The numbers are gcloud's projects."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,9 @@ def answered(question: Question[T], endpoint: Endpoint) -> T | Trouble:
 def _trouble(error: errors.CloudError, project: str) -> Trouble:
     words = error.own_words.rstrip(".")
     cause: Cause = next((cause for kind, cause in _CAUSES if isinstance(error, kind)), "other")
+    if cause == "denied" and _NO_QUOTA_PROJECT.search(words):
+        message = "the credentials name no quota project, which this service asks for"
+        return Trouble(cause="other", message=message, remedy=set_quota_project(project))
     page = _DISABLED.search(words) if cause == "denied" else None
     if page is not None:
         remedy = enable(page["service"], page["project"] or project)

@@ -11,6 +11,10 @@ LOGIN = "gcloud auth application-default login"
 _EMULATOR = "vertex-training emulator"
 _ENABLE = "gcloud services enable "
 _GRANTS = "add-iam-policy-binding"
+_TO_CALLER = "--member=user:"
+"""The member of a grant to the emulator's caller, whose token names no account."""
+ALLOW = f"{_EMULATOR} allow"
+"""The command that takes back what the emulator denies."""
 AGAIN = "Check the network and the proxy, or look at https://status.cloud.google.com, then run it again."
 
 
@@ -24,6 +28,11 @@ def sentence(remedy: str) -> str:
 def enable(service: str, project: str) -> str:
     """Return the command that enables a service."""
     return f"{_ENABLE}{service} --project={shlex.quote(project)}"
+
+
+def set_quota_project(project: str) -> str:
+    """Return the command that adds a quota project to the credentials of a person."""
+    return f"gcloud auth application-default set-quota-project {shlex.quote(project)}"
 
 
 def on_project(project: str, member: str, role: str) -> str:
@@ -53,14 +62,17 @@ def on_repository(name: str, member: str, role: str) -> str:
 
 
 def on_emulator(remedy: str, data_dir: Path | None = None) -> str:
-    """Return what to do on the emulator, where only its own settings deny a permission or a service.
+    """Return what to do on the emulator, where its own settings deny the caller a permission or a service.
 
-    `data_dir` is its data folder, None for the default one.
+    What a policy does not grant to another account is granted there as in Google Cloud. `data_dir` is the
+    emulator's data folder, None for the default one.
     """
     if remedy.startswith(_ENABLE):
         remedy = f"{_EMULATOR} service enable {remedy.removeprefix(_ENABLE)}"
-    elif _GRANTS in remedy:
-        remedy = f"{_EMULATOR} allow"
+    elif _GRANTS in remedy and _TO_CALLER in remedy:
+        remedy = ALLOW
+    elif remedy in (AGAIN, LOGIN):
+        remedy = f"{_EMULATOR} status"
     return f"{remedy}{of_data_dir(data_dir)}" if remedy.startswith(_EMULATOR) else remedy
 
 
@@ -73,6 +85,11 @@ def quota_of_emulator(metric: str, limit: int, region: str) -> str:
 def new_bucket(name: str, location: str, project: str) -> str:
     """Return the command that creates a bucket."""
     return f"gcloud storage buckets create gs://{name} --location={location} --project={project}"
+
+
+def upload(uri: str) -> str:
+    """Return the command that uploads a file of this folder as an object."""
+    return f"gcloud storage cp {shlex.quote(uri.rpartition('/')[2])} {shlex.quote(uri)}"
 
 
 def quota_page(project: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any, TypeVar
@@ -17,6 +17,25 @@ PARALLEL = 16
 
 Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
+Result = TypeVar("Result")
+
+
+def in_parallel(calls: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Return the results of calls that are made at the same time. The first error in their order is raised.
+
+    Unlike a pool, an interrupt or an error does not wait for the calls that have not ended.
+    """
+    made = [(call, Future[Result]()) for call in calls]
+    for call, future in made:
+        threading.Thread(target=_settle, args=(future, call), name="parallel", daemon=True).start()
+    return [future.result() for _, future in made]
+
+
+def _settle(future: Future[Result], call: Callable[[], Result]) -> None:
+    try:
+        future.set_result(call())
+    except BaseException as error:  # raised again where the result is read
+        future.set_exception(error)
 
 
 class Lookups:

@@ -115,7 +115,7 @@ class CloudScheduler(Service):
     def list(self, request: Any) -> Message:
         """Answer ListJobs, by name."""
         place = names.parse_parent(request.parent)
-        size = min(request.page_size or _PAGE, _MAX_PAGE)
+        size = listing.page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
         position = listing.read_page_token(request.page_token, query=str(place))
         found = [
             job

@@ -21,7 +21,10 @@ _BUCKET = re.compile(r"/(?:(?:resumable/)?upload/|download/)?storage/v1/b/([^/]+
 _XML_BUCKET = re.compile(r"/([a-z0-9][a-z0-9._-]+)")
 _JSON_API = frozenset({"storage", "upload", "download", "resumable", "batch"})
 _IMAGE = re.compile(r"/v2/([a-z0-9-]+)-docker\.pkg\.dev/([^/]+)/([^/]+)/.*", re.DOTALL)
-_NAME = re.compile(r"(?:/compute)?/v[0-9][a-z0-9]*/(projects/[^:]+)(?::[A-Za-z]+)?", re.DOTALL)
+_NAME = re.compile(
+    r"(?:/compute)?/v[0-9][a-z0-9]*/(projects/(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[^:]+)(?::[A-Za-z]+)?",
+    re.DOTALL,
+)
 _ACCOUNT = re.compile(r"projects/[^/]+/serviceAccounts/([^/]+)")
 _PROJECT = re.compile(r"projects/([^/_-][^/]*)")
 _TITLES = {
@@ -45,7 +48,7 @@ class EnabledServices(Protocol):
     """The states of services."""
 
     def is_enabled(self, service: str, project: str | None) -> bool:
-        """Return whether a service is enabled in a project, or in every project if that is unknown."""
+        """Return whether a service is enabled in a project, or in some project if that is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)

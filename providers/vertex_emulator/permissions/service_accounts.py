@@ -182,7 +182,7 @@ class ServiceAccounts:
         project, email = match.groups()
         address = _EMAIL.fullmatch(email)
         owner = _project_of(email)
-        wrong = project != "-" and owner != "-" and project_number(project) != project_number(owner)
+        wrong = "-" not in (project, owner) and project_number(_domain(project)) != project_number(owner)
         if address is None or wrong or not self.exists(email):
             raise RpcError("NOT_FOUND", f"Unknown service account: {email}")
         return email

@@ -12,12 +12,15 @@ from vertex_emulator.http.messages import HttpError, Request, Response, Route, j
 from vertex_emulator.quotas import metrics
 from vertex_emulator.quotas.limits import ANY_REGION, Quota, Quotas, Usage
 from vertex_training.catalog import quota_metrics
+from vertex_training.catalog.regions import REGIONS
 
 MOST = 1_000_000
 
 _PATH = "/_local/quotas"
 _REGION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}|\*")
 _CHOICES = (None, "refuse", "queue")
+_MISSPELT = 0.9
+"""How similar to the name of a known area one must be to count as misspelt, not as a new area."""
 
 
 def quota_routes(quotas: Quotas) -> Sequence[Route]:
@@ -86,7 +89,16 @@ def _read(body: Mapping[str, Any]) -> Quota:
 def _region(given: object) -> str:
     if not (isinstance(given, str) and _REGION.fullmatch(given)):
         raise HttpError(400, "", f"region must be a region, such as us-central1, or *, not {given!r}.")
+    areas = {_area(each): each for each in sorted(REGIONS, reverse=True)}
+    near = difflib.get_close_matches(_area(given), areas, n=1, cutoff=_MISSPELT)
+    if near and _area(given) not in areas:
+        raise HttpError(400, "", f"There is no region {given!r}. Did you mean {areas[near[0]]}?")
     return given
+
+
+def _area(region: str) -> str:
+    """Return a region without its number: a region that is newer than the table is often in a known area."""
+    return region.rstrip("0123456789")
 
 
 def _metric(given: object, *, preemptible: bool) -> str:

@@ -12,17 +12,17 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from vertex_emulator.permissions.paging import Sizes, Wanted
 from vertex_emulator.quotas import metrics
 from vertex_emulator.quotas.limits import ANY_REGION, Quotas
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
-from vertex_emulator.vertex import listing
 from vertex_training.catalog import quota_metrics
 from vertex_training.catalog.regions import REGIONS
 
 _PACKAGE = "google.api.cloudquotas.v1"
 _PARENT = re.compile(r"projects/([^/]+)/locations/([^/]+)/services/([^/]+)")
-_PAGE, _MAX_PAGE = 1000, 1000
+_PAGE = Sizes(default=1000, most=1000)
 _PER_PROJECT = 1
 """QuotaInfo.ContainerType.PROJECT."""
 
@@ -42,15 +42,12 @@ class CloudQuotas:
 
     def list(self, request: Any) -> Message:
         """Answer ListQuotaInfos, by metric. Only Vertex AI has quotas here."""
-        service = _service(request.parent)
-        size = min(request.page_size or _PAGE, _MAX_PAGE)
-        position = listing.read_page_token(request.page_token, query=request.parent)
-        after = "" if position is None else str(position[0])
-        names = [name for name in metrics.all_metrics() if service == metrics.SERVICE and name > after]
+        names = metrics.all_metrics() if _service(request.parent) == metrics.SERVICE else ()
+        wanted = Wanted(size=request.page_size, token=request.page_token, sizes=_PAGE)
+        page = wanted.page(names, query=request.parent)
         answer = descriptors.message(f"{_PACKAGE}.ListQuotaInfosResponse")
-        answer.quota_infos.extend(self._info(request.parent, name) for name in names[:size])
-        if len(names) > size:
-            answer.next_page_token = listing.page_token([names[size - 1], 0], query=request.parent)
+        answer.quota_infos.extend(self._info(request.parent, name) for name in page.items)
+        answer.next_page_token = page.next_page_token
         found: Message = answer
         return found
 

@@ -13,11 +13,11 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.kernel.projects import project_number
+from vertex_emulator.permissions.paging import Sizes, Wanted
 from vertex_emulator.quotas import metrics
 from vertex_emulator.quotas.limits import ANY_REGION, UNLIMITED, Quotas
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
-from vertex_emulator.vertex import listing
 from vertex_training.catalog import quota_metrics
 from vertex_training.catalog.regions import REGIONS
 
@@ -27,7 +27,7 @@ _METRIC = re.compile(r"(projects/[^/]+/services/[^/]+)/consumerQuotaMetrics/([^/
 _LIMIT = "/limits/%2Fproject%2Fregion"
 _UNIT = "1/{project}/{region}"
 _FULL = 2
-_PAGE, _MAX_PAGE = 1000, 1000
+_PAGE = Sizes(default=1000, most=1000)
 
 
 class ConsumerQuotas:
@@ -50,14 +50,12 @@ class ConsumerQuotas:
         match = _PARENT.fullmatch(request.parent)
         if match is None:
             raise RpcError("UNIMPLEMENTED", f"The emulator has quotas of projects only: {request.parent!r}.")
-        size = min(request.page_size or _PAGE, _MAX_PAGE)
-        position = listing.read_page_token(request.page_token, query=request.parent)
-        after = "" if position is None else str(position[0])
-        names = [name for name in metrics.all_metrics() if match[2] == metrics.SERVICE and name > after]
+        names = metrics.all_metrics() if match[2] == metrics.SERVICE else ()
+        wanted = Wanted(size=request.page_size, token=request.page_token, sizes=_PAGE)
+        page = wanted.page(names, query=request.parent)
         answer = descriptors.message(f"{_PACKAGE}.ListConsumerQuotaMetricsResponse")
-        answer.metrics.extend(self._metric(request.parent, name, request.view) for name in names[:size])
-        if len(names) > size:
-            answer.next_page_token = listing.page_token([names[size - 1], 0], query=request.parent)
+        answer.metrics.extend(self._metric(request.parent, name, request.view) for name in page.items)
+        answer.next_page_token = page.next_page_token
         found: Message = answer
         return found
 

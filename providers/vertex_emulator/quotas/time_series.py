@@ -48,6 +48,11 @@ class QuotaSeries:
         condition = _filter(request.filter)
         if not request.interval.HasField("end_time"):
             raise RpcError("INVALID_ARGUMENT", "Field interval.end_time had an invalid value: it is missing.")
+        if request.interval.start_time.ToMicroseconds() > request.interval.end_time.ToMicroseconds():
+            raise RpcError(
+                "INVALID_ARGUMENT",
+                "Field interval.start_time had an invalid value: it is after interval.end_time.",
+            )
         if request.HasField("aggregation") or request.HasField("secondary_aggregation"):
             raise RpcError("UNIMPLEMENTED", "The emulator does not aggregate time series.")
         answer = descriptors.message(f"{_PACKAGE}.ListTimeSeriesResponse")

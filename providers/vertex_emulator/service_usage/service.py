@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import uuid
 from collections.abc import Mapping, Sequence
@@ -12,10 +13,10 @@ from google.protobuf.message import Message
 from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.kernel.projects import project_number
+from vertex_emulator.permissions.paging import Sizes, Wanted
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
-from vertex_emulator.service_usage.states import DOMAIN, EVERYWHERE, ServiceStates
-from vertex_emulator.vertex import listing
+from vertex_emulator.service_usage.states import DOMAIN, EVERYWHERE, HERE, ServiceStates
 
 _PACKAGE = "google.api.serviceusage.v1"
 _PATH = "/_local/services"
@@ -23,9 +24,11 @@ _SERVICE = re.compile(r"[a-z][a-z0-9-]*\.googleapis\.com")
 _NAME = re.compile(r"projects/([^/]+)/services/([^/]+)")
 _DISABLED, _ENABLED = 1, 2
 _STATES = {"ENABLED": True, "DISABLED": False}
-_PAGE, _MAX_PAGE = 50, 200
+_PAGE = Sizes(default=50, most=200)
 _MOST_ENABLED, _MOST_READ = 20, 30
 """Services in one call of batchEnable and batchGet (API reference)."""
+_MISSPELT = 0.95
+"""How similar to a service of the emulator one must be to count as misspelt, not as another service."""
 _NO_CHANGE = "operations/noop.DONE_OPERATION"
 
 
@@ -56,18 +59,14 @@ class ServiceUsage:
         """Answer ListServices, by name. `filter` is state:ENABLED or state:DISABLED."""
         project = _project(request.parent)
         wanted = _wanted(request.filter)
-        position = listing.read_page_token(request.page_token, query=f"{project} {wanted}")
-        after = "" if position is None else str(position[0])
         names = [
-            name
-            for name in self._states.names()
-            if name > after and wanted in (None, self._states.is_enabled(name, project))
+            name for name in self._states.names() if wanted in (None, self._states.is_enabled(name, project))
         ]
-        size = min(request.page_size or _PAGE, _MAX_PAGE)
+        asked = Wanted(size=request.page_size, token=request.page_token, sizes=_PAGE)
+        page = asked.page(names, query=f"{project} {wanted}")
         answer = descriptors.message(f"{_PACKAGE}.ListServicesResponse")
-        answer.services.extend(self._service(project, name) for name in names[:size])
-        if len(names) > size:
-            answer.next_page_token = listing.page_token([names[size - 1], 0], query=f"{project} {wanted}")
+        answer.services.extend(self._service(project, name) for name in page.items)
+        answer.next_page_token = page.next_page_token
         found: Message = answer
         return found
 
@@ -183,6 +182,9 @@ def service_routes(states: ServiceStates) -> Sequence[Route]:
             raise HttpError(
                 400, "", f"service must be a name such as aiplatform.googleapis.com, not {service!r}."
             )
+        near = difflib.get_close_matches(service, HERE, n=1, cutoff=_MISSPELT)
+        if service not in HERE and near:
+            raise HttpError(400, "", f"There is no service {service!r}. Did you mean {near[0]}?")
         if not isinstance(enabled, bool):
             raise HttpError(400, "", "enabled must be true or false.")
         if project is not None and not (isinstance(project, str) and re.fullmatch(r"[^/\s]+", project)):

@@ -74,13 +74,15 @@ class ServiceStates:
         }
 
     def is_enabled(self, service: str, project: str | None) -> bool:
-        """Return whether a service is enabled in a project, or in every project if that is unknown."""
+        """Return whether a service is enabled in a project, or in some project if that is unknown."""
         if not self._states:  # the usual case, asked at each call
             return service in HERE
         with self._lock:
             own = self._states.get((project_number(project), service)) if project else None
             found = own or self._states.get((EVERYWHERE, service))
-        return service in HERE if found is None else found.enabled
+            somewhere = () if project else [each for each in self._states.values() if each.service == service]
+        is_enabled = service in HERE if found is None else found.enabled
+        return is_enabled or any(each.enabled for each in somewhere)
 
     def set(self, service: str, *, enabled: bool, project: str = EVERYWHERE) -> None:
         """Enable or disable a service. A setting for every project replaces those of single ones."""

@@ -222,7 +222,7 @@ class TimeSeriesMethods:
             raise RpcError("INVALID_ARGUMENT", f"order_by {request.order_by!r} is not valid. Use step.")
         if request.page_size < 0:
             raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
-        size = min(request.page_size or 1000, _MAX_POINTS_READ)
+        size = listing.page_size(request.page_size, default=1000, most=_MAX_POINTS_READ)
         query = f"points of {series.name}"
         position = listing.read_page_token(request.page_token, query=query)
         points = self._store.points.read(series, after=position[0] if position else None, most=size + 1)

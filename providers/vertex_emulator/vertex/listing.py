@@ -114,7 +114,7 @@ def list_records(
     order_by = request.order_by if _has(request, "order_by") else ""
     matches = listing.matcher(text) if listing.matcher else record_filter(text, listing.fields)
     keys = _order(order_by, listing.orders) if order_by else [(key, False) for key in listing.default_order]
-    size = _size(request, listing)
+    size = page_size(request.page_size, default=listing.page, most=listing.most)
     query = json.dumps([listing.answer, str(place), of, text, order_by])
     position = read_page_token(request.page_token, query=query)
     if keys:
@@ -176,10 +176,11 @@ def masked(message: Any, mask: Any) -> Any:
     return answer
 
 
-def _size(request: Any, listing: Listing) -> int:
-    if request.page_size < 0:
+def page_size(asked: int, *, default: int, most: int) -> int:
+    """Return the size of a page. Raises `RpcError` INVALID_ARGUMENT for a negative one."""
+    if asked < 0:
         raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
-    return min(request.page_size or listing.page, listing.most)
+    return min(asked or default, most)
 
 
 def _has(request: Any, field: str) -> bool:

@@ -140,7 +140,7 @@ class WorkflowService(Service):
         place = names.parse_parent(request.parent)
         answer = descriptors.message("google.cloud.workflows.v1.ListWorkflowsResponse")
         position = listing.read_page_token(request.page_token, query=str(place))
-        size = min(request.page_size or _PAGE, _MAX_PAGE)
+        size = listing.page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
         found = [one for one in self._store.of_place(place) if position is None or one.id > str(position[0])]
         answer.workflows.extend(one.message for one in found[:size])
         if len(found) > size:
@@ -226,7 +226,7 @@ class WorkflowService(Service):
             raise RpcError("UNIMPLEMENTED", "The emulator does not implement order_by of ListExecutions.")
         workflow = self._find(request.parent)
         matches = listing.record_filter(request.filter, _FIELDS)
-        size = min(request.page_size or _PAGE, _MAX_PAGE)
+        size = listing.page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
         query = json.dumps([workflow.name, request.filter])
         position = listing.read_page_token(request.page_token, query=query)
         found = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,13 @@ from pulumi_vertex_training.preflight.finding import CHECKS, LEVELS, Finding
 from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.views.output import Output
+from support import command
 from support.registries.pushed_images import push_small_image
+from support.waiting import TIMEOUT
 
 DOCS = Path(__file__).parents[3] / "docs"
 REPOSITORY = "us-central1-docker.pkg.dev/local/preflight"
+PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 NEVER_LATE = ("--timeout", "120")
 MACHINE = {"machineType": "g2-standard-4", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1}
 
@@ -100,7 +105,8 @@ def test_a_job_whose_package_and_persistent_resource_are_missing(
     document = job(image, bucket)
     (pool,) = document["jobSpec"]["workerPoolSpecs"]
     del pool["containerSpec"]
-    uris = [f"gs://{bucket}/none.tar.gz", "gs://preflight-none/none.tar.gz"]
+    evil = "$(id); none.tar.gz"
+    uris = [f"gs://{bucket}/none.tar.gz", "gs://preflight-none/none.tar.gz", f"gs://{bucket}/{evil}"]
     pool["pythonPackageSpec"] = {"executorImageUri": image, "packageUris": uris, "pythonModule": "a.b"}
     document["jobSpec"]["persistentResourceId"] = "none"
 
@@ -110,6 +116,7 @@ def test_a_job_whose_package_and_persistent_resource_are_missing(
     assert code == 1
     assert missing == {
         f"package {uris[0]}": f"gcloud storage cp none.tar.gz {uris[0]}",
+        f"package {uris[2]}": f"gcloud storage cp '{evil}' '{uris[2]}'",
         "bucket preflight-none": (
             "gcloud storage buckets create gs://preflight-none --location=us-central1 --project=local"
         ),
@@ -205,6 +212,16 @@ def test_mistakes_on_the_command_line(
     assert message in captured.err + captured.out
 
 
+@pytest.mark.parametrize("project", ["a;b", "a/../b", "My-Project", "my-project\x1b[0m"])
+def test_a_project_that_cannot_be_one_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, project: str
+) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(job(PREBUILT, "data")))
+    assert main(["preflight", str(file), "--endpoint", "google", "--project", project]) == 2
+    assert f"{project!r} is not the id of a project of Google Cloud" in capsys.readouterr().err
+
+
 def finding(level: Any, **more: Any) -> Finding:
     return Finding(check="quota", level=level, about="it", message=f"is {level}", **more)
 
@@ -235,6 +252,32 @@ def test_a_terminal_wraps_findings_but_no_commands(
     first = lines.index("error    it: is error")
     assert lines[first + 1].startswith("         (a.a.")
     assert lines[first + 2] == f"         {long.remedy}"
+
+
+def test_ctrl_c_ends_it_while_a_service_does_not_answer(tmp_path: Path) -> None:
+    file, key = tmp_path / "job.json", tmp_path / "key.json"
+    file.write_text(json.dumps(job(PREBUILT, "data")))
+    key.write_text(
+        json.dumps({"type": "authorized_user", "client_id": "a", "client_secret": "b", "refresh_token": "c"})
+    )
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        process, terminal = command.start_on_terminal(
+            ["preflight", str(file), "--endpoint", "google", "--project", "my-project", "--timeout", "600"],
+            env={
+                **command.environment(tmp_path),
+                "GOOGLE_APPLICATION_CREDENTIALS": str(key),
+                "HTTPS_PROXY": proxy,
+                "https_proxy": proxy,
+            },
+        )
+        connection, _ = silent.accept()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=TIMEOUT) == 130
+        connection.close()
+    assert "Traceback" not in command.read_until_closed(terminal, timeout=TIMEOUT)
 
 
 def test_a_stack_that_submits_no_job_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,7 @@ def of_gpus(count: int) -> CustomJobSpec:
         (8, 0, 5, "warning", "4 asked for, but 5 of 8 are in use"),
         (8, 2, 5, "warning", "4 asked for, but 5 of 8 are in use"),
         (3, 0, 0, "error", "4 asked for, but the quota is 3"),
+        (0, 0, 0, "error", "4 asked for, but the quota is 0"),
         (-1, 900, 0, "ok", "4 asked for, without a limit"),
     ],
 )
@@ -204,6 +205,28 @@ def test_jobs_on_a_persistent_resource_ask_for_no_quota(google: GoogleProject) -
     found = look(google, replace(JOB, persistent_resource_id="mine"))
 
     assert not [one for one in found if one.check == "quota"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Your application is authenticating by using local Application Default Credentials. The "
+        "cloudquotas.googleapis.com API requires a quota project, which is not set by default. To learn how "
+        "to set your quota project, see "
+        "https://cloud.google.com/docs/authentication/adc-troubleshooting/user-creds .",
+        "Cloud Quotas API has not been used in project 764086051850 before or it is disabled. Enable it by "
+        "visiting https://console.developers.google.com/apis/api/cloudquotas.googleapis.com/overview"
+        "?project=764086051850 then retry.",
+    ],
+)
+def test_credentials_without_a_quota_project_are_reported_as_such(google: GoogleProject, words: str) -> None:
+    google.answers = [("/quotaInfos", refusal(403, "PERMISSION_DENIED", words))]
+
+    finding = only(look(google))
+
+    assert (finding.check, finding.level) == ("quota", "unknown")
+    assert finding.message == "the credentials name no quota project, which this service asks for"
+    assert finding.remedy == "gcloud auth application-default set-quota-project my-project"
 
 
 def test_an_api_that_is_not_enabled_is_named(google: GoogleProject) -> None:

@@ -192,5 +192,5 @@ def test_the_calls_are_those_of_google_s_apis(google: GoogleProject) -> None:
         "/v1/projects/my-project/locations/global/services/aiplatform.googleapis.com/quotaInfos",
         "/v3/projects/my-project:testIamPermissions",
         "/v3/projects/my-project/timeSeries",
-        f"/v1/projects/-/serviceAccounts/{ACCOUNT}:testIamPermissions",
+        f"/v1/projects/my-project/serviceAccounts/{ACCOUNT}:testIamPermissions",
     }

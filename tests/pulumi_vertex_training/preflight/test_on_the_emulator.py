@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,17 +82,25 @@ class Local:
         for name in self._disabled:
             self.control("PUT", "/_local/services", {"service": name, "project": "local", "enabled": True})
 
-    def look(self, data_dir: Path | None = None) -> list[Finding]:
+    def look(
+        self,
+        data_dir: Path | None = None,
+        *,
+        project: str = "local",
+        spec: CustomJobSpec = SPEC,
+        seconds: float = NEVER_LATE,
+    ) -> list[Finding]:
         """Return the findings that are not in order."""
-        subject = Subject(name="train", collection="customJobs", spec=SPEC)
+        subject = Subject(name="train", collection="customJobs", spec=spec)
         scope = Scope(
-            project="local",
+            project=project,
             location="us-central1",
             is_emulator=True,
             subjects=(subject,),
             data_dir=data_dir,
         )
-        found = findings_of(scope, lambda: self.endpoint, Lookups(), seconds=NEVER_LATE)
+        endpoint = replace(self.endpoint, project=project)
+        found = findings_of(scope, lambda: endpoint, Lookups(), seconds=seconds)
         return [finding for finding in found if finding.level != "ok"]
 
 
@@ -128,9 +137,43 @@ def test_a_denied_act_as_on_one_account(local: Local) -> None:
     assert ACCOUNT in finding.about
 
 
-def test_a_bucket_that_replicas_may_not_write_to(local: Local) -> None:
-    local.deny("storage.objects.create")
-    assert seen(local.look()) == [("replicas", "warning")]
+@pytest.mark.parametrize("resource", [None, f"gs://{BUCKET}", "projects/local"])
+def test_a_bucket_that_replicas_may_not_write_to(local: Local, resource: str | None) -> None:
+    local.deny("storage.objects.create", resource)
+    (finding,) = local.look()
+    assert (finding.check, finding.level) == ("replicas", "warning")
+    assert finding.remedy == "vertex-training emulator allow"
+    on_bucket = f"bucket {BUCKET}: the emulator denies storage.objects.create on it to every account"
+    assert (f"{finding.about}: {finding.message}" == on_bucket) == (resource != "projects/local")
+
+
+def test_a_policy_that_lacks_the_replicas_account_is_fixed_by_a_grant(local: Local) -> None:
+    local.control("POST", "/v3/projects/strict:setIamPolicy", {"policy": {"bindings": []}})
+    (finding,) = local.look(project="strict")
+    assert (finding.check, finding.level) == ("replicas", "warning")
+    assert finding.remedy == (
+        f"gcloud storage buckets add-iam-policy-binding gs://{BUCKET} --member=serviceAccount:{ACCOUNT} "
+        "--role=roles/storage.objectUser"
+    )
+
+
+def test_an_image_that_may_not_be_read_is_unknown_in_the_service_s_own_words(local: Local) -> None:
+    local.deny("artifactregistry.repositories.downloadArtifacts")
+    pool = replace(
+        SPEC.worker_pool_specs[0],
+        container_spec=ContainerSpec(image_uri="us-central1-docker.pkg.dev/local/images/train:1"),
+    )
+    (finding,) = local.look(spec=replace(SPEC, worker_pool_specs=(pool,)))
+    assert (finding.check, finding.level) == ("images", "unknown")
+    denied = "Permission 'artifactregistry.repositories.downloadArtifacts' denied on resource"
+    assert finding.message.startswith(f"the account may not read it: {denied}")
+    assert finding.remedy == "vertex-training emulator allow"
+
+
+def test_an_answer_that_does_not_come_in_time_names_the_emulator_s_state(local: Local) -> None:
+    (finding,) = local.look(seconds=1e-9)
+    assert (finding.check, finding.level) == ("credentials", "unknown")
+    assert finding.remedy == "vertex-training emulator status"
 
 
 def test_a_disabled_service(local: Local) -> None:
@@ -148,10 +191,11 @@ def test_services_that_cannot_be_read_are_unknown(local: Local) -> None:
     assert finding.remedy.startswith("vertex-training emulator service enable serviceusage.googleapis.com ")
 
 
-def test_a_quota_that_is_too_small(local: Local) -> None:
-    local.quota("cpus", 3)
+@pytest.mark.parametrize("limit", [3, 0])
+def test_a_quota_that_is_too_small(local: Local, limit: int) -> None:
+    local.quota("cpus", limit)
     (finding,) = local.look()
-    assert (finding.level, finding.message) == ("error", "4 asked for, but the quota is 3")
+    assert (finding.level, finding.message) == ("error", f"4 asked for, but the quota is {limit}")
 
 
 def test_a_live_job_takes_quota_until_it_ends(local: Local) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from support.scripted_service import refusal
 from support.services.google_project import NUMBER, REGION, REGISTRY, GoogleProject
 from support.services.preflights import ACCOUNT, JOB, L4, OWN_ACCOUNT, bad, look, only, pool
@@ -34,6 +36,24 @@ def test_a_role_in_the_job_s_project_opens_no_bucket_of_another_one(google: Goog
     assert bad(look(google)) == []
 
 
+@pytest.mark.parametrize(
+    ("denied", "role"),
+    [("POST my-project:getIamPolicy", "roles/browser"), ("GET iam", "roles/iam.securityReviewer")],
+)
+def test_a_policy_that_may_not_be_read_is_fixed_by_a_role_of_the_deployer(
+    google: GoogleProject, denied: str, role: str
+) -> None:
+    google.policy = []
+    google.denied.add(denied)
+
+    finding = only(look(google))
+
+    assert (finding.check, finding.level) == ("replicas", "unknown")
+    assert f"whether {ACCOUNT} may write to it is not known: the policies cannot be read" in finding.message
+    assert finding.remedy.startswith("gcloud projects add-iam-policy-binding my-project --member=user:")
+    assert finding.remedy.endswith(f" --role={role} --condition=None")
+
+
 def test_an_account_of_google_s_own_cannot_be_created(google: GoogleProject) -> None:
     google.account = None
     job = replace(JOB, service_account=f"{NUMBER}-compute@developer.gserviceaccount.com")
@@ -51,6 +71,15 @@ def test_a_project_with_a_domain_is_named_as_gcloud_does(google: GoogleProject) 
     finding = next(one for one in look(google, job) if one.level == "error")
 
     assert finding.remedy == "gcloud iam service-accounts create trainer --project=example.com:my-project"
+
+
+def test_a_missing_account_of_no_known_project_is_unknown(google: GoogleProject) -> None:
+    google.account = None
+    job = replace(JOB, service_account=OWN_ACCOUNT)
+
+    found = [one for one in look(google, job) if one.about.startswith(f"service account {OWN_ACCOUNT}")]
+
+    assert [(one.check, one.level) for one in found] == [("permissions", "ok"), ("replicas", "unknown")]
 
 
 def test_an_account_that_may_not_be_read_may_be_disabled(google: GoogleProject) -> None:

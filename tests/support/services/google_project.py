@@ -34,7 +34,10 @@ CONFIG = {"os": "linux", "architecture": "amd64", "config": {}, "rootfs": {"type
 
 
 def quota(metric: str, *entries: tuple[str | None, int]) -> dict[str, Any]:
-    """Return a quota of Cloud Quotas with a value for each region; None is for all other regions."""
+    """Return a quota of Cloud Quotas with a value for each region; None is for all other regions.
+
+    JSON leaves out a zero.
+    """
     named = [region for region, _ in entries if region]
     return {
         "metric": METRIC + metric,
@@ -42,7 +45,7 @@ def quota(metric: str, *entries: tuple[str | None, int]) -> dict[str, Any]:
         "dimensionsInfos": [
             {
                 **({"dimensions": {"region": region}} if region else {}),
-                "details": {"value": str(value)},
+                "details": {"value": str(value)} if value else {},
                 "applicableLocations": [region]
                 if region
                 else [each for each in _REGIONS if each not in named],
@@ -128,23 +131,28 @@ class GoogleProject:
         return {"permissions": has} if has else {}
 
     def time_series(self, asked: Asked) -> dict[str, Any]:
+        """Return two pages, each with some points of each series: the newest come first."""
         assert f'resource.label.location="{REGION}"' in asked.query["filter"][0]
-        return {
-            "timeSeries": [
-                {
-                    "metric": {"labels": {"quota_metric": METRIC + metric}},
-                    "points": [
-                        {"value": {"int64Value": str(value)}},
-                        {"value": {"int64Value": "4711"}},
-                    ],
-                }
-                for metric, value in self.usage.items()
-            ]
-        }
+        is_first = "pageToken" not in asked.query
+        found = [
+            {
+                "metric": {"labels": {"quota_metric": METRIC + metric}},
+                "points": [{"value": {"int64Value": str(value)}}] * is_first
+                + [{"value": {"int64Value": "4711"}}],
+            }
+            for metric, value in self.usage.items()
+        ]
+        return {"timeSeries": found, **({"nextPageToken": "older"} if is_first and found else {})}
 
     def policy_of(self, asked: Asked) -> dict[str, Any]:
         is_own = asked.path.removeprefix("/v3/projects/").startswith((f"{PROJECT}:", f"{NUMBER}:"))
         return {"bindings": self.policy if is_own else self.policy_elsewhere}
+
+    def account_of(self, asked: Asked) -> dict[str, Any] | Answer | None:
+        """Return the account. With "-" as the project, a missing one is denied."""
+        if self.account is None and asked.path.startswith("/v1/projects/-/"):
+            return refusal(403, "PERMISSION_DENIED", "Permission 'iam.serviceAccounts.get' denied")
+        return self.account
 
     def manifest(self, _: Asked) -> Answer | None:
         if self.config is None:
@@ -169,7 +177,7 @@ _ROUTES: tuple[tuple[str, Any], ...] = (
     (r"GET .*/iam/testPermissions", GoogleProject.tested),
     (r"GET /v3/projects/[^/:]+", lambda *_: {"name": f"projects/{NUMBER}", "state": "ACTIVE"}),
     (r"POST /v3/projects/[^/]+:getIamPolicy", GoogleProject.policy_of),
-    (r"GET /v1/projects/-/serviceAccounts/[^/:]+", lambda self, _: self.account),
+    (r"GET /v1/projects/[^/]+/serviceAccounts/[^/:]+", GoogleProject.account_of),
     (r"GET /storage/v1/b/[^/]+", lambda self, _: self.bucket),
     (r"GET /storage/v1/b/[^/]+/iam", lambda self, _: {"bindings": self.bucket_policy}),
     (r"GET /v1/.*/customJobs", lambda self, _: {"customJobs": self.jobs}),

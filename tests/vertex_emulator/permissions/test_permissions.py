@@ -98,6 +98,17 @@ def test_a_service_account(emulator: Daemon) -> None:
     ]
 
 
+def test_a_service_account_of_a_project_in_a_domain(emulator: Daemon) -> None:
+    email = "trainer@mine.example.com.iam.gserviceaccount.com"
+    path = f"/v1/projects/example.com:mine/serviceAccounts/{email}"
+    assert granted_on(emulator, path, ACT_AS) == [ACT_AS]
+    deny(emulator, "iam.serviceAccounts.get", email)
+    assert ask(emulator, "GET", path).status == 403
+    other = path.replace("trainer", "other")
+    assert ask(emulator, "GET", other).status == 200
+    assert ask(emulator, "GET", other.replace(":mine/", ":wrong/")).status == 404
+
+
 def test_a_bucket(emulator: Daemon) -> None:
     with storage_client(emulator.storage_url) as client:
         digits = client.create_bucket("digits", location="us-central1")

@@ -135,6 +135,8 @@ def test_pages_have_each_quota_once(emulator: Daemon) -> None:
         (f"{QUOTAS}/Other", 404, "was not found"),
         (QUOTAS.replace("global", "us-central1"), 400, "The location of quotas is global"),
         (QUOTAS.replace("projects", "folders"), 501, "of projects only"),
+        (f"{QUOTAS}?pageSize=-1", 400, "The page size is -1"),
+        (f"{METRICS}?pageSize=-1", 400, "The page size is -1"),
         (f"{METRICS}/compute.googleapis.com%2Fcpus", 404, "was not found"),
         ("/v1/projects/local/locations/global/quotaPreferences", 501, "ListQuotaPreferences"),
     ],
@@ -206,8 +208,10 @@ def test_a_series_says_what_it_is(emulator: Daemon) -> None:
 
 def test_the_past_is_not_recorded(emulator: Daemon) -> None:
     create(emulator)
-    earlier = datetime.now(timezone.utc) - timedelta(hours=1)
-    assert used(series(emulator, **{"interval.endTime": earlier.isoformat()})) == {}
+    end = datetime.now(timezone.utc) - timedelta(hours=1)
+    start = end - timedelta(hours=1)
+    interval = {"interval.startTime": start.isoformat(), "interval.endTime": end.isoformat()}
+    assert used(series(emulator, **interval)) == {}
 
 
 @pytest.mark.parametrize(
@@ -216,6 +220,7 @@ def test_the_past_is_not_recorded(emulator: Daemon) -> None:
         ({"filter": 'resource.type="consumer_quota"'}, 400, "metric.type"),
         ({"filter": 'metric.type="custom.googleapis.com/loss"'}, 404, "Cannot find metric(s)"),
         ({"filter": "metric.type=("}, 400, "Field filter"),
+        ({"interval.startTime": "2999-01-01T00:00:00Z"}, 400, "interval.start_time"),
         ({"filter": f'metric.type="{USAGE}" AND resource.label.location>"a"'}, 400, ">"),
     ],
 )
@@ -223,6 +228,16 @@ def test_filters_that_cannot_be(emulator: Daemon, query: dict[str, str], status:
     create(emulator)
     answer = series(emulator, **query)
     assert (answer.status, says in answer.message) == (status, True), answer.body
+
+
+@pytest.mark.parametrize(
+    ("region", "near"),
+    [("us-centrl1", "us-central1"), ("europe-west99", None), ("*", None)],  # one may be newer than the table
+)
+def test_a_misspelt_region_has_no_quota(emulator: Daemon, region: str, near: str | None) -> None:
+    answer = ask(emulator, "POST", "/_local/quotas", {"metric": "cpus", "region": region, "limit": 1})
+    assert answer.status == (400 if near else 200)
+    assert near is None or answer.message == f"There is no region {region!r}. Did you mean {near}?"
 
 
 def test_a_queued_job_uses_nothing(emulator: Daemon) -> None:

@@ -112,14 +112,31 @@ def test_a_setting_for_each_project_survives_a_restart(tmp_path: Path) -> None:
         assert ask(second, "GET", JOBS.format("local")).status == 200
 
 
+def test_a_call_without_a_project_works_once_the_service_is_enabled_in_one(emulator: Daemon) -> None:
+    account = "/v1/projects/-/serviceAccounts/trainer@local.iam.gserviceaccount.com"
+    for service, path in (("storage", "/storage/v1/b?project=local"), ("iam", account)):
+        done(ask(emulator, "PUT", "/_local/services", {"service": service, "enabled": False}))
+        assert ask(emulator, "GET", path).status == 403
+        done(ask(emulator, "POST", f"{SERVICES}/{service}.googleapis.com:enable", {}))
+        assert ask(emulator, "GET", path).status == 200
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "says"),
     [
         ("GET", f"{SERVICES}/nothing", None, 403, "Not found or permission denied for service(s): nothing"),
         ("GET", f"{SERVICES}?filter=state:ON", None, 400, "Use state:ENABLED"),
+        ("GET", f"{SERVICES}?pageSize=-1", None, 400, "The page size is -1"),
         ("GET", "/v1/folders/1/services", None, 501, "of projects only"),
         ("GET", f"{SERVICES}:batchGet", None, 400, "names must have 1 to 30"),
         ("PUT", "/_local/services", {"service": "No Name", "enabled": True}, 400, "service must be a name"),
+        (
+            "PUT",
+            "/_local/services",
+            {"service": "aiplatfrom", "enabled": False},
+            400,
+            f"Did you mean {VERTEX}?",
+        ),
         ("PUT", "/_local/services", {"service": "storage"}, 400, "enabled must be"),
         ("PUT", "/_local/services", {"service": "storage", "on": True}, 400, "'on' is unknown"),
     ],

@@ -93,6 +93,14 @@ def test_steps_assign_decide_and_return(workflows: Workflows) -> None:
     assert json.loads(ended.result) == {"total": 6, "seen": {"names": [], "last": 4}, "none": None}
 
 
+def test_a_page_of_a_negative_size_is_refused(workflows: Workflows) -> None:
+    name = workflows.deploy("paged", {"done": {"return": "${1}"}}).name
+    with pytest.raises(exceptions.InvalidArgument, match="page_size must not be negative"):
+        workflows.client.list_workflows(request={"parent": PARENT, "page_size": -1})
+    with pytest.raises(exceptions.InvalidArgument, match="page_size must not be negative"):
+        workflows.executions.list_executions(request={"parent": name, "page_size": -1})
+
+
 def test_a_call_reads_vertex_ai(workflows: Workflows) -> None:
     ended = workflows.run(
         "read",

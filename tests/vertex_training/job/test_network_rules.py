@@ -33,6 +33,13 @@ def peering(domain):
         pytest.param(
             job(network="projects/my-project/global/networks/n"), [("network", "network")], id="project by id"
         ),
+        pytest.param(job(network=f"{NETWORK}; id"), [("network", "network")], id="more than a name"),
+        pytest.param(job(network=f"{NETWORK}{'g' * 60}"), [("network", "network")], id="a long name"),
+        pytest.param(
+            job(psc_interface_config=PscInterfaceConfig(network_attachment=f"{ATTACHMENT}`id`")),
+            [("network-attachment", "psc_interface_config.network_attachment")],
+            id="an attachment with more than a name",
+        ),
         pytest.param(job(network=NETWORK, reserved_ip_ranges=("r",)), [], id="ranges in a network"),
         pytest.param(
             job(reserved_ip_ranges=("r",)),

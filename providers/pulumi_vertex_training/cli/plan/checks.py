@@ -6,9 +6,9 @@ that does not apply to the stack returns None, and appears nowhere.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.costs.configured import LIMITS_VARIABLE, REPORTED
 from pulumi_vertex_training.preflight import before_submission
+from pulumi_vertex_training.runs.lookups import in_parallel
 
 Severity = Literal["error", "warning", "unknown", "info"]
 
@@ -96,8 +97,7 @@ CHECKS: tuple[str, ...] = (
 def run(context: PlanContext, checks: Sequence[Check] | None = None) -> tuple[CheckResult, ...]:
     """Return the results of the checks that apply. Their errors are raised here."""
     functions = [_loaded(name) for name in CHECKS] if checks is None else list(checks)
-    with ThreadPoolExecutor(max(1, len(functions))) as pool:
-        results = list(pool.map(lambda check: check(context), functions))
+    results = in_parallel([functools.partial(check, context) for check in functions])
     return tuple(result for result in results if result is not None)
 
 

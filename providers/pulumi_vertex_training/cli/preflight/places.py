@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from pulumi_vertex_training.preflight.preflight import SECONDS, findings_of
 from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
-from pulumi_vertex_training.runs.lookups import Lookups
+from pulumi_vertex_training.runs.lookups import Lookups, in_parallel
 from pulumi_vertex_training.runs.resource_names import is_of_content, names_made
 from vertex_training.fields.decode import decode
 from vertex_training.job.job_kind import JobKind
@@ -84,8 +83,7 @@ def report_of(places: Sequence[Place], title: str, *, seconds: float = SECONDS) 
     def ask(place: Place) -> tuple[Finding, ...]:
         return findings_of(place.scope, place.connect, lookups, seconds=seconds)
 
-    with ThreadPoolExecutor(max(1, len(places))) as pool:
-        found = list(pool.map(ask, places))
+    found = in_parallel([functools.partial(ask, place) for place in places])
     return Report(title=title, places=tuple(zip((place.scope for place in places), found, strict=True)))
 
 

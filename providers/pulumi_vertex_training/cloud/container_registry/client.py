@@ -346,7 +346,7 @@ def _refusal(
     sentence = text.rstrip(".") or f"HTTP {code}"
     step = _next_step(kind, endpoint, name) if kind is not errors.NotFound else if_missing
     message = f"Could not {action} ({endpoint}): {sentence}. {step}".rstrip()
-    return kind(message, code=code, resource=str(name), endpoint=endpoint)
+    return kind(message, code=code, resource=str(name), endpoint=endpoint, own_words=f"{sentence}.")
 
 
 def _reported_error(response: Response) -> tuple[str, str] | None:

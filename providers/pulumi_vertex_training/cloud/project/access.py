@@ -6,6 +6,7 @@ many callers may not read, and which lack what a folder or an organization grant
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -18,6 +19,11 @@ PROJECTS_HOST = "cloudresourcemanager.googleapis.com"
 IAM_HOST = "iam.googleapis.com"
 
 Permissions = frozenset[str]
+
+_OF_PROJECTS, _OF_GOOGLE = ".iam.gserviceaccount.com", "gcp-sa-"
+"""The end of the domain of a project's accounts, and the beginning of that of Google's own."""
+_DEFAULT_ACCOUNT = re.compile(r"([0-9]+)-compute@developer\.gserviceaccount\.com")
+"""Compute Engine's account of a project, by the project's number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +163,20 @@ def _project_url(endpoint: Endpoint) -> str:
 
 
 def _account_url(endpoint: Endpoint, email: str) -> str:
-    return f"{endpoint.service_url(IAM_HOST)}/v1/projects/-/serviceAccounts/{quote(email, safe='@')}"
+    # With "-" as the project, IAM answers 403 for an account that does not exist (serviceAccounts.get).
+    default = _DEFAULT_ACCOUNT.fullmatch(email)
+    project = quote(project_of_account(email) or (default and default[1]) or "-", safe=":")
+    return f"{endpoint.service_url(IAM_HOST)}/v1/projects/{project}/serviceAccounts/{quote(email, safe='@')}"
+
+
+def project_of_account(email: str) -> str:
+    """Return the id of the project in which a service account was created, "" for Google's own accounts."""
+    _, _, domain = email.partition("@")
+    if not domain.endswith(_OF_PROJECTS) or domain.startswith(_OF_GOOGLE):
+        return ""
+    # The id of a project in a domain, DOMAIN:ID, is ID.DOMAIN there.
+    project, _, owner = domain.removesuffix(_OF_PROJECTS).partition(".")
+    return f"{owner}:{project}" if owner else project
 
 
 def _bucket_url(endpoint: Endpoint, name: str) -> str:

@@ -20,6 +20,8 @@ UNLIMITED = -1
 _SERVICE = "aiplatform.googleapis.com"
 _USAGE = "serviceruntime.googleapis.com/quota/allocation/usage"
 _PAGE = 500
+_MOST_POINTS = 100_000
+"""The largest page of time series: with their points, it counts these."""
 _LOOKED_BACK = timedelta(days=1)
 
 
@@ -50,15 +52,15 @@ def _value(info: Mapping[str, Any], region: str) -> int | None:
     """
     general: int | None = None
     for entry in info.get("dimensionsInfos", []):
-        dimensions = entry.get("dimensions") or {}
-        value = (entry.get("details") or {}).get("value")
-        if value is None or set(dimensions) - {"region"}:
+        dimensions, details = entry.get("dimensions") or {}, entry.get("details")
+        if not isinstance(details, dict) or set(dimensions) - {"region"}:
             continue  # a quota of something that a job does not name, such as a model
+        value = int(details.get("value") or 0)  # JSON leaves out a zero
         places = entry.get("applicableLocations") or ()
         if dimensions.get("region") == region:
-            return int(value)
+            return value
         if not dimensions and (not places or region in places or "global" in places):
-            general = int(value)
+            general = value
     return general
 
 
@@ -76,17 +78,20 @@ def usage(endpoint: Endpoint) -> Mapping[str, int]:
         "interval.startTime": timestamps.normal((now - _LOOKED_BACK).isoformat()),
         "interval.endTime": timestamps.normal(now.isoformat()),
         "view": "FULL",
-        "pageSize": _PAGE,
+        "pageSize": _MOST_POINTS,
     }
     url = f"{endpoint.service_url(MONITORING_HOST)}/v3/projects/{endpoint.project}/timeSeries"
     with translated(endpoint, f"read the usage of quotas of project {endpoint.project}"):
         pages = list(rest.pages(endpoint, url, query=query))
-    return dict(_latest(series for page in pages for series in page.get("timeSeries", [])))
+    return _latest(series for page in pages for series in page.get("timeSeries", []))
 
 
-def _latest(all_series: Iterator[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+def _latest(all_series: Iterator[Mapping[str, Any]]) -> Mapping[str, int]:
+    """Return the newest value of each metric. A page may end in a series: the next has the older points."""
+    found: dict[str, int] = {}
     for series in all_series:
         metric = str(((series.get("metric") or {}).get("labels") or {}).get("quota_metric", ""))
         points = series.get("points") or ()  # the newest first
         if metric and points:
-            yield metric, int((points[0].get("value") or {}).get("int64Value") or 0)
+            found.setdefault(metric, int((points[0].get("value") or {}).get("int64Value") or 0))
+    return found

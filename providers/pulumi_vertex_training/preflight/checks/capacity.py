@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -254,10 +255,7 @@ def _reservation(scope: Scope, name: str, machine: str, count: int, part: Part, 
             message = f"{count} machines asked for, but {found.in_use} of {found.count} are in use"
         else:
             level, message = "ok", f"{count} machines asked for, {found.in_use} of {found.count} in use"
-        yield thing.finding(
-            level,
-            message,
-            remedy="" if level == "ok" else f"gcloud compute reservations list --project={project}",
-        )
+        listing = f"gcloud compute reservations list --project={shlex.quote(project)}"
+        yield thing.finding(level, message, remedy="" if level == "ok" else listing)
 
     return Check(questions=(question,), judge=judge)

@@ -161,7 +161,7 @@ def _package(need: Need, subject: Subject, question: Question[Answer]) -> Check:
             remedy = remedies.on_bucket(name, member_of_caller(facts), OBJECT_VIEWER)
             yield not_known(thing, found, remedy=remedy)
         elif not found.exists:
-            remedy = f"gcloud storage cp {need.name.rpartition('/')[2]} {need.name}"
+            remedy = remedies.upload(need.name)
             yield thing.finding("error", "does not exist", remedy=remedy)
         else:
             yield thing.finding("ok", "present")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Iterator
 
 from pulumi_vertex_training.cloud.project import compute
@@ -12,6 +13,8 @@ from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import Scope, by_name, member_of_caller, not_known
 from pulumi_vertex_training.preflight.subject import Part
+
+_PEERING_PAGE = "https://cloud.google.com/vertex-ai/docs/general/vpc-peering"
 
 
 def checks(scope: Scope) -> Iterator[Check]:
@@ -60,7 +63,7 @@ def _network(network: str, part: Part, path: str) -> Check:
         found = facts.of(question)
         if isinstance(found, Trouble):
             if found.cause == "missing":
-                remedy = f"gcloud compute networks list --project={project}"
+                remedy = f"gcloud compute networks list --project={shlex.quote(project)}"
                 yield thing.finding("error", "does not exist", remedy=remedy)
             else:
                 remedy = remedies.on_project(project, member_of_caller(facts), COMPUTE_VIEWER)
@@ -73,10 +76,11 @@ def _network(network: str, part: Part, path: str) -> Check:
         else:
             yield thing.finding(
                 "error",
-                "is not peered with Google's services, as the machines of a job need it",
-                remedy=f"gcloud services vpc-peerings connect --network={name} --project={project} "
-                "--service=servicenetworking.googleapis.com --ranges=RANGE "
-                "(https://cloud.google.com/vertex-ai/docs/general/vpc-peering)",
+                "is not peered with Google's services, as the machines of a job need it. RANGE is an address "
+                f"range that is allocated for them: see {_PEERING_PAGE}",
+                remedy=f"gcloud services vpc-peerings connect --network={shlex.quote(name)} "
+                f"--project={shlex.quote(project)} --service=servicenetworking.googleapis.com "
+                "--ranges=RANGE",
             )
 
     return Check(questions=(question,), judge=judge)
@@ -98,8 +102,9 @@ def _attachment(name: str, part: Part, path: str) -> Check:
             yield thing.finding(
                 "error",
                 "does not exist",
-                remedy=f"gcloud compute network-attachments create {words[5]} --project={words[1]} "
-                f"--region={words[3]} --connection-preference=ACCEPT_AUTOMATIC --subnets=SUBNETWORK",
+                remedy=f"gcloud compute network-attachments create {shlex.quote(words[5])} "
+                f"--project={shlex.quote(words[1])} --region={shlex.quote(words[3])} "
+                "--connection-preference=ACCEPT_AUTOMATIC --subnets=SUBNETWORK",
             )
         else:
             remedy = remedies.on_project(words[1], member_of_caller(facts), COMPUTE_VIEWER)

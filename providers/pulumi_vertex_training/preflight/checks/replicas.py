@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -16,19 +17,23 @@ from pulumi_vertex_training.preflight.question import Check, Facts, Question, Tr
 from pulumi_vertex_training.preflight.scope import PROJECT, Scope, member_of_caller, not_known
 from pulumi_vertex_training.preflight.subject import Part
 from vertex_training.fields import uris
+from vertex_training.findings.words import all_of
 
 ACT_AS = "iam.serviceAccounts.actAs"
 ACCOUNT_USER = "roles/iam.serviceAccountUser"
 OBJECT_USER, OBJECT_VIEWER = "roles/storage.objectUser", "roles/storage.objectViewer"
-IMAGE_READER, POLICY_READER = "roles/artifactregistry.reader", "roles/iam.securityReviewer"
+IMAGE_READER = "roles/artifactregistry.reader"
+PROJECT_READER, POLICY_READER = "roles/browser", "roles/iam.securityReviewer"
 
 POLICY_OF_PROJECT: Question[Policy] = Question(key="policy of project", look=access.policy_of_project)
+
+_READING = ("storage.objects.get", "storage.objects.list")
+_WRITING = (*_READING, "storage.objects.create", "storage.objects.delete", "storage.objects.update")
+"""The permissions of `OBJECT_USER` on objects. The emulator denies them to every account, or to none."""
 
 _REPOSITORY = re.compile(
     r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev/(?P<project>[a-z][a-z0-9.:-]*)/(?P<repository>[a-z0-9-]+)/.+"
 )
-_OF_PROJECTS = ".iam.gserviceaccount.com"
-"""The domain of the accounts that a project's owner creates, after the project: ID, or ID.DOMAIN."""
 _OF_GOOGLE = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platform-release"})
 
 
@@ -79,7 +84,7 @@ def _account(scope: Scope, email: str, part: Part) -> Check:
             about = f"{account.about}: whether it is enabled"
             yield not_known(replace(account, about=about), is_disabled, remedy=remedy)
         elif is_disabled:
-            remedy = f"gcloud iam service-accounts enable {email}"
+            remedy = f"gcloud iam service-accounts enable {shlex.quote(email)}"
             yield account.finding("error", "is disabled", remedy=remedy)
         if part.subject.is_scheduled:
             if is_disabled is False:
@@ -102,10 +107,10 @@ def _account(scope: Scope, email: str, part: Part) -> Check:
 def _new_account(email: str) -> str:
     """Return the command for an account that does not exist. Google makes those of its own services."""
     name, _, domain = email.partition("@")
-    if not domain.endswith(_OF_PROJECTS):
-        return f"gcloud iam service-accounts list --filter=email:{domain}"
-    project, _, owner = domain.removesuffix(_OF_PROJECTS).partition(".")
-    return f"gcloud iam service-accounts create {name} --project={f'{owner}:{project}' if owner else project}"
+    project = access.project_of_account(email)
+    if not project:
+        return f"gcloud iam service-accounts list --filter=email:{shlex.quote(domain)}"
+    return f"gcloud iam service-accounts create {shlex.quote(name)} --project={shlex.quote(project)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,16 +169,32 @@ def _bucket(scope: Scope, need: _Need) -> Check:
     thing = Thing(
         check="replicas", about=f"bucket {need.bucket}", resource=need.part.subject.name, path=need.path
     )
-    verb, roles, role = (
-        ("write to", policies.OBJECT_WRITERS, OBJECT_USER)
+    verb, roles, role, permissions = (
+        ("write to", policies.OBJECT_WRITERS, OBJECT_USER, _WRITING)
         if need.writes
-        else ("read", policies.OBJECT_READERS, OBJECT_VIEWER)
+        else ("read", policies.OBJECT_READERS, OBJECT_VIEWER, _READING)
     )
+    on_bucket: Question[access.Permissions] = Question(
+        key=f"permissions on bucket:{need.bucket}",
+        look=functools.partial(access.on_bucket, name=need.bucket, permissions=_WRITING),
+    )
+    on_project: Question[access.Permissions] = Question(
+        key="permissions on the objects of project",
+        look=functools.partial(access.on_project, permissions=_WRITING),
+    )
+
+    def denied_by_emulator(facts: Facts, question: Question[access.Permissions]) -> list[str]:
+        granted = facts.of(question) if scope.is_emulator else permissions
+        return [] if isinstance(granted, Trouble) else [name for name in permissions if name not in granted]
 
     def judge(facts: Facts) -> Iterator[Finding]:
         found, project = facts.of(bucket), facts.of(PROJECT)
         if isinstance(found, Trouble) and found.cause == "missing":
             return  # reported with the buckets
+        if denied := denied_by_emulator(facts, on_bucket):
+            message = f"the emulator denies {all_of(denied)} on it to every account"
+            yield thing.finding("warning", message, remedy=remedies.ALLOW)
+            return
         if need.email is None and isinstance(project, Trouble):
             about = f"{thing.about}: access of Vertex AI's own account"
             yield not_known(replace(thing, about=about), project)
@@ -191,7 +212,9 @@ def _bucket(scope: Scope, need: _Need) -> Check:
         has_project = not is_elsewhere and not isinstance(of_project, Trouble)
         answer = policies.has_role(email, roles, read, project=scope.project if has_project else "")
         unread = next((one for one in asked if isinstance(one, Trouble)), None)
-        remedy = remedies.on_bucket(need.bucket, member, role)
+        # The emulator leaves a role out of a project's first policy if it denies a part of the role there.
+        is_left_out = bool(denied_by_emulator(facts, on_project))
+        remedy = remedies.ALLOW if is_left_out else remedies.on_bucket(need.bucket, member, role)
         if answer == "yes":
             yield thing.finding("ok", f"{email} may {verb} it")
         elif need.part.subject.makes(member):
@@ -203,6 +226,11 @@ def _bucket(scope: Scope, need: _Need) -> Check:
                 else f"the policies cannot be read: {unread.message}"
             )
             message = f"whether {email} may {verb} it is not known: {why}"
+            if unread is not None and unread.cause == "denied":
+                # The role to read the policy of a project is not enough for that of a bucket.
+                reader = PROJECT_READER if unread is of_project else POLICY_READER
+                where = found.project_number if is_elsewhere and isinstance(found, Bucket) else scope.project
+                remedy = remedies.on_project(where, member_of_caller(facts), reader)
             yield thing.finding("unknown", message, remedy=(unread and unread.remedy) or remedy)
         else:
             message = (
@@ -211,8 +239,8 @@ def _bucket(scope: Scope, need: _Need) -> Check:
             )
             yield thing.finding("warning", message, remedy=remedy)
 
-    questions = (bucket, policy, POLICY_OF_PROJECT, PROJECT)
-    return Check(questions=questions if scope.is_emulator else (*questions, policy_elsewhere), judge=judge)
+    more = (on_bucket, on_project) if scope.is_emulator else (policy_elsewhere,)
+    return Check(questions=(bucket, policy, POLICY_OF_PROJECT, PROJECT, *more), judge=judge)
 
 
 def _is_elsewhere(bucket: Bucket | Trouble, project: access.Project | Trouble) -> bool:

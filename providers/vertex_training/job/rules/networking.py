@@ -56,9 +56,12 @@ MOUNT_NETWORK = Rule(
     source=_NFS,
 )
 
-_NETWORK = re.compile(r"projects/(\d+)/global/networks/[^/]+")
-_NETWORK_BY_ID = re.compile(r"projects/[^/]+/global/networks/[^/]+")
-_ATTACHMENT = re.compile(r"projects/[^/]+/regions/[^/]+/networkAttachments/[^/]+")
+_NAME = r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?"
+"""A name of Compute Engine."""
+_PROJECT = r"[a-z0-9.:-]+"
+_NETWORK = re.compile(rf"projects/[0-9]+/global/networks/{_NAME}")
+_NETWORK_BY_ID = re.compile(rf"projects/{_PROJECT}/global/networks/{_NAME}")
+_ATTACHMENT = re.compile(rf"projects/{_PROJECT}/regions/[a-z0-9-]+/networkAttachments/{_NAME}")
 _DIRECTORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
