@@ -1,4 +1,4 @@
-"""What the first line of a replica's log says about its accelerators."""
+"""The first line of a replica's log, where it mentions accelerators."""
 
 from __future__ import annotations
 
