@@ -117,12 +117,18 @@ class Engine:
     def destroy(self) -> Result:
         return self.run("destroy", "--yes", "--skip-preview", "--non-interactive")
 
-    def set(self, key: str, value: str) -> None:
-        """Write a value into the stack's configuration file; faster than `pulumi config set`."""
+    def set(self, key: str, value: str | None) -> None:
+        """Write a value into the stack's configuration file; faster than `pulumi config set`.
+
+        None removes it.
+        """
         file = self.folder / f"Pulumi.{self.environment.get('PULUMI_STACK', 'test')}.yaml"
         settings = yaml.safe_load(file.read_text()) if file.exists() else {}
         name = key if ":" in key else f"engine-test:{key}"
-        settings.setdefault("config", {})[name] = value
+        values = settings.setdefault("config", {})
+        values[name] = value
+        if value is None:
+            del values[name]
         file.write_text(yaml.safe_dump(settings))
 
     def checkpoint(self) -> dict[str, Any]:

@@ -138,11 +138,11 @@ def _of_jobs(
 def _with_limits(ours: Engine, count: int, *, state: str) -> Figure:
     """Measure a preview that sums up the cost of its jobs, in turns with one that does not."""
 
-    def measured(limit: str) -> float:
+    def measured(limit: str | None) -> float:
         ours.set("vertex-training:maxHourlyCost", limit)
         return preview(ours, 2 * count)
 
-    turns = [(measured("1000000"), measured("")) for _ in range(5 if count < 1000 else 1)]
+    turns = [(measured("1000000"), measured(None)) for _ in range(5 if count < 1000 else 1)]
     seconds = [statistics.median(column) for column in zip(*turns, strict=True)]
     return Figure(
         name=f"preview of {count} unchanged jobs, {state}, with a limit of cost, against one without",
