@@ -201,6 +201,14 @@ def test_a_quota_that_google_does_not_list_is_unknown(google: GoogleProject) -> 
     assert (finding.check, finding.level) == ("quota", "unknown")
 
 
+def test_each_job_with_machines_that_are_not_known_is_named(google: GoogleProject) -> None:
+    found = look(google, JOB, JOB, unknown=frozenset({"workerPoolSpecs[0].machineSpec.machineType"}))
+
+    unknown = [(one.resource, one.about) for one in found if (one.check, one.level) == ("quota", "unknown")]
+    about = "quota of worker_pool_specs[0].machine_spec"
+    assert unknown == [("job-0", about), ("job-1", about)]
+
+
 def test_jobs_on_a_persistent_resource_ask_for_no_quota(google: GoogleProject) -> None:
     found = look(google, replace(JOB, persistent_resource_id="mine"))
 

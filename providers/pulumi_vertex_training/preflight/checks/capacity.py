@@ -48,12 +48,14 @@ def _quota(scope: Scope) -> Check:
     demand, wants, later = demand_of(scope.parts), _wants(scope), _wants(scope, scheduled=True)
 
     def judge(facts: Facts) -> Iterator[Finding]:
-        for path in demand.uncounted:
-            yield Thing(check="quota", about="quota", path=path).finding(
-                "unknown",
-                "the quota that these machines take is not known",
-                remedy=remedies.quota_page(scope.project),
-            )
+        for subject in scope.subjects:
+            for path in demand_of(subject.parts).uncounted:
+                about = f"quota of {path}"
+                yield Thing(check="quota", about=about, resource=subject.name, path=path).finding(
+                    "unknown",
+                    "the quota that these machines take is not known",
+                    remedy="" if scope.is_emulator else remedies.quota_page(scope.project),
+                )
         if not demand.counts:
             return
         limits = facts.of(LIMITS)
