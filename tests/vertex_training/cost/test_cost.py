@@ -88,6 +88,13 @@ def test_a_published_bill_of_an_a3_machine_with_a_disk_of_2000_gb(
     assert found.unknown == ()
 
 
+def test_a_published_price_of_a_machine_with_spot() -> None:
+    found = cost(job(pool("n1-standard-4"), strategy="SPOT"), "asia-southeast1")
+    disk = next(item.hourly for item in found.items if item.path.endswith("disk_spec"))
+    assert found.hourly is not None
+    assert found.hourly - disk == pytest.approx(0.091783, abs=1e-6)
+
+
 def test_spot_is_the_discounted_price_plus_the_undiscounted_fee() -> None:
     # 0.234386 on demand and 0.091783 for Spot were published for n1-standard-4 in Singapore.
     prices: list[tuple[str, Use, float]] = [

@@ -267,4 +267,18 @@ m1-ultramem vcpu, spot: asia-east1 0.02631337, asia-northeast1 0.02892562, asia-
 """,
 )
 
-TABLES = (MACHINES,)
+PAGE = Rows(
+    source=f"Vertex AI pricing page, read on {CATALOG_DATE}: n1-standard-4 with Spot, less its fee",
+    date=CATALOG_DATE,
+    derived=True,
+    text="""
+n1 core, spot: asia-southeast1 0.00942176
+n1 ram, spot: asia-southeast1 0.00126254
+""",
+)
+"""Divided into vCPUs and memory as the price on demand is.
+
+Spot prices change from month to month. Google's own page counts where the catalog has another one.
+"""
+
+TABLES = (MACHINES, PAGE)
