@@ -108,31 +108,20 @@ def with_unknown(cost: Cost, unknown: Collection[str]) -> Cost:
         def kept(parts: Iterable[_Part]) -> tuple[_Part, ...]:
             return tuple(part for part in parts if not any(_rests_on(part.path, path) for path in hourly))
 
-        left = replace(
+        return replace(
             cost,
             hourly=None,
             most_hourly=None,
             per_timeout=None,
+            billed_hours=None if run else cost.billed_hours,
             items=kept(cost.items),
             most_items=kept(cost.most_items),
             unknown=(*kept(cost.unknown), *map(_not_yet, hourly)),
         )
-        return replace(left, known_per_timeout=None if run else _in_proportion(cost, left.known_hourly))
     if run:
-        return replace(
-            cost,
-            per_timeout=None,
-            known_per_timeout=None,
-            unknown=(*cost.unknown, *map(_not_yet, run)),
-        )
+        unknown_time = map(_not_yet, run)
+        return replace(cost, per_timeout=None, billed_hours=None, unknown=(*cost.unknown, *unknown_time))
     return cost
-
-
-def _in_proportion(cost: Cost, hourly: float) -> float | None:
-    """Return the cost until the timeout of a part of the cost of an hour."""
-    if cost.known_per_timeout is None or not cost.known_hourly:
-        return None
-    return cost.known_per_timeout * hourly / cost.known_hourly
 
 
 def unknown_cost(path: str, why: str) -> Cost:

@@ -13,7 +13,7 @@ from pulumi_vertex_training.costs.configured import (
     CostLimits,
 )
 from pulumi_vertex_training.costs.declared import ResourceCost
-from vertex_training.cost.cost import Cost, total
+from vertex_training.cost.cost import total
 from vertex_training.cost.words import usd
 
 _MOST_LISTED = 20
@@ -61,7 +61,7 @@ def in_words(found: Iterable[Excess]) -> str:
 def _of_the_stack(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Excess]:
     if limits.max_hourly is None:
         return
-    known = sum(most_of_an_hour(one.cost) for one in costs)
+    known = sum(one.cost.known_most_hourly for one in costs)
     if not _above(known, limits.max_hourly):
         return
     least = "at least " if any(one.cost.most_hourly is None for one in costs) else ""
@@ -76,16 +76,16 @@ def _of_the_stack(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator
 def _of_runs(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Excess]:
     for one in costs:
         cost = one.cost
-        least = cost.per_timeout is None
-        most = cost.known_per_timeout if least else cost.per_timeout
+        most = cost.known_per_timeout
         if limits.max_run is None or not one.starts or most is None:
             continue
         if _above(most, limits.max_run):
+            least = "at least" if cost.per_timeout is None else "up to"
             until = words.per_timeout(replace(cost, per_timeout=most))
             yield Excess(
                 resource=one.name,
-                message=f"a run costs {words.change(None, cost)}, and {'at least' if least else 'up to'} "
-                f"{until}, above {MAX_RUN_COST} of {usd(limits.max_run)}.",
+                message=f"a run costs {words.change(None, cost)}, and {least} {until}, above {MAX_RUN_COST} "
+                f"of {usd(limits.max_run)}.",
                 remedy="Set a shorter scheduling.timeout, make it smaller, or run "
                 f"`pulumi config set {MAX_RUN_COST} {_rounded(most)}`.",
             )
@@ -116,20 +116,15 @@ def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
             )
 
 
-def most_of_an_hour(cost: Cost) -> float:
-    """Return the most that an hour costs, as far as the prices are known."""
-    return cost.most_hourly if cost.most_hourly is not None else cost.known_most_hourly
-
-
 def _listed(costs: Sequence[ResourceCost]) -> Iterator[str]:
-    dearest = sorted(costs, key=lambda one: (-most_of_an_hour(one.cost), one.name))
-    shown = [one for one in dearest if most_of_an_hour(one.cost)][:_MOST_LISTED]
+    dearest = sorted(costs, key=lambda one: (-one.cost.known_most_hourly, one.name))
+    shown = [one for one in dearest if one.cost.known_most_hourly][:_MOST_LISTED]
     width = max((len(one.name) for one in shown), default=0)
     for one in shown:
-        yield f"{one.name:<{width}}  {usd(most_of_an_hour(one.cost))}"
+        yield f"{one.name:<{width}}  {usd(one.cost.known_most_hourly)}"
     rest = total(one.cost for one in dearest[len(shown) :])
-    if len(dearest) > len(shown) and most_of_an_hour(rest):
-        yield f"{len(dearest) - len(shown)} more: {usd(most_of_an_hour(rest))}"
+    if len(dearest) > len(shown) and rest.known_most_hourly:
+        yield f"{len(dearest) - len(shown)} more: {usd(rest.known_most_hourly)}"
 
 
 def _above(amount: float, limit: float) -> bool:

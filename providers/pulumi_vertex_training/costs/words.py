@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from vertex_training.cost.cost import FEE_FOR, Cost, Gap
 from vertex_training.cost.runs import Spent
-from vertex_training.cost.words import usd
+from vertex_training.cost.words import AT_MAXIMUM, usd
 from vertex_training.findings.words import all_of, duration
 
 OF_THE_MACHINES = "nothing of its own, as it runs on the machines of a persistent resource"
@@ -74,17 +74,15 @@ def grown(before: Cost | None, after: Cost) -> Iterator[str]:
     old, new = _most(before), _most(after)
     if new:
         text = f"{old} -> {new}" if old and old != new else new
-        yield f"{text if text.startswith(_LEAST) else f'up to {text}'} when it has grown"
+        yield f"{text if text.startswith(_LEAST) else f'up to {text}'} {AT_MAXIMUM}"
 
 
 def _most(cost: Cost | None) -> str:
     """Return the most that an hour costs: "$4.00", "at least $3.00"; "" if it is not above `hourly`."""
-    if cost is None:
+    if cost is None or cost.known_most_hourly <= cost.known_hourly:
         return ""
-    if cost.most_hourly is not None:
-        idle = cost.known_hourly if cost.hourly is None else cost.hourly
-        return amount(cost.most_hourly) if cost.most_hourly > idle else ""
-    return f"{_LEAST}{usd(cost.known_most_hourly)}" if cost.known_most_hourly > cost.known_hourly else ""
+    least = _LEAST if cost.most_hourly is None else ""
+    return f"{least}{usd(cost.known_most_hourly)}"
 
 
 def of_machines(cost: Cost) -> str:
@@ -149,7 +147,7 @@ def sources(cost: Cost) -> Iterator[str]:
     """Yield the sources of the prices, each with its dates; without prices that were derived from another."""
     by_source: dict[str, set[str]] = {}
     for item in cost.items:
-        for source, date in item.sources or ((item.source, item.date),):
+        for source, date in item.sources:
             by_source.setdefault(source, set()).add(date)
     for source, dates in by_source.items():
         if any(other != source and other in source for other in by_source):

@@ -40,17 +40,24 @@ _DIGITS = 6
 class Item:
     """A part of a cost. `path` is the field that asks for it, and `hourly` all of it, in USD an hour.
 
-    `source` and `date` are those of its prices, the oldest date if there are several; `sources` has each
-    source with its own date.
+    `sources` has the source of each of its prices, with its date.
     """
 
     path: str
     what: str
     hourly: float
-    source: str
-    date: str
+    sources: tuple[tuple[str, str], ...]
     derived: bool
-    sources: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def source(self) -> str:
+        """Return the sources in one text."""
+        return "; ".join(dict.fromkeys(source for source, _ in self.sources))
+
+    @property
+    def date(self) -> str:
+        """Return the oldest date of the prices."""
+        return min(date for _, date in self.sources)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +85,8 @@ class Cost:
     `hourly` is None if the price of any part is not known. `most_hourly` is the same with autoscaled pools at
     their maximum, and `most_items` has its parts; empty if they are `items`. `per_timeout` is that of all
     `trials`, each until its timeout. It is None as well for what has no timeout; then `timeout_seconds` is
-    None. `known_per_timeout` is that of the parts with a price; None if the time is not known. With
-    `is_default_timeout`, the declaration has no timeout.
+    None. With `is_default_timeout`, the declaration has no timeout. `billed_hours` is how many times the cost
+    of an hour is paid until the timeout; None if that is not known, and for a sum of costs.
     """
 
     hourly: float | None
@@ -88,7 +95,7 @@ class Cost:
     is_default_timeout: bool = False
     trials: int = 1
     most_hourly: float | None = None
-    known_per_timeout: float | None = None
+    billed_hours: float | None = None
     items: tuple[Item, ...] = ()
     most_items: tuple[Item, ...] = ()
     unknown: tuple[Gap, ...] = ()
@@ -96,13 +103,22 @@ class Cost:
 
     @property
     def known_hourly(self) -> float:
-        """The sum of the parts that have a price."""
-        return sum(item.hourly for item in self.items)
+        """Return `hourly`, or the sum of the parts that have a price."""
+        return sum(item.hourly for item in self.items) if self.hourly is None else self.hourly
 
     @property
     def known_most_hourly(self) -> float:
-        """The same with autoscaled pools at their maximum."""
+        """Return `most_hourly`, or the sum of the parts that have a price."""
+        if self.most_hourly is not None:
+            return self.most_hourly
         return sum(item.hourly for item in self.most_items or self.items)
+
+    @property
+    def known_per_timeout(self) -> float | None:
+        """Return `per_timeout`, or that of the parts that have a price; None if the time is not known."""
+        if self.per_timeout is not None:
+            return self.per_timeout
+        return _times(self.billed_hours, self.known_hourly)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,29 +133,19 @@ class _Line:
     derived: bool = False
     why: str = ""
 
-    @property
-    def source(self) -> str:
-        return "; ".join(dict.fromkeys(source for source, _ in self.sources))
-
-    @property
-    def date(self) -> str:
-        return min(date for _, date in self.sources)
-
 
 def cost_of_job(spec: JobSpec, *, region: str | None, table: PriceTable) -> Cost:
     """Return the cost of a job. On a persistent resource it is 0, as the resource is billed already."""
     declared = declared_timeout(spec.scheduling)
     seconds = DEFAULT_TIMEOUT_SECONDS if declared is None else declared
     if spec.persistent_resource_id:
-        return Cost(
-            hourly=0.0, per_timeout=0.0, known_per_timeout=0.0, timeout_seconds=seconds, most_hourly=0.0
-        )
+        return Cost(hourly=0.0, per_timeout=0.0, timeout_seconds=seconds, most_hourly=0.0)
     strategy = spec.scheduling.strategy if spec.scheduling else None
     cost = cost_of_pools(spec.worker_pool_specs, region=region, strategy=strategy, table=table)
     return replace(
         cost,
         per_timeout=_times(cost.hourly, seconds / 3600),
-        known_per_timeout=cost.known_hourly * seconds / 3600,
+        billed_hours=seconds / 3600,
         timeout_seconds=seconds,
         is_default_timeout=declared is None,
     )
@@ -157,7 +163,7 @@ def cost_of_tuning_job(spec: TuningSpec, *, region: str | None, table: PriceTabl
         hourly=hourly,
         most_hourly=hourly,
         per_timeout=_times(trial.per_timeout, all_trials),
-        known_per_timeout=_times(trial.known_per_timeout, all_trials),
+        billed_hours=_times(trial.billed_hours, all_trials / at_once) if at_once else None,
         trials=all_trials,
         items=tuple(
             replace(
@@ -254,7 +260,6 @@ def total(costs: Iterable[Cost]) -> Cost:
         hourly=_sum(cost.hourly for cost in all_costs),
         most_hourly=_sum(cost.most_hourly for cost in all_costs),
         per_timeout=_sum(cost.per_timeout for cost in limited) if limited else None,
-        known_per_timeout=_sum(cost.known_per_timeout for cost in limited) if limited else None,
         timeout_seconds=max((cost.timeout_seconds or 0 for cost in limited), default=None),
         items=tuple(item for cost in all_costs for item in cost.items),
         most_items=tuple(item for cost in all_costs for item in cost.most_items or cost.items),
@@ -264,7 +269,8 @@ def total(costs: Iterable[Cost]) -> Cost:
 
 def to_json(cost: Cost) -> dict[str, Any]:
     """Return the cost as the command prints it with --json."""
-    scales = {} if cost.most_hourly == cost.hourly else {"mostHourly": _rounded(cost.most_hourly)}
+    grows = cost.most_hourly != cost.hourly or cost.known_most_hourly > cost.known_hourly
+    scales = {"mostHourly": _rounded(cost.most_hourly)} if grows else {}
     return {
         "currency": cost.currency,
         "hourly": _rounded(cost.hourly),
@@ -324,10 +330,8 @@ def _cost(
                         path=where,
                         what=what,
                         hourly=line.hourly * count,
-                        source=line.source,
-                        date=line.date,
-                        derived=line.derived,
                         sources=line.sources,
+                        derived=line.derived,
                     )
                 )
     hourly = None if gaps else sum(item.hourly for item in items)

@@ -12,7 +12,7 @@ from vertex_training.cost.cost import (
     total,
 )
 from vertex_training.cost.prices import PriceTable
-from vertex_training.cost.words import usd
+from vertex_training.cost.words import AT_MAXIMUM, usd
 from vertex_training.policy.subject import Machines, Subject
 
 
@@ -25,10 +25,10 @@ def over_limit(subject: Subject, most: float, table: PriceTable, *, unknown_pric
     cost = _cost_of(subject, table)
     if cost is None:
         return
-    hourly = cost.known_most_hourly if cost.most_hourly is None else cost.most_hourly
+    hourly = cost.known_most_hourly
     if hourly > most:
         least = "at least " if cost.unknown else ""
-        grown = "" if cost.most_hourly is None else " when it has grown"
+        grown = f" {AT_MAXIMUM}" if hourly > cost.known_hourly else ""
         yield (
             f"{least}{usd(hourly)} an hour{grown}; at most {usd(most)} is allowed. "
             "Choose fewer or smaller machines."

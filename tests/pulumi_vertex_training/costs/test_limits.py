@@ -14,7 +14,7 @@ GAP = Gap(path="worker_pool_specs[0].machine_spec.machine_type", what="a5-mega-8
 
 
 def item(hourly: float) -> Item:
-    return Item(path="x", what="x", hourly=hourly, source="a test", date="2026-11-01", derived=False)
+    return Item(path="x", what="x", hourly=hourly, sources=(("a test", "2026-11-01"),), derived=False)
 
 
 def job(name: str, hourly: float, *, hours: int = 10, starts: bool = True) -> ResourceCost:
@@ -32,7 +32,7 @@ def unpriced(name: str, known: float, *, hours: int = 1) -> ResourceCost:
     cost = Cost(
         hourly=None,
         per_timeout=None,
-        known_per_timeout=known * hours,
+        billed_hours=hours,
         timeout_seconds=hours * 3600,
         items=(item(known),),
         unknown=(GAP,),

@@ -18,7 +18,7 @@ def gap(what: str, *, is_price: bool = True) -> Gap:
 
 
 def item(source: str, date: str = "2026-11-01") -> Item:
-    return Item(path="x", what="x", hourly=0.25, source=source, date=date, derived=False)
+    return Item(path="x", what="x", hourly=0.25, sources=((source, date),), derived=False)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def item(source: str, date: str = "2026-11-01") -> Item:
         (replace(COST, hourly=0.0, per_timeout=0.0), words.OF_THE_MACHINES),
         (
             Cost(hourly=1.0, per_timeout=None, most_hourly=4.0),
-            "$1.00 an hour, up to $4.00 when it has grown",
+            "$1.00 an hour, up to $4.00 with autoscaled pools at their maximum",
         ),
         (
             Cost(
@@ -46,7 +46,8 @@ def item(source: str, date: str = "2026-11-01") -> Item:
                 most_items=(item("s"), item("s")),
                 unknown=(gap("a"),),
             ),
-            "at least $0.25 an hour, at least $0.50 when it has grown, without a known price: a",
+            "at least $0.25 an hour, at least $0.50 with autoscaled pools at their maximum, "
+            "without a known price: a",
         ),
         (
             Cost(hourly=None, per_timeout=None, unknown=(gap("a5-mega-8g"),)),
@@ -85,17 +86,16 @@ def test_a_change_of_the_cost() -> None:
 def test_the_cost_of_resized_machines() -> None:
     before = Cost(hourly=0.5, per_timeout=None)
     grown = replace(before, hourly=1.0, most_hourly=4.0)
-    assert words.of_resized_machines(before, grown) == (
-        "$0.50 -> $1.00 an hour, up to $4.00 when it has grown, also while no job runs on it"
-    )
+    most = "with autoscaled pools at their maximum, also while no job runs on it"
+    assert words.of_resized_machines(before, grown) == f"$0.50 -> $1.00 an hour, up to $4.00 {most}"
     assert words.of_resized_machines(grown, grown) == ""
     assert words.of_resized_machines(grown, replace(grown, most_hourly=8.0)) == (
-        "$1.00 an hour, up to $4.00 -> $8.00 when it has grown, also while no job runs on it"
+        f"$1.00 an hour, up to $4.00 -> $8.00 {most}"
     )
 
 
 def test_each_source_has_its_own_date() -> None:
-    mixed = replace(item("new; old", "2025-03-06"), sources=(("new", "2026-11-27"), ("old", "2025-03-06")))
+    mixed = replace(item("new"), sources=(("new", "2026-11-27"), ("old", "2025-03-06")))
     assert list(words.sources(replace(COST, items=(mixed,)))) == ["new (2026-11-27)", "old (2025-03-06)"]
 
 

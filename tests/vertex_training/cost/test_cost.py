@@ -23,7 +23,7 @@ from vertex_training.cost.cost import (
     total,
 )
 from vertex_training.cost.prices import Price, Use, built_in, table_of, with_fees
-from vertex_training.cost.words import usd
+from vertex_training.cost.words import decimal, usd
 from vertex_training.job.job_spec import JobSpec, Scheduling
 from vertex_training.study.study import MetricSpec, StudySpec
 from vertex_training.study.tuning import TuningSpec
@@ -414,3 +414,11 @@ def test_any_machine_has_a_cost_or_a_gap(
 )
 def test_amounts_in_words(amount: float, text: str) -> None:
     assert usd(amount) == text
+
+
+@every_row(
+    "number, text",
+    [(0, "0.0"), (1234.56, "1,234.6"), (0.26, "0.3"), (0.0999, "0.1"), (0.0026, "0.0026"), (1e-5, "0.00001")],
+)
+def test_hours_in_words(number: float, text: str) -> None:
+    assert decimal(number, places=1) == text

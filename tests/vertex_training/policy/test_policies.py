@@ -376,7 +376,7 @@ def test_the_remedy_for_a_pool_that_grows_is_its_maximum() -> None:
     (accelerators,) = found("accelerators", {"most": 4}, "PersistentResource", machines)
     assert accelerators.endswith(f"Lower accelerator_count or {most}.")
     (cost,) = found("hourly-cost", {"most": 1}, "PersistentResource", machines)
-    assert " an hour when it has grown; at most $1.00 is allowed." in cost
+    assert " an hour with autoscaled pools at their maximum; at most $1.00 is allowed." in cost
     fixed = {"machine_spec": t4s, "replica_count": 1}
     (both,) = found(
         "replicas", {"most": 4}, "PersistentResource", machines | {"resource_pools": [fixed, grows]}
@@ -415,6 +415,7 @@ def test_a_resource_above_the_limit_of_the_cost_is_reported(settings, kind, inpu
     (message,) = found("hourly-cost", settings, kind, inputs)
     assert message.startswith(beginning)
     assert "at most $0.50 is allowed" in message or "limit of $9.00" in message
+    assert ("autoscaled pools at their maximum" in message) == (kind == "PersistentResource")
 
 
 def test_the_known_machines_of_an_autoscaled_pool_count_with_their_maximum() -> None:
@@ -430,6 +431,7 @@ def test_the_known_machines_of_an_autoscaled_pool_count_with_their_maximum() -> 
     settings = {"most": 20, "unknownPrices": "allow"}  # one machine costs about $4 without its fee
     (message,) = found("hourly-cost", settings, "PersistentResource", machines)
     assert message.startswith("resource_pools: at least $3")
+    assert " an hour with autoscaled pools at their maximum; " in message
     assert not found("hourly-cost", {**settings, "most": 40}, "PersistentResource", machines)
 
 

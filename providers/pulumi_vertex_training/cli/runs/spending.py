@@ -20,6 +20,7 @@ from pulumi_vertex_training.views.failure import InputError, did_you_mean
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.study_view import job_key
 from vertex_training.cost.runs import Spent, total_spent
+from vertex_training.cost.words import decimal
 
 _AT_ONCE = 8
 _NONE = "(not set)"
@@ -88,7 +89,7 @@ def show(endpoint: Endpoint, label: str, output: Output) -> None:
         [
             _NONE if one.value is None else one.value,
             str(one.jobs),
-            _hours(one.spent.replica_hours) if one.spent is not None else "",
+            decimal(one.spent.replica_hours, places=1) if one.spent is not None else "",
             words.spent(one.spent),
         ]
         for one in groups
@@ -98,11 +99,6 @@ def show(endpoint: Endpoint, label: str, output: Output) -> None:
         output.line()
         output.paragraph(f"All together: {words.spent(whole)}.")
         show_gaps(whole, output)
-
-
-def _hours(hours: float) -> str:
-    """Return hours with a tenth, or with two digits that count for a short run: "341.5", "0.0026"."""
-    return f"{hours:.1f}" if not 0 < hours < 0.1 else f"{hours:.2g}"
 
 
 def show_gaps(spent: Spent, output: Output) -> None:

@@ -131,7 +131,7 @@ def test_a_given_persistent_resource_has_its_cost_while_it_is_idle(command: Run,
     assert machines(cost) == pytest.approx(N1, rel=1e-3)
     assert cost["mostHourly"] == pytest.approx(4 * cost["hourly"], rel=1e-4)
     assert "persistentResourceCost" not in document(command, on_it)
-    sentence = "$0.25 an hour, up to $0.98 when it has grown, also while no job runs on it."
+    sentence = "$0.25 an hour, up to $0.98 with autoscaled pools at their maximum, also while no job runs"
     _, out, _ = command("explain", on_it, *arguments)
     assert sentence in out.partition("Cost of the persistent resource in us-central1")[2]
     _, page, _ = command("explain", on_it, "--markdown", *arguments)
@@ -146,12 +146,17 @@ def test_a_persistent_resource_that_shrinks_to_nothing_has_its_gaps(command: Run
     arguments = (job(pool(), persistentResourceId="cluster"), "--persistent-resource", str(resource))
     cost = document(command, *arguments)["persistentResourceCost"]
     assert (cost["hourly"], cost["mostHourly"]) == (0, None)
+    scaled["autoscalingSpec"] = {"minReplicaCount": 1, "maxReplicaCount": 4}
+    larger = tmp_path / "larger.json"
+    larger.write_text(json.dumps({"resourcePools": [scaled]}))
+    always = document(command, *arguments[:-1], str(larger))["persistentResourceCost"]
+    assert (always["hourly"], always["mostHourly"]) == (None, None)
     assert {gap["path"] for gap in cost["unknown"]} == {
         "resource_pools[0].machine_spec.machine_type",
         "resource_pools[0].machine_spec.accelerator_type",
     }
     _, out, _ = command("explain", *arguments)
-    assert "Nothing, at least $14.80 when it has grown, without a known price: the management fee" in out
+    assert "Nothing, at least $14.80 with autoscaled pools at their maximum, without a known price: " in out
 
 
 @pytest.mark.parametrize("columns", [80, 100])

@@ -217,8 +217,11 @@ def test_an_autoscaled_resource_has_its_maximum_in_words():
     }
     machines = {"location": REGION, "resource_pools": [pool]}
     found = cost(step("create", "cluster", None, machines, resource="PersistentResource"))
-    assert found.changes[0].sentence == "$1.10 an hour, up to $3.30 when it has grown"
-    assert found.summary == "All that runs: nothing -> $1.10 an hour, up to $3.30 when it has grown"
+    assert found.changes[0].sentence == "$1.10 an hour, up to $3.30 with autoscaled pools at their maximum"
+    assert (
+        found.summary
+        == "All that runs: nothing -> $1.10 an hour, up to $3.30 with autoscaled pools at their maximum"
+    )
 
 
 def test_other_resources_have_no_cost():
