@@ -12,6 +12,7 @@ import pulumi
 from pulumi.dynamic import Resource
 from pulumi.runtime.settings import get_engine
 
+from pulumi_vertex_training import urns
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.program.resource import ProviderReference, with_outputs
 from pulumi_vertex_training.program.undeclared import Keyed, follow
@@ -70,7 +71,7 @@ def key_input(
 
     def key(known: Sequence[str | None]) -> str | None:
         stack, *parents = known
-        types = [str(urn).split("::")[2] for urn in parents]  # those of all ancestors, as in a URN
+        types = [urns.parse(str(urn)).types for urn in parents]
         names = "\0".join([*types, kind, resource_name])
         return f"{stack}-{hashlib.sha256(names.encode()).hexdigest()[:_DIGITS]}" if stack else None
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from pulumi_vertex_training import urns
 from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.apply.staleness import has_secret
-from pulumi_vertex_training.cli.plan.plan import name_of
 from pulumi_vertex_training.cli.plan.saved_plan import SavedPlan
 from pulumi_vertex_training.cli.policy.stack_policies import policies_of, require_usable
 from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK
@@ -56,7 +56,7 @@ class _Reader:
             return
         found = _VIOLATION.search(line)
         if found:
-            self.differs = name_of({"urn": found[1]}) if found[1] else "a resource"
+            self.differs = urns.parse(found[1]).name if found[1] else "a resource"
             line = f"{line[: found.start()]}{self.differs} differs from the plan"
         self.lines = [*self.lines, line][-_MOST_LINES:]
         self.in_policies = line == _POLICIES or (self.in_policies and line != _BLANK)

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pulumi_vertex_training import urns
 from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN
-from pulumi_vertex_training.cli.plan.plan import INTERNAL, RUNS, is_hidden, name_of, shown, type_of
+from pulumi_vertex_training.cli.plan.plan import INTERNAL, RUNS, is_hidden, shown
 from pulumi_vertex_training.cli.plan.saved_plan import PlannedChange, SavedPlan
 
 What = Literal["configuration", "state", "plan", "program"]
@@ -71,13 +72,13 @@ def _of_resources(saved: SavedPlan, now: SavedPlan, *, with_providers: bool) -> 
     The stack, providers and the stack's key, which no program declares, differ after any deployment: they are
     reasons only if nothing else is one.
     """
-    urns = sorted(
+    every = sorted(
         {*saved.resources, *now.resources, *saved.recorded, *now.recorded},
-        key=lambda urn: (_is_internal(urn), urn),
+        key=lambda urn: (_is_internal(urn), not _is_run(urn), urn),
     )
     named: set[str] = set()
-    for urn in urns:
-        name = name_of({"urn": urn})
+    for urn in every:
+        name = urns.parse(urn).name
         if _is_internal(urn) and (name in named or (not _is_run(urn) and (named or not with_providers))):
             continue
         old, new = saved.recorded.get(urn), now.recorded.get(urn)
@@ -90,11 +91,11 @@ def _of_resources(saved: SavedPlan, now: SavedPlan, *, with_providers: bool) -> 
 
 
 def _is_internal(urn: str) -> bool:
-    return type_of({"urn": urn}) in INTERNAL or is_hidden({"urn": urn})
+    return urns.parse(urn).type in INTERNAL or is_hidden({"urn": urn})
 
 
 def _is_run(urn: str) -> bool:
-    return type_of({"urn": urn}) in RUNS
+    return urns.parse(urn).type in RUNS
 
 
 def _of_state(old: str | None, new: str | None) -> str:
@@ -166,7 +167,7 @@ def _of_program(saved: SavedPlan, now: SavedPlan) -> Iterator[Reason]:
     if not changed:
         return
     open_values = sorted(
-        f"{name_of({'urn': urn})}: {name}"
+        f"{urns.parse(urn).name}: {name}"
         for urn, plan in saved.resources.items()
         for name in _unknown_inputs(_goal(plan))
     )

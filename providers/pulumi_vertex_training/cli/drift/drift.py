@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from pulumi_vertex_training import registry
+from pulumi_vertex_training import registry, urns
 from pulumi_vertex_training.cli.drift.refresh import Reading, Refresh
 from pulumi_vertex_training.cli.plan.jobs import job_difference, job_kind_of
 from pulumi_vertex_training.cli.plan.plan import (
@@ -114,14 +114,14 @@ def report(found: Refresh) -> Report:
     readings = [one for one in found.readings if _is_declared(one.urn)]
     drifts = [drift for one in readings if (drift := _drift(one)) is not None]
     progress = [moved for one in readings if (moved := _progress(one)) is not None]
-    urns = [*(one.urn for one in found.readings), *found.unread]
-    urn = urns[0].split("::") if urns else []
+    every = [*(one.urn for one in found.readings), *found.unread]
+    urn = urns.parse(next(iter(every), ""))
     return Report(
-        stack=urn[0].rpartition(":")[2] if urn else "",
-        project=urn[1] if len(urn) > 1 else "",
+        stack=urn.stack,
+        project=urn.project,
         drifts=tuple(sorted(drifts, key=lambda one: one.urn)),
         progress=tuple(sorted(progress, key=lambda one: one.urn)),
-        unread=tuple(sorted(name_of({"urn": one}) for one in found.unread if _is_declared(one))),
+        unread=tuple(sorted(urns.parse(one).name for one in found.unread if _is_declared(one))),
         unchanged=len(readings) - len(drifts),
         findings=found.findings,
     )
@@ -147,7 +147,7 @@ def _is_declared(urn: str) -> bool:
 
 def _drift(reading: Reading) -> Drift | None:
     if not reading.live:
-        gone = _GONE_OR_OTHER if type_of({"urn": reading.urn}) in _STAGED else _GONE
+        gone = _GONE_OR_OTHER if urns.parse(reading.urn).type in _STAGED else _GONE
         return _of(reading, "deleted", sentences=(gone,))
     old, new = _state(reading.recorded), _state(reading.live)
     if old != new and new in _CANCELLED:
@@ -169,7 +169,7 @@ def _changed(reading: Reading) -> Drift | None:
     """Return the difference of the properties, or None for a resource that the engine finds equal."""
     if not reading.differs:
         return None
-    kind = job_kind_of(type_of({"urn": reading.urn}))
+    kind = job_kind_of(urns.parse(reading.urn).type)
     old, new = _part(reading.recorded, "inputs"), _part(reading.live, "inputs")
     compared = job_difference(kind, old, new) if kind is not None else None
     if compared is not None and compared.paths:
@@ -187,9 +187,9 @@ def _changed(reading: Reading) -> Drift | None:
 
 def _with_sentences(reading: Reading, sentences: tuple[str, ...], changed: Drift | None) -> Drift:
     """Return a difference that the provider put into words: no deployment changes it back by itself."""
-    if job_kind_of(type_of({"urn": reading.urn})) is None:
+    if job_kind_of(urns.parse(reading.urn).type) is None:
         found = changed or _of(reading, "changed")
-        because = _WHY_REPLACED.get(type_of({"urn": reading.urn}), "")
+        because = _WHY_REPLACED.get(urns.parse(reading.urn).type, "")
         return replace(found, sentences=sentences, repair=(*UP, "--replace", reading.urn), because=because)
     if _part(reading.recorded, "inputs").get("rerun") == "never":
         return _of(reading, "deleted", sentences=sentences, repair=REFRESH, because=_NEVER)
@@ -236,7 +236,7 @@ def _state(state: Mapping[str, Any]) -> str:
 
 def _sentences(reading: Reading) -> tuple[str, ...]:
     """Return the provider's own words for differences that the state does not have yet."""
-    if type_of({"urn": reading.urn}) not in registry.TYPES:
+    if urns.parse(reading.urn).type not in registry.TYPES:
         return ()
     known = _part(reading.recorded, "outputs").get(_DRIFT) or ()
     now = _part(reading.live, "outputs").get(_DRIFT) or ()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from pulumi_vertex_training import registry
+from pulumi_vertex_training import registry, urns
 from pulumi_vertex_training.cli.plan.jobs import (
     ENGINES_UNKNOWN,
     HIDDEN,
@@ -50,8 +50,6 @@ _PREFIX = re.compile(
 _NOT_KNOWN = "(not known yet)"
 _OF_PROVIDER = re.compile(r"([^:]+): (.+); [^;]+ is replaced, because [^;]+", re.DOTALL)
 _ECHO = "an unhandled error occurred: program exited with non-zero exit code"
-_TYPES = re.compile(r"((?:[^:$]*:[^:$]*:[^:$]*\$)*[^:$]*:[^:$]*:[^:$]*)::")
-"""The types in a URN before the name, each of which has two colons."""
 _HIDDEN_CHANGE = "a secret value changes"
 _OWN = ("__", "marks")
 """Beginnings of inputs that are not the user's: they appear in no difference."""
@@ -158,10 +156,10 @@ def read(preview: Mapping[str, Any]) -> Plan:
         for step in resources
         if effect_of(step) != "none"
     ]
-    urn = str(everything[0]["urn"]).split("::") if everything else []
+    urn = urns.parse(str(everything[0]["urn"]) if everything else "")
     return Plan(
-        stack=urn[0].rpartition(":")[2] if urn else "",
-        project=urn[1] if len(urn) > 1 else "",
+        stack=urn.stack,
+        project=urn.project,
         changes=tuple(sorted(changes, key=lambda one: (_ORDER.index(one.effect), one.name, one.urn))),
         unchanged=len(resources) - len(changes),
         findings=_without_echo(findings),
@@ -181,23 +179,12 @@ def is_hidden(step: Mapping[str, Any]) -> bool:
 
 def type_of(step: Mapping[str, Any]) -> str:
     """Return the type token of a step's resource."""
-    return _type_and_name(str(step["urn"]))[0]
+    return urns.parse(str(step["urn"])).type
 
 
 def name_of(step: Mapping[str, Any]) -> str:
     """Return the name of a step's resource in the program."""
-    return _type_and_name(str(step["urn"]))[1]
-
-
-def _type_and_name(urn: str) -> tuple[str, str]:
-    """Return the type token and the name in a URN, urn:pulumi:STACK::PROJECT::PARENT-TYPES$TYPE::NAME.
-
-    A name may have "::" in it, and so may a type, whose module may be empty: acme::Team.
-    """
-    rest = urn.split("::", 2)[-1]
-    found = _TYPES.match(rest)
-    types, name = (found[1], rest[found.end() :]) if found else rest.split("::", 1)
-    return types.rpartition("$")[2], name
+    return urns.parse(str(step["urn"])).name
 
 
 def effect_of(step: Mapping[str, Any]) -> Effect:
@@ -287,7 +274,7 @@ def findings_of(diagnostics: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
             yield Finding(
                 severity="warning" if warns else severity,
                 message=_PREFIX.sub("", message, count=1),
-                resource=name_of(one) if one.get("urn") else "",
+                resource=urns.parse(str(one.get("urn", ""))).name,
             )
 
 

@@ -9,9 +9,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training import registry
+from pulumi_vertex_training import registry, urns
 from pulumi_vertex_training.cli import pulumi_command, target
-from pulumi_vertex_training.cli.plan.plan import name_of
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.plugin import settings as settings_module
 from pulumi_vertex_training.plugin.settings import Settings, SettingsError
@@ -186,7 +185,8 @@ def _resources(listed: list[Any]) -> Iterator[Resource]:
             continue
         parts = (one.get("inputs"), one.get("outputs"))
         props = {key: value for part in parts if isinstance(part, Mapping) for key, value in part.items()}
-        yield Resource(kind=kind, name=name_of(one), id=str(one.get("id") or ""), props=props)
+        name = urns.parse(str(one.get("urn", ""))).name
+        yield Resource(kind=kind, name=name, id=str(one.get("id") or ""), props=props)
 
 
 def _json(folder: Path, words: list[str], *, path: str) -> Any:

@@ -13,6 +13,7 @@ from support.tables import every_row
 
 URN = "urn:pulumi:prod::digits::pulumi-python:dynamic/customJob:CustomJob::train"
 RUN = "urn:pulumi:prod::digits::pulumi-python:dynamic/run:Run::train"
+PARENTS_RUN = "urn:pulumi:prod::digits::vision:training:Team$pulumi-python:dynamic/run:Run::train"
 KEY = "urn:pulumi:prod::digits::pulumi-python:dynamic/stackKey:StackKey::vertex-training"
 STACK = "urn:pulumi:prod::digits::pulumi:pulumi:Stack::digits-prod"
 PROVIDER = "urn:pulumi:prod::digits::pulumi:providers:pulumi-python::default"
@@ -59,6 +60,10 @@ SAVED = SavedPlan(
         (
             {"recorded": {URN: "one", RUN: "two", STACK: "new", KEY: "new"}},
             [("state", "train", "it was deployed, replaced or refreshed after the plan was saved")],
+        ),
+        (
+            {"recorded": {URN: "one", RUN: "run", PARENTS_RUN: "new", STACK: "new"}},
+            [("state", "train", "it was created after the plan was saved")],
         ),
         (
             {"recorded": {URN: "one", RUN: "run", PROVIDER: "new"}},
