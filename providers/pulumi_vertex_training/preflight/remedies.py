@@ -84,7 +84,8 @@ def quota_of_emulator(metric: str, limit: int, region: str) -> str:
 
 def new_bucket(name: str, location: str, project: str) -> str:
     """Return the command that creates a bucket."""
-    return f"gcloud storage buckets create gs://{name} --location={location} --project={project}"
+    where = f"--location={shlex.quote(location)} --project={shlex.quote(project)}"
+    return f"gcloud storage buckets create {shlex.quote(f'gs://{name}')} {where}"
 
 
 def upload(uri: str) -> str:
