@@ -49,7 +49,7 @@ class Policy:
 
 
 _LITERAL = re.compile(r"[?\[]")
-"""Signs with a meaning in a shell only: a resource may be named train[0]."""
+"""Characters that `fnmatch` interprets and policies do not: a resource may be named train[0]."""
 
 
 def matches(text: str, patterns: Collection[str]) -> bool:

@@ -20,7 +20,7 @@ _TIMEOUT = 1800.0
 class Preview:
     """A preview: the plan, its steps in the engine's JSON, and the engine's plan, empty if not asked for.
 
-    `configuration` is the stack's, without secrets.
+    `configuration` is the stack's, with "[secret]" for each secret.
     """
 
     plan: Plan
