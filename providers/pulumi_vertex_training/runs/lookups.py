@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 def in_parallel(calls: Sequence[Callable[[], Result]]) -> list[Result]:
     """Return the results of calls that are made at the same time. The first error in their order is raised.
 
-    Unlike a pool, an interrupt or an error does not wait for the calls that have not ended.
+    Unlike in a pool, an interrupt waits for no call, and an error only for the calls before it.
     """
     made = [(call, Future[Result]()) for call in calls]
     for call, future in made:

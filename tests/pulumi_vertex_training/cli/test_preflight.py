@@ -263,6 +263,7 @@ def test_ctrl_c_ends_it_while_a_service_does_not_answer(tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
+        silent.settimeout(TIMEOUT)
         proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
         process, terminal = command.start_on_terminal(
             ["preflight", str(file), "--endpoint", "google", "--project", "my-project", "--timeout", "600"],

@@ -9,7 +9,7 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import PermissionDenied
-from pulumi_vertex_training.runs.lookups import Lookups
+from pulumi_vertex_training.runs.lookups import Lookups, in_parallel
 from support.waiting import TIMEOUT
 
 ENDPOINT = Endpoint(kind="google", project="p", location="europe-west4")
@@ -69,3 +69,26 @@ def test_a_service_that_is_silent_until_the_deadline_is_not_asked_again() -> Non
 
 def test_a_deadline_of_0_asks_nothing() -> None:
     assert Lookups().ask("here", lambda: pytest.fail("asked"), {"one": location}, seconds=0) == {}
+
+
+def test_calls_in_parallel_have_their_results_in_order() -> None:
+    both = threading.Barrier(2, timeout=TIMEOUT)
+    assert in_parallel([lambda: (both.wait(), "a")[1], lambda: (both.wait(), "b")[1]]) == ["a", "b"]
+    assert in_parallel([]) == []
+
+
+def test_an_error_in_parallel_waits_for_no_later_call() -> None:
+    free = threading.Event()
+    ended: list[str] = []
+
+    def fail() -> None:
+        raise ValueError("broken")
+
+    def wait() -> None:
+        free.wait(TIMEOUT)
+        ended.append("later")
+
+    with pytest.raises(ValueError, match="broken"):
+        in_parallel([fail, wait])
+    assert not ended
+    free.set()
