@@ -164,7 +164,7 @@ def problems_with(chosen: Scope, path: str) -> Iterator[Problem]:
         if value is None:
             continue
         if minimum is not None and not math.isfinite(value):
-            yield Problem(path=at, message=f"{value:g} is not a number of JSON. Give {minimum} or more")
+            yield Problem(path=at, message=f"{value:g} is not a JSON number. Give {minimum} or more")
         elif minimum is not None and value < minimum:
             yield Problem(path=at, message=f"{value:g} is negative. Give {minimum} or more")
         if item.metadata.get("is_duration") and (wrong := durations.problem_with(value)):

@@ -513,7 +513,7 @@ def test_a_secret_is_not_shown(name, settings, inputs, message) -> None:
             "hourly-cost.unknownPrices: the string 'maybe' is not one of refuse, allow",
         ),
         ({"timeout": {"most": "1 day"}}, "timeout.most: '1 day' is not a duration; write it in seconds"),
-        ({"hourly-cost": {"most": float("inf")}}, "hourly-cost.most: inf is not a number of JSON. Give 0"),
+        ({"hourly-cost": {"most": float("inf")}}, "hourly-cost.most: inf is not a JSON number. Give 0"),
         ({"all": ""}, "all: '' is not one of advisory, mandatory or disabled"),
         ({"all": None}, "all: null is not one of advisory, mandatory or disabled"),
         ({"timeout": {"enforcementLevel": None}}, "timeout.enforcementLevel: null is not one of advisory, "),

@@ -148,7 +148,7 @@ def read(file: Path | None) -> Configuration:
 
 def _reject_constant(name: str) -> None:
     """Raise ValueError for NaN and Infinity, which Python reads and the engine does not."""
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _has_environment(pack: Path) -> bool:

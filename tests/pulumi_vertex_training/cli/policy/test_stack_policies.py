@@ -171,7 +171,7 @@ def test_the_pack_is_known_by_its_name_in_any_notation(pack: Path, name: str) ->
         ('{\n  "all": "mandatory"  # ours\n}', "which has no comments. Remove the one in line 2."),
         ("{\n/* ours */}", "which has no comments. Remove the one in line 2."),
         ("\ufeff{}", "begins with a byte order mark. Save it as UTF-8 without one."),
-        ('{"hourly-cost": {"most": NaN}}', "is not JSON: NaN is not a number of JSON."),
+        ('{"hourly-cost": {"most": NaN}}', "is not JSON: NaN is not a JSON number."),
         ('{"all": "mandatory"', "is not JSON: Expecting ',' delimiter: line 1"),
     ],
 )
