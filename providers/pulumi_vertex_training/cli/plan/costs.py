@@ -7,7 +7,7 @@ ended and stays as it is costs nothing. A schedule counts as its job.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pulumi_vertex_training import registry
@@ -253,7 +253,10 @@ def _state(step: Mapping[str, Any], side: str) -> Mapping[str, Any]:
 
 
 def _limits(configuration: Mapping[str, Any]) -> CostLimits:
-    """Return the limits of the stack; the preview itself reports wrong values."""
+    """Return the limits of the stack that a plan can read; the preview itself reports wrong values.
+
+    If it is a secret whether unknown prices are allowed, only the deployment may refuse them.
+    """
 
     def get(key: str) -> str | None:
         value = configuration.get(key)
@@ -261,7 +264,8 @@ def _limits(configuration: Mapping[str, Any]) -> CostLimits:
             return None
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    return cost_limits(get)[0]
+    found = cost_limits(get)[0]
+    return replace(found, allow_unknown=True) if configuration.get(ALLOW_UNKNOWN_PRICES) == HIDDEN else found
 
 
 def _document(found: PlanCost) -> dict[str, Any]:

@@ -210,6 +210,18 @@ def test_a_plan_says_that_a_secret_limit_is_left_to_the_deployment():
     assert not result.failed
 
 
+def test_a_secret_leaves_unknown_prices_to_the_deployment():
+    pool = {"machine_spec": {"machine_type": "n9-mega-4"}, "replica_count": 1}
+    new = step("create", "new", None, {**inputs(1), "worker_pool_specs": [pool]})
+
+    def findings(**more: str) -> list[tuple[str, str]]:
+        found = check(PlanContext(previewed=preview(new, maxHourlyCost="1000", **more), folder=Path()))
+        return [(one.severity, one.resource) for one in found.findings]
+
+    assert findings() == [("error", "new")]
+    assert findings(allowUnknownPrices=HIDDEN) == [("unknown", "")]
+
+
 def test_an_autoscaled_resource_has_its_maximum_in_words():
     pool = {
         "machine_spec": {"machine_type": "n1-standard-4"},
