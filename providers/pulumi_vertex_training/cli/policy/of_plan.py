@@ -25,14 +25,14 @@ _PAGE = "See docs/guides/cost/policies.md."
 
 def check(context: PlanContext) -> CheckResult | None:
     """Return the violations of the stack's policies, or None if its configuration names none."""
-    found = policies_of(context.previewed.configuration, context.folder)
-    if found is None:
-        return None
-    if found.is_foreign:
-        return CheckResult(
-            name="policy", summary=f"The policies of {found.pack} are applied in the deployment"
-        )
     try:
+        found = policies_of(context.previewed.configuration, context.folder)
+        if found is None:
+            return None
+        if found.is_foreign:
+            return CheckResult(
+                name="policy", summary=f"The policies of {found.pack} are applied in the deployment"
+            )
         configuration = read(found.settings)
     except InputError as error:
         return CheckResult(

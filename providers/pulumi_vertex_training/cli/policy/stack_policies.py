@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training.cli.plan.jobs import HIDDEN
 from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS, NO_POLICIES
 from pulumi_vertex_training.configuration_keys import POLICY_CONFIG, POLICY_PACK
 from pulumi_vertex_training.views.failure import InputError
@@ -98,13 +99,21 @@ def policies_of(
 ) -> StackPolicies | None:
     """Return the policies of a stack, or None if neither its configuration nor a variable names any.
 
-    `folder` is that of Pulumi.yaml, or below it. A variable with several packs is left to the engine.
+    `folder` is that of Pulumi.yaml, or below it. A variable with several packs is left to the engine. Raises
+    InputError for a path that is a secret of the stack.
     """
     project = pulumi_command.project_file(folder)
     start = project.parent if project is not None else folder
 
     def named(key: str, variable: str) -> Path | None:
-        if chosen := configuration.get(key):
+        chosen = configuration.get(key)
+        if chosen == HIDDEN:
+            raise InputError(
+                f"{key} is a secret, so its path is not known. Set it without --secret: "
+                f"`pulumi config set {key} PATH`.",
+                path=key,
+            )
+        if chosen:
             return start / str(chosen)
         given = environ.get(variable, "")
         return folder / given if given and "," not in given else None

@@ -150,6 +150,17 @@ def test_wrong_settings_are_the_summary_of_a_plan_without_violations(project: Pa
     )
 
 
+@pytest.mark.parametrize("key", [PACK, SETTINGS])
+def test_a_path_that_is_a_secret_of_the_stack_is_an_error_with_the_remedy(project: Path, key: str) -> None:
+    previewed = Preview(plan=read_plan({}), configuration={key: "[secret]"}, steps=())
+    result = of_plan.check(PlanContext(previewed=previewed, folder=project))
+    assert result is not None
+    assert result.failed
+    (finding,) = result.findings
+    assert finding.message.startswith(f"{key} is a secret, so its path is not known.")
+    assert f"`pulumi config set {key} PATH`" in finding.message
+
+
 def test_no_name_of_a_resource_hides_it_from_a_plan(project: Path) -> None:
     settings = json.dumps({"labels": {"required": ["team"]}})
     result = planned(project, settings, {"labels": {}}, name="vision::train")
