@@ -49,7 +49,7 @@ def test_the_rows_give_the_published_price_of_each_machine(row: dict[str, str]) 
     size = float(row["vcpus"]), float(row["gib"])
     for use in ("on_demand", "spot"):
         if (series(row["machine"]), row["region"], use) == ("n1", "asia-southeast1", "spot"):
-            continue  # The price of another source counts, see `machines.PAGE`.
+            continue  # The price of another source counts, see `machines.PUBLISHED`.
         found = price_of(row["machine"], *size, row["region"], use)
         assert found == pytest.approx(float(row[use]), abs=ROUNDED), use
 

@@ -267,8 +267,8 @@ m1-ultramem vcpu, spot: asia-east1 0.02631337, asia-northeast1 0.02892562, asia-
 """,
 )
 
-PAGE = Rows(
-    source=f"Vertex AI pricing page, read on {CATALOG_DATE}: n1-standard-4 with Spot, less its fee",
+PUBLISHED = Rows(
+    source="Published price of n1-standard-4 with Spot on Vertex AI, less its fee",
     date=CATALOG_DATE,
     derived=True,
     text="""
@@ -278,7 +278,7 @@ n1 ram, spot: asia-southeast1 0.00126254
 )
 """Divided into vCPUs and memory as the price on demand is.
 
-Spot prices change from month to month. Google's own page counts where the catalog has another one.
+Its day is not known; the date is that of recording it. Spot prices change from month to month.
 """
 
-TABLES = (MACHINES, PAGE)
+TABLES = (MACHINES, PUBLISHED)
