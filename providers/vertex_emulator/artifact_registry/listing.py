@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from vertex_emulator.rpc import filters
 from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.vertex.listing import page_size
 
 _PAGE, _MAX_PAGE = 100, 1000
 _CAPITAL = re.compile("([A-Z])")
@@ -36,9 +37,8 @@ class PageRequest:
     @classmethod
     def of(cls, request: Any, *, query: str) -> PageRequest:
         """Read the page size and token of a list request. Raises `RpcError` INVALID_ARGUMENT."""
-        if request.page_size < 0:
-            raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
-        return cls(size=min(request.page_size or _PAGE, _MAX_PAGE), token=request.page_token, query=query)
+        size = page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
+        return cls(size=size, token=request.page_token, query=query)
 
 
 def page_of(

@@ -220,8 +220,6 @@ class TimeSeriesMethods:
         series = self._store.time_series.lookup(request.tensorboard_time_series)
         if request.order_by not in ("", "step", "step asc"):
             raise RpcError("INVALID_ARGUMENT", f"order_by {request.order_by!r} is not valid. Use step.")
-        if request.page_size < 0:
-            raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
         size = listing.page_size(request.page_size, default=1000, most=_MAX_POINTS_READ)
         query = f"points of {series.name}"
         position = listing.read_page_token(request.page_token, query=query)
