@@ -45,7 +45,7 @@ def checks(scope: Scope) -> Iterator[Check]:
 
 
 def _quota(scope: Scope) -> Check:
-    demand, wants, later = demand_of(scope.parts), _wants(scope), _wants(scope, scheduled=True)
+    wants, later = _wants(scope), _wants(scope, scheduled=True)
 
     def judge(facts: Facts) -> Iterator[Finding]:
         for subject in scope.subjects:
@@ -56,7 +56,7 @@ def _quota(scope: Scope) -> Check:
                     "the quota that these machines take is not known",
                     remedy="" if scope.is_emulator else remedies.quota_page(scope.project),
                 )
-        if not demand.counts:
+        if not wants and not later:
             return
         limits = facts.of(LIMITS)
         if isinstance(limits, Trouble):
