@@ -126,9 +126,10 @@ class Engine:
         settings = yaml.safe_load(file.read_text()) if file.exists() else {}
         name = key if ":" in key else f"engine-test:{key}"
         values = settings.setdefault("config", {})
-        values[name] = value
         if value is None:
-            del values[name]
+            values.pop(name, None)
+        else:
+            values[name] = value
         file.write_text(yaml.safe_dump(settings))
 
     def checkpoint(self) -> dict[str, Any]:
