@@ -130,7 +130,7 @@ def unknown_cost(path: str, why: str) -> Cost:
 
 
 def _not_yet(path: str, why: str = NOT_YET) -> Gap:
-    return Gap(path=path, what=_last(path) or "the job", why=why, is_price=False)
+    return Gap(path=path, what=_last(path) or "the job", why=why, cause="value")
 
 
 def decides(path: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from vertex_emulator.rpc import filters
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex.listing import page_size
+from vertex_emulator.rpc.paging import page_size
 
 _PAGE, _MAX_PAGE = 100, 1000
 _CAPITAL = re.compile("([A-Z])")

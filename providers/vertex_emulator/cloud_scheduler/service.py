@@ -27,7 +27,8 @@ from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.own_api import Call
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
-from vertex_emulator.vertex import listing, names
+from vertex_emulator.rpc.paging import page_size, page_token, read_page_token
+from vertex_emulator.vertex import names
 from vertex_emulator.vertex.service import Archived, Service
 from vertex_training.fields import cron
 
@@ -115,8 +116,8 @@ class CloudScheduler(Service):
     def list(self, request: Any) -> Message:
         """Answer ListJobs, by name."""
         place = names.parse_parent(request.parent)
-        size = listing.page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
-        position = listing.read_page_token(request.page_token, query=str(place))
+        size = page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
+        position = read_page_token(request.page_token, query=str(place))
         found = [
             job
             for job in self._store.all()
@@ -126,7 +127,7 @@ class CloudScheduler(Service):
         answer = descriptors.message(f"{PACKAGE}.ListJobsResponse")
         answer.jobs.extend(_message(job) for job in found[:size])
         if len(found) > size:
-            answer.next_page_token = listing.page_token([found[size - 1].id, 0], query=str(place))
+            answer.next_page_token = page_token([found[size - 1].id, 0], query=str(place))
         listed: Message = answer
         return listed
 

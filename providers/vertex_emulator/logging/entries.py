@@ -29,7 +29,7 @@ from vertex_emulator.logging.written_entries import (
 )
 from vertex_emulator.rpc import filters
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex.listing import page_token, read_page_token
+from vertex_emulator.rpc.paging import page_token, read_page_token
 from vertex_emulator.vertex.service import Archived, Service
 
 _ORDERS = {"": False, "timestamp asc": False, "timestamp": False, "timestamp desc": True}

@@ -18,9 +18,9 @@ from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.metadata_server import email as compute_account
 from vertex_emulator.permissions import iam_policy
 from vertex_emulator.permissions.denials import Grants, account
-from vertex_emulator.permissions.paging import Sizes, Wanted
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
+from vertex_emulator.rpc.paging import Sizes, Wanted
 
 SCHEMA = (
     """

@@ -14,10 +14,10 @@ from functools import partial
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.permissions.denials import Grants
-from vertex_emulator.permissions.paging import Page, Sizes, Wanted
 from vertex_emulator.rpc import filters
 from vertex_emulator.rpc.filters import Comparison
 from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.rpc.paging import Page, Sizes, Wanted
 
 _GET = "resourcemanager.projects.get"
 SIZES = Sizes(default=100, most=500)

@@ -14,14 +14,13 @@ from google.protobuf.message import Message
 
 from vertex_emulator.http.messages import Request, Response, Route, json_response
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.permissions import paging
-from vertex_emulator.permissions.paging import Wanted
 from vertex_emulator.permissions.policies import ProjectPolicies
 from vertex_emulator.project_services.projects import SIZES, Projects
-from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc import descriptors, paging
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.descriptors import HttpRule, Method
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation
+from vertex_emulator.rpc.paging import Wanted
 
 _PACKAGE = "google.cloud.resourcemanager.v3"
 _PARENT = re.compile(r"(?:folders|organizations)/[^/]+")

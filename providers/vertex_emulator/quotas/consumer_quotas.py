@@ -13,11 +13,11 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.permissions.paging import Sizes, Wanted
 from vertex_emulator.quotas import metrics
 from vertex_emulator.quotas.limits import ANY_REGION, UNLIMITED, Quotas
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
+from vertex_emulator.rpc.paging import Sizes, Wanted
 from vertex_training.catalog import quota_metrics
 from vertex_training.catalog.regions import REGIONS
 

@@ -15,6 +15,7 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
+from vertex_emulator.rpc.paging import page_size
 
 _SCHEMA = (
     """
@@ -155,7 +156,7 @@ class Operations:
     def _list(self, request: Any) -> Message:
         if request.filter:
             raise RpcError("UNIMPLEMENTED", "The emulator does not implement filter of ListOperations.")
-        size = min(request.page_size or _PAGE, _PAGE)
+        size = page_size(request.page_size, default=_PAGE, most=_PAGE)
         after = request.page_token or "0"
         if not (after.isascii() and after.isdigit() and len(after) < _DIGITS and int(after) < 1 << 63):
             raise RpcError("INVALID_ARGUMENT", f"The page token {after!r} was not given by this method.")

@@ -13,9 +13,9 @@ from google.protobuf.message import Message
 from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.permissions.paging import Sizes, Wanted
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
+from vertex_emulator.rpc.paging import Sizes, Wanted
 from vertex_emulator.service_usage.states import DOMAIN, EVERYWHERE, HERE, ServiceStates
 
 _PACKAGE = "google.api.serviceusage.v1"

@@ -12,6 +12,7 @@ from vertex_emulator.datasets.contents import DataError
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
+from vertex_emulator.rpc.paging import page_size, page_token, read_page_token
 from vertex_emulator.tensorboards import blobs, checks, listings
 from vertex_emulator.tensorboards.store import TIME_SERIES, TensorboardStore
 from vertex_emulator.vertex import listing, nested
@@ -220,14 +221,14 @@ class TimeSeriesMethods:
         series = self._store.time_series.lookup(request.tensorboard_time_series)
         if request.order_by not in ("", "step", "step asc"):
             raise RpcError("INVALID_ARGUMENT", f"order_by {request.order_by!r} is not valid. Use step.")
-        size = listing.page_size(request.page_size, default=1000, most=_MAX_POINTS_READ)
+        size = page_size(request.page_size, default=1000, most=_MAX_POINTS_READ)
         query = f"points of {series.name}"
-        position = listing.read_page_token(request.page_token, query=query)
+        position = read_page_token(request.page_token, query=query)
         points = self._store.points.read(series, after=position[0] if position else None, most=size + 1)
         answer = descriptors.message(f"{V1}.ExportTensorboardTimeSeriesDataResponse")
         answer.time_series_data_points.extend(_without_blobs(points[:size]))
         if len(points) > size:
-            answer.next_page_token = listing.page_token([points[size - 1].step], query=query)
+            answer.next_page_token = page_token([points[size - 1].step], query=query)
         found: Message = answer
         return found
 

@@ -6,10 +6,7 @@ the List...Request messages).
 
 from __future__ import annotations
 
-import base64
-import binascii
 import fnmatch
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +21,7 @@ from vertex_emulator.kernel import times
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.rpc.paging import page_size, page_token, read_page_token
 from vertex_emulator.vertex.names import parse_parent
 
 _ORDER = ("=", "!=", "<", "<=", ">", ">=")
@@ -176,13 +174,6 @@ def masked(message: Any, mask: Any) -> Any:
     return answer
 
 
-def page_size(asked: int, *, default: int, most: int) -> int:
-    """Return the size of a page. Raises `RpcError` INVALID_ARGUMENT for a negative one."""
-    if asked < 0:
-        raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
-    return min(asked or default, most)
-
-
 def _has(request: Any, field: str) -> bool:
     return field in request.DESCRIPTOR.fields_by_name
 
@@ -264,32 +255,3 @@ def _holds(comparison: filters.Comparison, record: Any, fields: Fields) -> bool:
 
 def _snake(name: str) -> str:
     return _CAPITAL.sub(lambda match: f"_{match[1].lower()}", name)
-
-
-def page_token(position: Sequence[object], *, query: str) -> str:
-    """Return an opaque token for the page after `position`, a pair. It is valid for one query only."""
-    text = json.dumps([position, _fingerprint(position, query)], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def read_page_token(token: str, *, query: str) -> list[Any] | None:
-    """Return the position of a token, or None for an empty token. Raises `RpcError` for an invalid token."""
-    if not token:
-        return None
-    try:
-        text = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        position, fingerprint = json.loads(text)
-        if fingerprint != _fingerprint(position, query) or not isinstance(position, list):
-            raise ValueError
-    except (ValueError, TypeError, RecursionError, binascii.Error):
-        raise RpcError(
-            "INVALID_ARGUMENT",
-            "The page token is not valid. Use the token of the previous page, with the same filter and "
-            "order.",
-        ) from None
-    return position
-
-
-def _fingerprint(position: object, query: str) -> str:
-    """Return a hash of position and query, so that a forged position is rejected."""
-    return hashlib.sha256(json.dumps([position, query]).encode()).hexdigest()[:16]

@@ -19,6 +19,7 @@ from vertex_emulator.own_api import Call
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError
 from vertex_emulator.rpc.operations import Operations
+from vertex_emulator.rpc.paging import page_size, page_token, read_page_token
 from vertex_emulator.vertex import listing, names
 from vertex_emulator.vertex.listing import Field
 from vertex_emulator.vertex.service import Archived, Service
@@ -139,12 +140,12 @@ class WorkflowService(Service):
                 raise RpcError("UNIMPLEMENTED", f"The emulator does not implement {field} of ListWorkflows.")
         place = names.parse_parent(request.parent)
         answer = descriptors.message("google.cloud.workflows.v1.ListWorkflowsResponse")
-        position = listing.read_page_token(request.page_token, query=str(place))
-        size = listing.page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
+        position = read_page_token(request.page_token, query=str(place))
+        size = page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
         found = [one for one in self._store.of_place(place) if position is None or one.id > str(position[0])]
         answer.workflows.extend(one.message for one in found[:size])
         if len(found) > size:
-            answer.next_page_token = listing.page_token([found[size - 1].id, 0], query=str(place))
+            answer.next_page_token = page_token([found[size - 1].id, 0], query=str(place))
         listed: Message = answer
         return listed
 
@@ -226,9 +227,9 @@ class WorkflowService(Service):
             raise RpcError("UNIMPLEMENTED", "The emulator does not implement order_by of ListExecutions.")
         workflow = self._find(request.parent)
         matches = listing.record_filter(request.filter, _FIELDS)
-        size = listing.page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
+        size = page_size(request.page_size, default=_PAGE, most=_MAX_PAGE)
         query = json.dumps([workflow.name, request.filter])
-        position = listing.read_page_token(request.page_token, query=query)
+        position = read_page_token(request.page_token, query=query)
         found = [
             one
             for one in self._store.executions(workflow.place, workflow.id)
@@ -242,7 +243,7 @@ class WorkflowService(Service):
                     message.ClearField(field)
             answer.executions.append(message)
         if len(found) > size:
-            answer.next_page_token = listing.page_token([found[size - 1].number, 0], query=query)
+            answer.next_page_token = page_token([found[size - 1].number, 0], query=query)
         listed: Message = answer
         return listed
 

@@ -11,10 +11,10 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from vertex_training.cost.prices import CURRENCY, Price, PriceTable, Use
-from vertex_training.cost.resources import LOCAL_SSD, NOT_IN_TABLES, POD, Part, parts_of
+from vertex_training.cost.resources import LOCAL_SSD, Part, parts_of
 from vertex_training.job.job_spec import JobSpec, Scheduling
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
@@ -22,6 +22,9 @@ from vertex_training.topology.rules.resource_pools import ResourcePool
 
 DEFAULT_TIMEOUT_SECONDS = 7 * 24 * 3600
 """The service's timeout of a job that declares none."""
+
+GapCause = Literal["price", "part", "value"]
+"""The cause of a gap: no table has the price, no catalog can have one, or a value is not known yet."""
 
 FEE_FOR = "management fee for "
 """Beginning of a gap that is a fee of Vertex AI."""
@@ -62,20 +65,22 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """A part of a cost that is not known, and the reason.
-
-    With `is_price` it has no known price; otherwise a value of the declaration is not known yet.
-    """
+    """A part of a cost that is not known, and the reason in words and as a cause."""
 
     path: str
     what: str
     why: str
-    is_price: bool = True
+    cause: GapCause = "price"
+
+    @property
+    def is_price(self) -> bool:
+        """Return whether a price is missing, not a value of the declaration."""
+        return self.cause != "value"
 
     @property
     def may_be_in_catalog(self) -> bool:
         """Return whether `vertex-training prices refresh` may find the price."""
-        return self.is_price and self.why not in (NOT_IN_TABLES, POD)
+        return self.cause == "price"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +137,7 @@ class _Line:
     sources: tuple[tuple[str, str], ...] = ()
     derived: bool = False
     why: str = ""
+    cause: GapCause = "price"
 
 
 def cost_of_job(spec: JobSpec, *, region: str | None, table: PriceTable) -> Cost:
@@ -323,7 +329,7 @@ def _cost(
             what = line.what if each == 1 else f"{each} x {line.what}"
             where = f"{path}.{line.field}"
             if line.hourly is None:
-                gaps.append(Gap(path=where, what=what, why=line.why))
+                gaps.append(Gap(path=where, what=what, why=line.why, cause=line.cause))
             else:
                 items.append(
                     Item(
@@ -361,7 +367,7 @@ def _lines(
 def _line(part: Part, region: str | None, use: Use, table: PriceTable) -> _Line:
     bare = _Line(field=part.field, what=part.what, count=part.count)
     if not part.choices:
-        return replace(bare, why=part.why)
+        return replace(bare, why=part.why, cause="part")
     if region is None:
         return replace(bare, why="the region is not known")
     for quantities in part.choices:

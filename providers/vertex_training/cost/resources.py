@@ -16,9 +16,6 @@ from vertex_training.cost.prices import Use
 from vertex_training.topology.normal import normal_disk
 from vertex_training.topology.pools import DiskSpec, MachineSpec
 
-NOT_IN_TABLES = "the machine type is not in the tables"
-POD = "a pod has a price of its own"
-
 Quantities = tuple[tuple[str, float], ...]
 """Pairs of a SKU and how much of it."""
 
@@ -63,7 +60,7 @@ def parts_of(machine: MachineSpec, disk: DiskSpec | None, use: Use) -> Iterator[
         yield Part(
             field="machine_spec.machine_type",
             what=machine.machine_type or "machine",
-            why=NOT_IN_TABLES,
+            why="the machine type is not in the tables",
         )
     elif not machines.is_tpu(known.name):
         yield _machine(known, use)
@@ -117,5 +114,5 @@ def _accelerators(machine: MachineSpec, known: machines.MachineType | None) -> t
 def _accelerator(name: str, count: int, use: Use) -> Part:
     field = "machine_spec.accelerator_type"
     if name.startswith("TPU_") and count != _CORES_OF_TPU:
-        return Part(field=field, what=name, count=count, why=POD)
+        return Part(field=field, what=name, count=count, why="a pod has a price of its own")
     return Part(field=field, what=name, count=count, choices=(((name, count),),), use=use)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vertex_training.cost.cost import Gap, hourly_of_replica, use_of
 from vertex_training.cost.prices import CURRENCY, PriceTable
@@ -38,13 +38,14 @@ def cost_of_run(
         path = f"worker_pool_specs[{index}]"
         pool = spec.worker_pool_specs[index] if index < len(spec.worker_pool_specs) else None
         if pool is None or pool.machine_spec is None:
-            gaps.append(Gap(path=path, what="machine", why="the job does not have this worker pool"))
+            why = "the job does not have this worker pool"
+            gaps.append(Gap(path=path, what="machine", why=why, cause="part"))
             continue
         hourly, missing = hourly_of_replica(
             pool.machine_spec, pool.disk_spec, region=region, use=use, table=table
         )
         known += hourly * pool_hours
-        gaps.extend(Gap(path=path + gap.path, what=gap.what, why=gap.why) for gap in missing)
+        gaps.extend(replace(gap, path=path + gap.path) for gap in missing)
     return Spent(
         total=None if gaps else known, known=known, replica_hours=sum(hours.values()), unknown=tuple(gaps)
     )

@@ -8,7 +8,6 @@ from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
 from pulumi_vertex_training.costs.declared import ResourceCost
 from pulumi_vertex_training.costs.limits import excesses, in_words
 from vertex_training.cost.cost import Cost, Gap, Item
-from vertex_training.cost.resources import NOT_IN_TABLES
 
 GAP = Gap(path="worker_pool_specs[0].machine_spec.machine_type", what="a5-mega-8g", why="no price is known")
 
@@ -109,7 +108,7 @@ def test_an_unknown_price_is_refused_unless_allowed():
 
 
 def test_a_machine_that_no_catalog_helps_with_has_another_remedy():
-    gap = Gap(path="x", what="n9-mega-4", why=NOT_IN_TABLES)
+    gap = Gap(path="x", what="n9-mega-4", why="the machine type is not in the tables", cause="part")
     cost = Cost(hourly=None, per_timeout=None, unknown=(gap,))
     (found,) = excesses([ResourceCost(name="new", cost=cost)], CostLimits(max_hourly=10))
     assert found.remedy.startswith("Choose another machine, or let it through with `pulumi config set ")
@@ -146,9 +145,8 @@ def test_the_heading_says_whether_a_limit_is_exceeded_or_cannot_be_checked():
 
 
 def test_a_value_that_is_not_known_yet_is_refused_with_another_remedy():
-    gap = Gap(
-        path="scheduling.timeout", what="timeout", why="not known before the deployment", is_price=False
-    )
+    why = "not known before the deployment"
+    gap = Gap(path="scheduling.timeout", what="timeout", why=why, cause="value")
     cost = Cost(hourly=1.0, per_timeout=None, timeout_seconds=None, items=(item(1.0),), unknown=(gap,))
     late = ResourceCost(name="late", cost=cost, starts=True)
     (found,) = excesses([late], CostLimits(max_run=10))

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from pulumi_vertex_training.costs import words
-from vertex_training.cost.cost import Cost, Gap, Item
+from vertex_training.cost.cost import Cost, Gap, GapCause, Item
 
 HOUR = 3600
 COST = Cost(hourly=0.5, per_timeout=5.0, timeout_seconds=10 * HOUR, most_hourly=0.5)
 
 
-def gap(what: str, *, is_price: bool = True) -> Gap:
-    return Gap(path="x", what=what, why="because", is_price=is_price)
+def gap(what: str, cause: GapCause = "price") -> Gap:
+    return Gap(path="x", what=what, why="because", cause=cause)
 
 
 def item(source: str, date: str = "2026-11-01") -> Item:
@@ -58,7 +58,7 @@ def item(source: str, date: str = "2026-11-01") -> Item:
             "at least $0.25 an hour, without a known price: b and a",
         ),
         (
-            replace(COST, per_timeout=None, unknown=(gap("timeout", is_price=False), gap("a"))),
+            replace(COST, per_timeout=None, unknown=(gap("timeout", "value"), gap("a"))),
             "$0.50 an hour, without a known price: a, depending on what a preview does not know: timeout",
         ),
     ],

@@ -126,7 +126,7 @@ def test_jobs_are_listed_by_name_and_deleted(scheduler: Scheduler) -> None:
     pages = scheduler.client.list_jobs(request={"parent": PARENT, "page_size": 2})
     listed = [job.name.rpartition("/")[2] for job in pages]
     assert [name for name in listed if name.startswith("list-")] == ["list-a", "list-b", "list-c"]
-    with pytest.raises(exceptions.InvalidArgument, match="page_size must not be negative"):
+    with pytest.raises(exceptions.InvalidArgument, match="The page size is -"):
         scheduler.client.list_jobs(request={"parent": PARENT, "page_size": -1})
     scheduler.client.delete_job(name=f"{PARENT}/jobs/list-b")
     with pytest.raises(exceptions.NotFound):

@@ -53,6 +53,26 @@ def test_an_operation_is_found_below_its_place(registry: Pipelines) -> None:
     assert registry.call("GET", f"/v1/{uploaded['name']}").status == 404
 
 
+def test_a_list_of_operations_has_pages(registry: Pipelines) -> None:
+    uploaded = registry.operation("POST", f"{MODELS}:upload", {"model": serving(**FILES)})
+    listed = f"/v1/{uploaded['response']['model']}/operations"
+    exports = [
+        registry.operation(
+            "POST",
+            f"/v1/{uploaded['response']['model']}:export",
+            {"outputConfig": {"artifactDestination": {"outputUriPrefix": f"gs://work/out-{number}"}}},
+        )
+        for number in range(2)
+    ]
+    first = registry.done("GET", f"{listed}?pageSize=2")
+    rest = registry.done("GET", f"{listed}?pageSize=2&pageToken={first['nextPageToken']}")
+    names = [each["name"] for each in (*first["operations"], *rest["operations"])]
+    assert sorted(names) == sorted(each["name"] for each in (uploaded, *exports))
+    refused = registry.call("GET", f"{listed}?pageSize=-1")
+    assert refused.status == 400
+    assert "The page size is -1. Use 0 or more." in str(refused.json())
+
+
 def test_a_model_in_the_form_of_the_service(registry: Pipelines) -> None:
     container = {
         "imageUri": SERVING,

@@ -95,9 +95,9 @@ def test_steps_assign_decide_and_return(workflows: Workflows) -> None:
 
 def test_a_page_of_a_negative_size_is_refused(workflows: Workflows) -> None:
     name = workflows.deploy("paged", {"done": {"return": "${1}"}}).name
-    with pytest.raises(exceptions.InvalidArgument, match="page_size must not be negative"):
+    with pytest.raises(exceptions.InvalidArgument, match="The page size is -"):
         workflows.client.list_workflows(request={"parent": PARENT, "page_size": -1})
-    with pytest.raises(exceptions.InvalidArgument, match="page_size must not be negative"):
+    with pytest.raises(exceptions.InvalidArgument, match="The page size is -"):
         workflows.executions.list_executions(request={"parent": name, "page_size": -1})
 
 
