@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.views.failure import InputError
+from vertex_training.findings.words import did_you_mean
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
 """A group of commands of a parser, as `add_subparsers` returns it."""

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.views.failure import InputError
 from vertex_cluster import frameworks as framework_settings
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import did_you_mean
 from vertex_training.topology.rules import frameworks
 
 _SAME = {"torch": "pytorch"}

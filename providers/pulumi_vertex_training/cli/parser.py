@@ -19,8 +19,9 @@ from pulumi_vertex_training.cli.jobs import options as job_options
 from pulumi_vertex_training.cli.live import options as live_options
 from pulumi_vertex_training.cli.placement import options as placement_options
 from pulumi_vertex_training.cli.prices import options as price_options
-from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.views.failure import InputError
 from vertex_training import __version__
+from vertex_training.findings.words import did_you_mean
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-
 FAILED = 1
 BAD_INPUT = 2
 
@@ -23,9 +20,3 @@ class InputError(CommandError):
     """An argument is wrong: exit code 2."""
 
     exit_code = BAD_INPUT
-
-
-def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """Return a sentence with the most similar known name, after a space; "" without a similar one."""
-    near = difflib.get_close_matches(wrong, sorted(set(known)), n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}?" if near else ""

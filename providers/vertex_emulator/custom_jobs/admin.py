@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from vertex_emulator.kernel import times
 from vertex_emulator.kernel.disk_space import disk_space
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment.replica import Contract
+from vertex_training.findings.words import did_you_mean
 
 Records = Callable[[str | None], Sequence[Record]]
 Replicas = Callable[[Record], Sequence[ReplicaProgress]]
@@ -150,8 +150,7 @@ def _replica(name: str, job_folder: JobFolder) -> str:
     names = [each["name"] for each in (folder.read_json(job_folder.plan) or {}).get("replicas", ())]
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(name, names)
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     raise HttpError(404, "", f"The job has no replica {name!r}.{hint} It has {shown}.")
 

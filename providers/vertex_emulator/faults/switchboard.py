@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from vertex_emulator.http.connection import Intervention
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.vertex.records import LookBack, looking_back
+from vertex_training.findings.words import did_you_mean
 
 ALWAYS = "always"
 """Value of `times`: until the fault is removed."""
@@ -341,8 +341,7 @@ def _check_method(fault: Fault, calls: Collection[str]) -> None:
         lists = ", ".join(sorted(STALE_LISTS))
         raise FaultError([("stale", f"{fault.method} cannot be stale; only {lists} can.")])
     names = sorted(calls) + sorted(call.rpartition(".")[2] for call in calls)
-    near = difflib.get_close_matches(fault.method, names, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(fault.method, names)
     raise FaultError(
         [
             (

@@ -70,4 +70,4 @@ def _check_known(permission: str) -> None:
     lower = {each.lower(): each for each in sorted(calls.PERMISSIONS | families)}
     near = difflib.get_close_matches(permission.lower(), lower, n=1, cutoff=_MISSPELT)
     if near:
-        raise HttpError(400, "", f"There is no permission {permission!r}. Did you mean {lower[near[0]]}?")
+        raise HttpError(400, "", f"There is no permission {permission!r}. Did you mean {lower[near[0]]!r}?")

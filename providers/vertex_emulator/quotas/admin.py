@@ -13,6 +13,7 @@ from vertex_emulator.quotas import metrics
 from vertex_emulator.quotas.limits import ANY_REGION, Quota, Quotas, Usage
 from vertex_training.catalog import quota_metrics
 from vertex_training.catalog.regions import REGIONS
+from vertex_training.findings.words import did_you_mean
 
 MOST = 1_000_000
 
@@ -92,7 +93,7 @@ def _region(given: object) -> str:
     areas = {_area(each): each for each in sorted(REGIONS, reverse=True)}
     near = difflib.get_close_matches(_area(given), areas, n=1, cutoff=_MISSPELT)
     if near and _area(given) not in areas:
-        raise HttpError(400, "", f"There is no region {given!r}. Did you mean {areas[near[0]]}?")
+        raise HttpError(400, "", f"There is no region {given!r}. Did you mean {areas[near[0]]!r}?")
     return given
 
 
@@ -104,8 +105,7 @@ def _area(region: str) -> str:
 def _metric(given: object, *, preemptible: bool) -> str:
     found = metrics.metric(given, preemptible=preemptible) if isinstance(given, str) else None
     if found is None:
-        near = difflib.get_close_matches(str(given), metrics.metric_names(), n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(str(given), metrics.metric_names())
         raise HttpError(
             400,
             "",

@@ -184,7 +184,7 @@ def service_routes(states: ServiceStates) -> Sequence[Route]:
             )
         near = difflib.get_close_matches(service, HERE, n=1, cutoff=_MISSPELT)
         if service not in HERE and near:
-            raise HttpError(400, "", f"There is no service {service!r}. Did you mean {near[0]}?")
+            raise HttpError(400, "", f"There is no service {service!r}. Did you mean {near[0]!r}?")
         if not isinstance(enabled, bool):
             raise HttpError(400, "", "enabled must be true or false.")
         if project is not None and not (isinstance(project, str) and re.fullmatch(r"[^/\s]+", project)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 
 def visible(text: str) -> str:
@@ -80,6 +80,14 @@ def nearest(word: str, choices: Collection[str], *, count: int = 3) -> str:
     """Return `did you mean a, b or c?` for the choices that look like `word`, or "" without a similar one."""
     similar = close(word, choices, count=1 if _same(word, choices) else count)
     return f"did you mean {one_of(similar)}?" if similar else ""
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """Return the sentence ` Did you mean 'a'?`, after a space, or "" if no known name looks like `wrong`."""
+    if len(wrong) > _LONGEST_WORD:
+        return ""
+    near = difflib.get_close_matches(wrong, sorted(set(known)), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _same(word: str, choices: Collection[str]) -> bool:

@@ -159,7 +159,7 @@ def test_it(vertex_emulator):
     vertex_emulator.clear_faults()
     assert len(vertex_emulator.control.call("GET", PATH)["customJobs"]) == 1
     assert vertex_emulator.counts() == {"JobService.CreateCustomJob": 1, "JobService.ListCustomJobs": 6}
-    with pytest.raises(ControlError, match="Did you mean ListCustomJobs"):
+    with pytest.raises(ControlError, match="Did you mean 'ListCustomJobs'"):
         vertex_emulator.fault("ListCustomJob", status=503)
 """,
     )

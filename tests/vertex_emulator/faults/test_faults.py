@@ -204,7 +204,7 @@ def test_a_stalled_call_does_not_hold_the_emulator_up_when_it_stops(tmp_path: Pa
     [
         pytest.param(
             {"method": "CreateCustomJobs", "status": 503},
-            "no method 'CreateCustomJobs'. Did you mean CreateCustomJob?",
+            "no method 'CreateCustomJobs'. Did you mean 'CreateCustomJob'?",
             id="nearly",
         ),
         pytest.param(

@@ -119,7 +119,7 @@ def test_denials_are_kept_until_they_are_removed(tmp_path: Path) -> None:
             "POST",
             "",
             {"permission": "aiplatform.customJob.create"},
-            "Did you mean aiplatform.customJobs.create?",
+            "Did you mean 'aiplatform.customJobs.create'?",
         ),
         ("POST", "", {"permission": "storage.object.*"}, "Did you mean"),
         ("POST", "", {"permission": "storage"}, "is not a permission"),

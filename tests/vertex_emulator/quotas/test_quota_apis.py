@@ -237,7 +237,7 @@ def test_filters_that_cannot_be(emulator: Daemon, query: dict[str, str], status:
 def test_a_misspelt_region_has_no_quota(emulator: Daemon, region: str, near: str | None) -> None:
     answer = ask(emulator, "POST", "/_local/quotas", {"metric": "cpus", "region": region, "limit": 1})
     assert answer.status == (400 if near else 200)
-    assert near is None or answer.message == f"There is no region {region!r}. Did you mean {near}?"
+    assert near is None or answer.message == f"There is no region {region!r}. Did you mean {near!r}?"
 
 
 def test_a_queued_job_uses_nothing(emulator: Daemon) -> None:

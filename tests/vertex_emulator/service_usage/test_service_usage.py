@@ -135,7 +135,7 @@ def test_a_call_without_a_project_works_once_the_service_is_enabled_in_one(emula
             "/_local/services",
             {"service": "aiplatfrom", "enabled": False},
             400,
-            f"Did you mean {VERTEX}?",
+            f"Did you mean {VERTEX!r}?",
         ),
         ("PUT", "/_local/services", {"service": "storage"}, 400, "enabled must be"),
         ("PUT", "/_local/services", {"service": "storage", "on": True}, 400, "'on' is unknown"),

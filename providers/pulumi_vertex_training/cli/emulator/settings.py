@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
+from vertex_training.findings.words import did_you_mean
 
 if TYPE_CHECKING:
     from vertex_emulator.control import Control

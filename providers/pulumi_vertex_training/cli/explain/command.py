@@ -16,10 +16,11 @@ from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
 from pulumi_vertex_training.views import topology_picture, topology_svg
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
-from pulumi_vertex_training.views.failure import BAD_INPUT, CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.failure import BAD_INPUT, CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import did_you_mean
 from vertex_training.topology.pools import WorkerPoolSpec
 
 _RESOURCE_POOLS = ("resourcePools", "resource_pools")

@@ -46,9 +46,10 @@ from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.persistent import PersistentRecord
-from pulumi_vertex_training.views.failure import FAILED, CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.failure import FAILED, CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_training.fields.labels import ownership_label_value
+from vertex_training.findings.words import did_you_mean
 
 
 def collect(options: argparse.Namespace, output: Output) -> int:

@@ -23,9 +23,10 @@ from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, h
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.logs import SERVICE, RunLog
-from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
+from vertex_training.findings.words import did_you_mean
 from vertex_training.job.job_kind import JobKind
 
 

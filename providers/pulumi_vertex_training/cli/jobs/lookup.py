@@ -13,8 +13,9 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of, gateways
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL
-from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.study_view import cancelled_job_keys, job_key
+from vertex_training.findings.words import did_you_mean
 
 _SHOWN = 5
 _NAME = re.compile(

@@ -6,7 +6,7 @@ import argparse
 import re
 
 from pulumi_vertex_training.cli.arguments import Parser, Subparsers, json_options, whole_number
-from pulumi_vertex_training.views.failure import did_you_mean
+from vertex_training.findings.words import did_you_mean
 
 _LARGEST = 10_000
 _STRATEGIES = ("replication", "round-robin")

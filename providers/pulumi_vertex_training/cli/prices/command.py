@@ -11,11 +11,12 @@ from pulumi_vertex_training.cli.prices import view
 from pulumi_vertex_training.cli.prices.options import REFRESH
 from pulumi_vertex_training.cli.target import DEFAULT_LOCATION, location_hint
 from pulumi_vertex_training.cloud.prices import billing_catalog, price_file
-from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_training.catalog.accelerators import NAMES as ACCELERATORS
 from vertex_training.catalog.machines import MACHINES
 from vertex_training.catalog.regions import REGIONS
+from vertex_training.findings.words import did_you_mean
 
 _MOST_NAMES = 8
 """Names that a message lists."""

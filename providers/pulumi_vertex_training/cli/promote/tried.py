@@ -15,8 +15,9 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.fields.labels import ownership_label_value
+from vertex_training.findings.words import did_you_mean
 
 _LISTED = 8
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from pulumi_vertex_training.cli.runs.history import changes_since
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_training.fields import timestamps
+from vertex_training.findings.words import did_you_mean
 
 _LISTED = 8
 

@@ -19,10 +19,11 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import uploaded_model
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL, identity_of, is_of_schedule
 from pulumi_vertex_training.runs.progress import latest_report
-from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.study_view import job_key
 from vertex_training.fields import uris
 from vertex_training.fields.labels import ownership_label_value
+from vertex_training.findings.words import did_you_mean
 from vertex_training.job.job_kind import JobKind
 from vertex_training.study.study import StudySpec
 from vertex_training.study.trials import best_as_output, best_trial

@@ -16,11 +16,12 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.costs.spent import spent_by
-from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.study_view import job_key
 from vertex_training.cost.runs import Spent, total_spent
 from vertex_training.cost.words import decimal
+from vertex_training.findings.words import did_you_mean
 
 _AT_ONCE = 8
 _NONE = "(not set)"

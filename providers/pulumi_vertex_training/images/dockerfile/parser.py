@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from pulumi_vertex_training.images.dockerfile.rules import (
 )
 from pulumi_vertex_training.images.image import canonical_name
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import did_you_mean
 
 FLAGS: Final[Mapping[str, frozenset[str]]] = {
     "ADD": frozenset({"chown", "chmod", "link", "checksum", "keep-git-dir", "unpack", "exclude"}),
@@ -165,19 +165,13 @@ def _form_problems(reading: _Reading, instruction: Instruction) -> Iterator[Prob
     """Report unknown instructions and flags, and instructions without arguments."""
     place, name = reading.at(instruction.line), instruction.name
     if name not in FLAGS:
-        near = difflib.get_close_matches(name, FLAGS, n=1)
-        hint = (
-            f"Did you mean {near[0]}?"
-            if near
-            else ("If a line continues on the next one, end it with a backslash.")
-        )
-        yield DOCKERFILE_SYNTAX.broken(place, f"{name!r} is not an instruction. {hint}")
+        hint = did_you_mean(name, FLAGS) or " If a line continues on the next one, end it with a backslash."
+        yield DOCKERFILE_SYNTAX.broken(place, f"{name!r} is not an instruction.{hint}")
         return
     for flag, _ in instruction.flags:
         if flag not in FLAGS[name]:
-            near = difflib.get_close_matches(flag, FLAGS[name], n=1)
-            hint = f"Did you mean --{near[0]}?" if near else "Remove it."
-            yield DOCKERFILE_SYNTAX.broken(place, f"{name} has no flag --{flag}. {hint}")
+            hint = did_you_mean(f"--{flag}", [f"--{known}" for known in FLAGS[name]]) or " Remove it."
+            yield DOCKERFILE_SYNTAX.broken(place, f"{name} has no flag --{flag}.{hint}")
     if not instruction.arguments and name not in ("CMD", "ENTRYPOINT", "RUN"):
         yield DOCKERFILE_SYNTAX.broken(place, f"{name} has no arguments. Add them, or remove it.")
     if name == "ONBUILD":

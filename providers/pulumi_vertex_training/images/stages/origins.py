@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from pulumi_vertex_training.images.dockerfile.rules import BUILD_CONTEXT, DOCKER
 from pulumi_vertex_training.images.files.context import Context, ignore_rules, read_context
 from pulumi_vertex_training.images.image import ImageSource, canonical_name
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import did_you_mean
 
 _RESERVED: Final = ("context", "scratch")
 """Names that BuildKit never replaces."""
@@ -179,9 +179,9 @@ def target_stage(dockerfile: Dockerfile, target: str | None) -> tuple[Stage | No
     if stage:
         return stage, []
     names = [stage.name for stage in dockerfile.stages if stage.name]
-    near = difflib.get_close_matches(target.lower(), names, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Its stages: {', '.join(names) or 'none has a name'}."
-    message = f"{target!r} is not a stage of {dockerfile.file}. {hint}"
+    stages = f" Its stages: {', '.join(names) or 'none has a name'}."
+    hint = did_you_mean(target.lower(), names) or stages
+    message = f"{target!r} is not a stage of {dockerfile.file}.{hint}"
     return None, [DOCKERFILE_STAGE.broken("target", message)]
 
 

@@ -99,9 +99,9 @@ def test_the_clock(env: dict[str, str]) -> None:
         pytest.param(("start-delay", "soon"), "'soon' is not a time", id="no time"),
         pytest.param(("quota",), "Name a command: set, list, clear", id="quota of what"),
         pytest.param(("quota", "set", "NVIDIA_L4", "-1"), "'-1' is not allowed", id="less than nothing"),
-        pytest.param(("quota", "set", "NVIDIA_L44", "1"), "Did you mean NVIDIA_L4?", id="misspelt"),
+        pytest.param(("quota", "set", "NVIDIA_L44", "1"), "Did you mean 'NVIDIA_L4'?", id="misspelt"),
         pytest.param(
-            ("deny", "aiplatform.customJob.create"), "Did you mean aiplatform.c", id="no permission"
+            ("deny", "aiplatform.customJob.create"), "Did you mean 'aiplatform.c", id="no permission"
         ),
         pytest.param(("deny", "storage.objects.get", "--resource", "b"), "gs://BUCKET", id="no resource"),
         pytest.param(("deny", "--resource", "gs://b"), "Name the permission", id="deny nothing"),
@@ -225,7 +225,7 @@ def test_jobs_are_found_by_all_their_names(env: dict[str, str], control: Control
     assert (order["job"], order["times"]) == (job_id(name), 3)
     says = said("replica", "kill", "digits", "workerpool0-0", "--times", "3", "--after", "1.5", env=env)
     assert says.endswith(" will be killed 1.5 s after it starts, 3 times.\n")
-    assert "Did you mean workerpool0-0?" in refused("replica", "kill", "digits", "workerpool0-1", env=env)
+    assert "Did you mean 'workerpool0-0'?" in refused("replica", "kill", "digits", "workerpool0-1", env=env)
 
 
 def test_export_and_import(env: dict[str, str], control: Control, emulator: Emulator, tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_ports_of_a_replica_in_the_machines_network(env: dict[str, str], control
     """Expect that they are not forwarded; test_job_network.py forwards others."""
     create(control)
     forward = ("replica", "forward", "digits")
-    assert "Did you mean workerpool0-0?" in refused(*forward, "workerpool0-O", "6006", env=env)
+    assert "Did you mean 'workerpool0-0'?" in refused(*forward, "workerpool0-O", "6006", env=env)
     assert "connect to the ports of workerpool0-0 directly" in refused(
         *forward, "workerpool0-0", "6006", env=env
     )

@@ -111,7 +111,7 @@ def test_faults_in_words(env: dict[str, str], options: str, words: str) -> None:
     ("arguments", "says"),
     [
         ("add", "are required: METHOD"),
-        ("add CreateCustomJbo --status 503", "Did you mean CreateCustomJob?"),
+        ("add CreateCustomJbo --status 503", "Did you mean 'CreateCustomJob'?"),
         ("add * --status 200", "status is 200"),
         ("add *", "The fault has no effect"),
         ("add * --drop later", "invalid choice: 'later'"),

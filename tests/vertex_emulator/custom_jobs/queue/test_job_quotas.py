@@ -307,7 +307,7 @@ def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:
     ("body", "says"),
     [
         pytest.param({"limit": 1}, "There is no quota for None", id="no metric"),
-        pytest.param({"metric": "NVIDIA_L44", "limit": 1}, "Did you mean NVIDIA_L4?", id="misspelt"),
+        pytest.param({"metric": "NVIDIA_L44", "limit": 1}, "Did you mean 'NVIDIA_L4'?", id="misspelt"),
         pytest.param({"metric": "NVIDIA_L4"}, "limit must be", id="no limit"),
         pytest.param({"metric": "NVIDIA_L4", "limit": -1}, "limit must be", id="less than nothing"),
         pytest.param({"metric": "NVIDIA_L4", "limit": 0.5}, "whole number, not 0.5", id="half a GPU"),

@@ -178,7 +178,7 @@ class TestRefused:
         assert "no job 12" in self.refused(emulator, "12/replicas/workerpool0-0/kill", {}, 404)
         said = self.refused(emulator, f"{of_job}/workerpool0-1/kill", {}, 404)
         assert said == (
-            "The job has no replica 'workerpool0-1'. Did you mean workerpool0-0? It has workerpool0-0."
+            "The job has no replica 'workerpool0-1'. Did you mean 'workerpool0-0'? It has workerpool0-0."
         )
         emulator.cancel(name)
         emulator.wait(name)
