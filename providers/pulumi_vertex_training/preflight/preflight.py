@@ -10,7 +10,14 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight import remedies
-from pulumi_vertex_training.preflight.checks import capacity, deployer, inputs, network, replicas
+from pulumi_vertex_training.preflight.checks import (
+    bucket_access,
+    capacity,
+    deployer,
+    inputs,
+    network,
+    replicas,
+)
 from pulumi_vertex_training.preflight.finding import CHECKS, Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble, answered
 from pulumi_vertex_training.preflight.scope import CALLER, PROJECT, Scope, not_known
@@ -24,7 +31,7 @@ _RETRIED = 0.4
 
 def all_checks(scope: Scope) -> Iterator[Check]:
     """Yield every check of the jobs of a place."""
-    for module in (deployer, replicas, capacity, inputs, network):
+    for module in (deployer, replicas, bucket_access, capacity, inputs, network):
         yield from module.checks(scope)
 
 

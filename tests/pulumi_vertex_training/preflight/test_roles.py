@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pulumi_vertex_training.environment.roles import ROLES, SERVICES
-from pulumi_vertex_training.preflight.checks import capacity, deployer, replicas
+from pulumi_vertex_training.preflight.checks import bucket_access, capacity, deployer, replicas
 
 GRANTED = {(role.who, role.role, role.scope) for role in ROLES}
 
@@ -13,7 +13,7 @@ def test_roles_of_the_deployer_and_the_replicas() -> None:
         ("deployer", deployer.USER, "project"),
         ("deployer", deployer.LOG_VIEWER, "project"),
         ("deployer", replicas.ACCOUNT_USER, "replica account"),
-        ("replicas", replicas.OBJECT_USER, "bucket"),
+        ("replicas", bucket_access.OBJECT_USER, "bucket"),
     } <= GRANTED
 
 

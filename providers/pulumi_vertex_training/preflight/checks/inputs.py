@@ -8,13 +8,9 @@ from collections.abc import Iterator
 from pulumi_vertex_training.cloud.container_registry import image_names
 from pulumi_vertex_training.cloud.container_registry.platforms import platforms_of
 from pulumi_vertex_training.preflight import remedies
+from pulumi_vertex_training.preflight.checks.bucket_access import OBJECT_VIEWER, bucket_question, buckets_of
 from pulumi_vertex_training.preflight.checks.deployer import USER
-from pulumi_vertex_training.preflight.checks.replicas import (
-    IMAGE_READER,
-    OBJECT_VIEWER,
-    bucket_question,
-    buckets_of,
-)
+from pulumi_vertex_training.preflight.checks.replicas import IMAGE_READER
 from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import Scope, member_of_caller, not_known
