@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from google.protobuf.message import Message
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.quotas import metrics
+from vertex_emulator.quotas import metrics, series_filters
 from vertex_emulator.quotas.limits import Quotas
 from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import Binding, RpcError
@@ -65,7 +64,7 @@ class QuotaSeries:
                 continue
             for metric, count in sorted(used.items()):
                 labels = _labels(project, region, metric)
-                if filters.matches(condition, partial(_holds, labels)):
+                if series_filters.matches(condition, labels):
                     _add(answer, labels, count, request)
         return found
 
@@ -84,7 +83,7 @@ def _project(name: str) -> str:
 def _filter(text: str) -> filters.Expression:
     """Return the filter of a request. It must choose the metric of usage."""
     try:
-        condition = filters.parse(text)
+        condition = series_filters.parse(text)
     except filters.FilterError as error:
         raise RpcError("INVALID_ARGUMENT", f"Field filter had an invalid value: {error}") from error
     wanted = filters.required(condition, "metric.type")
@@ -108,27 +107,10 @@ def _labels(project: str, region: str, metric: str) -> Mapping[str, str]:
         "metric.type": USAGE,
         "resource.type": _RESOURCE,
         "metric.labels.quota_metric": f"{quota_metrics.PREFIX}{metric}",
-        "resource.labels.project_id": project,
+        series_filters.PROJECT_ID: project,
         "resource.labels.service": metrics.SERVICE,
         "resource.labels.location": region,
     }
-
-
-def _holds(labels: Mapping[str, str], comparison: filters.Comparison) -> bool:
-    field = comparison.field.replace(".label.", ".labels.")
-    if field == "project":
-        field = "resource.labels.project_id"
-    if comparison.operator not in ("=", "!=", ":"):
-        raise RpcError("INVALID_ARGUMENT", f"Field filter: {comparison.operator} does not fit {field}.")
-    value = labels.get(field, "")
-    if comparison.operator == ":":
-        return comparison.value in value
-    equal = value == comparison.value or (
-        field == "resource.labels.project_id"
-        and value != ""
-        and project_number(value) == project_number(comparison.value)
-    )
-    return equal == (comparison.operator == "=")
 
 
 def _add(answer: Any, labels: Mapping[str, str], count: int, request: Any) -> None:

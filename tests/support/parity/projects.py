@@ -39,6 +39,7 @@ PROJECTS = Section(
             tests=(
                 f"{QUOTAS}::test_the_usage_of_live_jobs",
                 f"{QUOTAS}::test_the_past_is_not_recorded",
+                f"{QUOTAS}::test_filters_with_functions",
                 f"{QUOTAS}::test_filters_that_cannot_be",
                 f"{CLIENTS}::test_usage",
             ),

@@ -215,8 +215,38 @@ def test_the_past_is_not_recorded(emulator: Daemon) -> None:
 
 
 @pytest.mark.parametrize(
+    ("condition", "is_found"),
+    [
+        (
+            'metric.labels.quota_metric = starts_with("aiplatform.googleapis.com/custom_")',
+            1,
+        ),
+        ('metric.labels.quota_metric = ends_with("_cpus")', False),
+        ('metric.labels.quota_metric != ends_with("_cpus")', True),
+        ('metric.label.quota_metric = has_substring("_t4_")', True),
+        ('resource.labels.location = one_of("europe-west4", "us-central1")', True),
+        ('resource.labels.location = one_of("europe-west4")', False),
+        ('resource.labels.location != one_of("europe-west4","us-central1")', False),
+        ('resource.labels.location = monitoring.regex.full_match("us-.*1")', True),
+        ('resource.labels.location = monitoring.regex.full_match("us|europe")', False),
+        ('(resource.labels.location = starts_with("us") OR project = "other")', True),
+    ],
+)
+def test_filters_with_functions(emulator: Daemon, condition: str, is_found: bool) -> None:
+    create(emulator)
+    found = used(series(emulator, condition))
+    assert ((T4, "us-central1") in found) == is_found
+
+
+@pytest.mark.parametrize(
     ("query", "status", "says"),
     [
+        ({"filter": ""}, 400, "metric.type"),
+        ({"filter": f'metric.type=start_with("{USAGE}")'}, 400, "Did you mean 'starts_with'?"),
+        ({"filter": f'metric.type=starts_with("{USAGE}"'}, 400, "a parenthesis is not closed"),
+        ({"filter": f'metric.type=starts_with("{USAGE}","a")'}, 400, "one argument, not 2"),
+        ({"filter": 'metric.type=monitoring.regex.full_match("(")'}, 400, "is not a pattern"),
+        ({"filter": f'metric.type:one_of("{USAGE}")'}, 400, "compared with = or !="),
         ({"filter": 'resource.type="consumer_quota"'}, 400, "metric.type"),
         ({"filter": 'metric.type="custom.googleapis.com/loss"'}, 404, "Cannot find metric(s)"),
         ({"filter": "metric.type=("}, 400, "Field filter"),

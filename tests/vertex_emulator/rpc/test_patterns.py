@@ -15,7 +15,7 @@ from support.job_emulator import running_jobs
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.logging import query as logging_query
 from vertex_emulator.logging import query as patterns
-from vertex_emulator.logging.query import MAX_PROGRAM, PatternError, compiled
+from vertex_emulator.rpc.patterns import MAX_PROGRAM, PatternError, compiled
 
 LONG = 40
 """Letters for which Python's own engine takes years with the first of the patterns below."""
