@@ -1,7 +1,7 @@
-"""The cost of a plan: each job and persistent resource before and after, all that runs, and the limits.
+"""The cost of a plan: each job and persistent resource before and after, the sum, and the limits.
 
-All that runs is what the state has as live, before, and what is live after the deployment: a job that has
-ended and stays as it is costs nothing. A schedule counts as its job.
+The running cost is the sum of the live jobs and persistent resources, before and after the deployment: a job
+that has ended and stays as it is costs nothing. A schedule counts as its job.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class PlanCost:
 
     @property
     def before(self) -> Cost:
-        """All that runs before."""
+        """The running cost before."""
         return total(one.before for one in self.changes if one.ran and one.before is not None)
 
     @property
     def after(self) -> Cost:
-        """All that runs after."""
+        """The running cost after."""
         return total(one.after for one in self.changes if one.runs and one.after is not None)
 
     @property
@@ -112,7 +112,7 @@ class PlanCost:
             return ""
         said = ", ".join(
             [
-                f"All that runs: {words.change(self.before, self.after)}",
+                f"Running cost: {words.change(self.before, self.after)}",
                 *words.grown(self.before, self.after),
             ]
         )
@@ -298,7 +298,7 @@ def _sum(cost: Cost) -> dict[str, Any]:
 
 def _rows(found: PlanCost) -> Iterator[tuple[str, str, str, str]]:
     """Yield name, cost of an hour before and after, and cost until the timeout, of the sum and each part."""
-    yield "all that runs", words.hourly(found.before), words.hourly(found.after), ""
+    yield "running cost", words.hourly(found.before), words.hourly(found.after), ""
     kept = [one for one in found.changes if one.effect == "none" and one.runs]
     for one in found.changes:
         if one.effect != "none":

@@ -26,7 +26,7 @@ PLAN = Plan(
 )
 FAILED = CheckResult(
     name="cost",
-    summary="all that runs: $1.00 -> $2.00 an hour",
+    summary="running cost: $1.00 -> $2.00 an hour",
     findings=(
         CheckFinding(
             severity="error",
@@ -86,7 +86,7 @@ def test_the_text_has_a_section_for_each_check(capsys: pytest.CaptureFixture[str
     view.show(PLAN, {}, Output(as_json=False, terminal=False), [FAILED, UNKNOWN])
     text = capsys.readouterr().out
     assert "cost: $2.00 an hour" in text
-    assert "\nCost failed\nall that runs: $1.00 -> $2.00 an hour.\n" in text
+    assert "\nCost failed\nrunning cost: $1.00 -> $2.00 an hour.\n" in text
     assert "error: train: is too dear. Run `pulumi up`.\n    a | b\n    c\n" in text
     assert "\nPreflight\nunknown: the quota is not known.\n" in text
     assert text.endswith("\nFailed: cost (exit code 4).\n")
@@ -111,7 +111,7 @@ def test_the_comment_has_the_result_in_its_head_and_escapes_the_findings():
         "be deployed.\n"
     ) in text
     assert "CAUTION" not in comment(PLAN, {}, NOW, [UNKNOWN])
-    assert "\n**Cost failed**: all that runs: &#36;1.00 -&gt; &#36;2.00 an hour.\n" in text
+    assert "\n**Cost failed**: running cost: &#36;1.00 -&gt; &#36;2.00 an hour.\n" in text
     assert "- **cost, error**: train: is too dear. Run `pulumi up`.<br>a \\| b<br>c" in text
     assert "- **preflight, unknown**: the quota is not known." in text
     assert "cost: &#36;2.00 an hour" in text

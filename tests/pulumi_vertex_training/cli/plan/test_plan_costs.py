@@ -1,4 +1,4 @@
-"""The cost of a plan by the steps of its preview: each resource, all that runs, and the limits."""
+"""The cost of a plan by the steps of its preview: each resource, the running cost, and the limits."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_an_autoscaled_resource_has_its_maximum_in_words():
     assert found.changes[0].sentence == "$1.10 an hour, up to $3.30 with autoscaled pools at their maximum"
     assert (
         found.summary
-        == "All that runs: nothing -> $1.10 an hour, up to $3.30 with autoscaled pools at their maximum"
+        == "Running cost: nothing -> $1.10 an hour, up to $3.30 with autoscaled pools at their maximum"
     )
 
 
@@ -264,7 +264,7 @@ def test_the_check_has_words_for_each_changed_resource_and_a_table():
     result = check(PlanContext(previewed=preview(*steps, maxRunCost="0.01"), folder=Path()))
     assert result is not None
     assert list(result.by_resource) == [steps[1]["urn"]]
-    assert [row[0] for row in result.rows] == ["all that runs", "new", "1 unchanged"]
+    assert [row[0] for row in result.rows] == ["running cost", "new", "1 unchanged"]
     assert result.failed
     assert checks.exit_code([result]) == 4
     assert [one["name"] for one in result.document["resources"]] == ["new", "live"]
