@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from support.command import (
     run_on_terminal,
     start_on_terminal,
 )
+from support.free_port import free_port
 from support.services.training import SLEEP, job
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import reset as emulator_reset
@@ -131,16 +132,14 @@ def test_start_returns_although_its_output_is_read_to_the_end(env: dict[str, str
 
 
 def test_a_port_that_is_taken(env: dict[str, str]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
+    port = str(free_port())
+    with socket.create_server(("127.0.0.1", int(port))):
         ended = run("emulator", "start", "--port", port, env=env)
     assert (ended.code, ended.out) == (1, "")
     assert port in ended.err and "Traceback" not in ended.err
     chosen = run("emulator", "start", "--port", port, "--json", env=env)
     assert chosen.json["url"] == f"http://127.0.0.1:{port}"
-    other = run("emulator", "start", "--port", str(int(port) + 1 if int(port) < 65535 else 1024), env=env)
+    other = run("emulator", "start", "--port", str(int(port) + 1), env=env)
     assert other.code == 1
     assert "already runs" in other.err
 
@@ -249,21 +248,56 @@ def test_the_shell_evaluates_env(env: dict[str, str], endpoint: Endpoint) -> Non
     assert done.stdout == endpoint.url
 
 
+def followed(
+    name: str, awaited: set[str], go_on: Callable[[], object], *, env: dict[str, str]
+) -> tuple[int, list[str], str]:
+    """Follow the log of a job. Call `go_on` once it has the awaited lines.
+
+    Return the exit code, all lines, and standard error.
+    """
+    command = Path(sys.executable).with_name("vertex-training")
+    lines: list[str] = []
+    with subprocess.Popen(
+        [command, "logs", name, "--follow"],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                if lines[-1] in awaited and awaited <= set(lines):
+                    go_on()
+            err = process.stderr.read()
+        except BaseException:
+            process.kill()  # the job may go on for ever, and its log with it
+            raise
+    assert awaited <= set(lines), lines
+    return process.returncode, lines, err
+
+
 def test_a_job_from_submission_to_its_end(env: dict[str, str], endpoint: Endpoint) -> None:
-    chief = "import time\nprint('waiting', flush=True)\ntime.sleep(3)\nprint('loss 0.25')"
+    buckets.create(endpoint, {"name": "flags", "location": "us-central1"})
+    chief = (
+        "import os, time\nprint('waiting', flush=True)\n"
+        "while not os.path.exists('/gcs/flags/end'): time.sleep(0.05)\nprint('loss 0.25')"
+    )
     created = custom_jobs.create(endpoint, job("digits", chief, SLEEP))
     wait_for_state(env, "digits", "RUNNING")
     status = run("status", "digits", env=env)
     assert (status.code, status.err) == (0, "")
     assert f"Job:      {created.job_id}" in status.out
-    followed = run("logs", "digits", "--follow", env=env)
-    assert followed.code == 0
-    lines = followed.out.splitlines()
-    assert "workerpool0-0 | waiting" in lines
+    code, lines, err = followed(
+        "digits",
+        {"workerpool0-0 | waiting", "workerpool1-0 | sleeping"},
+        lambda: objects.upload(endpoint, "flags", "end", b""),
+        env=env,
+    )
+    assert (code, err) == (0, f"Job {created.job_id}: SUCCEEDED.\n")
     assert "workerpool0-0 | loss 0.25" in lines
-    assert "workerpool1-0 | sleeping" in lines
     assert "service       | Job is running." in lines
-    assert followed.err == f"Job {created.job_id}: SUCCEEDED.\n"
     assert sorted(run("logs", "digits", env=env).out.splitlines()) == sorted(lines)
     only = run("logs", created.job_id, "--task", "workerpool0-0", "--json", env=env)
     assert {json.loads(line)["task"] for line in only.out.splitlines()} == {"workerpool0-0"}
@@ -321,7 +355,7 @@ def test_a_live_job_outlives_the_emulator_and_its_log_goes_on(
     assert (gone.code, gone.out) == (1, "")
     assert "vertex-training emulator start" in gone.err
     assert run("emulator", "start", env=env).code == 0
-    assert "workerpool0-0 | sleeping" in run("logs", "survivor", env=env).out
+    eventually(lambda: "workerpool0-0 | sleeping" in run("logs", "survivor", env=env).out)
     assert run("jobs", "--live", "--json", env=env).json["jobs"][0]["state"] == "JOB_STATE_RUNNING"
 
 

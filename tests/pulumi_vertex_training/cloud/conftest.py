@@ -65,9 +65,12 @@ def sdk(recorder: Recorder) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """Yield a real emulator in a separate process."""
+    """Yield a real emulator in a separate process.
+
+    Other files may run for a long time between two that use it: it does not stop as idle meanwhile.
+    """
     data_dir = tmp_path_factory.mktemp("emulator")
-    running = launcher.ensure(data_dir)
+    running = launcher.ensure(data_dir, idle_minutes=240)
     yield Endpoint(
         kind="emulator",
         project="local",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import google.auth.exceptions
@@ -274,12 +275,21 @@ def test_the_status_of_the_envelope_decides(
     assert "http" not in str(caught.value)  # addresses of calls are noise, and may carry secrets
 
 
-def test_nobody_listens_at_the_emulators_address() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """Yield a port at which nobody listens, and that no other process gets."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+def test_nobody_listens_at_the_emulators_address(silent_port: int) -> None:
     gone = Endpoint(
-        kind="emulator", project="local", location="us-central1", url=f"http://127.0.0.1:{port}", token="t"
+        kind="emulator",
+        project="local",
+        location="us-central1",
+        url=f"http://127.0.0.1:{silent_port}",
+        token="t",
     )
     for call in (
         lambda: custom_jobs.get(gone, "projects/local/locations/us-central1/customJobs/5"),
@@ -289,7 +299,7 @@ def test_nobody_listens_at_the_emulators_address() -> None:
     ):
         with pytest.raises(errors.Unavailable) as caught:
             call()
-        assert f"127.0.0.1:{port}): no connection: Connection refused." in str(caught.value)
+        assert f"127.0.0.1:{silent_port}): no connection: Connection refused." in str(caught.value)
         assert "vertex-training emulator start" in str(caught.value)
         assert "may have been submitted" not in str(caught.value)
 

@@ -22,6 +22,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.persistent import PersistentRecord, persistent_kinds
 from support.scripted_service import Answer, Service, refusal
 from support.services.fake_gateway import FakeGateway
+from support.waiting import TIMEOUT
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 NAME = "projects/1/locations/us-central1/customJobs/1"
@@ -302,18 +303,19 @@ def test_a_read_begins_after_the_call() -> None:
 
 
 def test_calls_during_a_read_share_the_next_one() -> None:
-    clock = itertools.count().__next__
+    clock = itertools.count()
     looked = threading.Semaphore(0)
     go_on = threading.Event()
     readings: list[int] = []
 
     def now() -> float:
+        moment = next(clock)
         looked.release()
-        return clock()
+        return moment
 
     def read() -> int:
         readings.append(len(readings))
-        assert go_on.wait(10)
+        assert go_on.wait(TIMEOUT)
         return readings[-1]
 
     fresh = SharedRead(read, clock=now)
@@ -321,12 +323,12 @@ def test_calls_during_a_read_share_the_next_one() -> None:
     threads = [threading.Thread(target=lambda: answers.append(fresh.get())) for _ in range(4)]
     threads[0].start()
     for _ in range(2):  # it has asked, and begun
-        assert looked.acquire(timeout=10)
+        assert looked.acquire(timeout=TIMEOUT)
     for thread in threads[1:]:
         thread.start()
     for _ in range(3):
-        assert looked.acquire(timeout=10)
+        assert looked.acquire(timeout=TIMEOUT)
     go_on.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(TIMEOUT)
     assert sorted(answers) == [0, 1, 1, 1]

@@ -196,6 +196,7 @@ def test_ctrl_c_ends_the_wait_of_a_creation(tmp_path: Path, data_dir: Path, endp
 
 def test_an_update_waits_for_its_custom_timeout(plugin: PluginProcess, endpoint: Endpoint) -> None:
     id_, old = create(plugin, "unsettled")
+    running(endpoint, "unsettled")
     delay(endpoint, 3600)
     pools = [{"machine_spec": N1, "replica_count": 3}]
     new = checked(plugin, declared("unsettled", resource_pools=pools, timeouts={"update": 0.3}))

@@ -125,7 +125,7 @@ def test_a_file_that_changes_between_check_and_create_is_refused(engine: SmallEn
     provider = StagedFolderProvider()
     inputs = {**PLACE, "bucket": BUCKET, "source": "data", "prefix": "folders"}
     checked = provider.check({}, inputs).inputs
-    Path("data", "a.txt").write_text("A")
+    Path("data", "a.txt").write_text("another a")
     with pytest.raises(Exception, match=r"data changed during the deployment: 1 changed \(a.txt\)"):
         provider.create(checked)
     Path("data", "a.txt").unlink()
