@@ -95,7 +95,8 @@ while not pathlib.Path("/gcs/reports-bucket/go").exists():
 """
 TICKS = "import time\nfor n in range(3000): print(f'tick <{n}>'); time.sleep(0.1)"
 STEPS = (
-    r"import os, time; print('step 0'); print('\x1b[31mstep 1\x1b[0m')" + """
+    r"import os, time; print('step 0'); print('\x1b[31mstep 1\x1b[0m')"
+    + """
 while not os.path.exists('/gcs/waits-flags/printed'): time.sleep(0.05)
 time.sleep(1); print('step 2')""",
     "print('hello'); print('y' * 3000); open('/gcs/waits-flags/printed', 'w').close()",
