@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -112,12 +113,23 @@ def test_the_exit_code_of_an_open_program_is_passed_on(tmp_path: Path, code: str
 
 def test_chores_run_one_at_a_time(tmp_path: Path, report: Report, printed: io.StringIO) -> None:
     holder = (
-        "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX);"
-        "print('held', flush=True); time.sleep(0.3)"
+        "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX);"
+        "print('held', flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen([*program(holder), tmp_path / "lock"], stdout=subprocess.PIPE) as process:
+    command = [*program(holder), tmp_path / "lock"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
         assert process.stdout
         process.stdout.readline()
-        with alone(tmp_path / "lock", Step(report, "Pulumi CLI")):
-            assert process.wait(5) == 0
-    assert "waiting for another setup to finish" in printed.getvalue()
+
+        def end_once_it_waits() -> None:
+            try:
+                eventually(lambda: "waiting for another setup to finish" in printed.getvalue())
+            finally:
+                process.stdin.close()
+
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            waits = pool.submit(end_once_it_waits)
+            with alone(tmp_path / "lock", Step(report, "Pulumi CLI")):
+                assert process.wait() == 0
+            waits.result()

@@ -194,6 +194,16 @@ def wait_until_gone(name: str) -> None:
     eventually(lambda: not processes_of(name), what=lambda: str(processes_of(name)))
 
 
+def wait_until_none_is_left(folder: str) -> None:
+    """Wait until no process names the folder: those of a job end a moment after it."""
+
+    def found() -> list[str]:
+        lines = [" ".join(each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])]
+        return [line for line in lines if folder in line]
+
+    eventually(lambda: not found(), what=found)
+
+
 def messages(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     return [entry["jsonPayload"]["message"] for entry in entries]
 

@@ -73,6 +73,14 @@ def job_of(engine: Engine, name: str = "train") -> JobRecord:
     return custom_jobs.get(engine.endpoint(), id_)
 
 
+def is_recorded(engine: Engine) -> bool:
+    """Return whether the state has the job, also while it is written."""
+    try:
+        return any(one["urn"].endswith(":CustomJob::train") for one in engine.state())
+    except (FileNotFoundError, ValueError):
+        return False
+
+
 def forget(engine: Engine, *kinds: str) -> None:
     """Remove the resources of these types from the state, and only from there; not those named `kept`."""
     urns = [
@@ -261,6 +269,7 @@ def test_orphans_of_a_removed_stack_are_deleted_only_by_name(engine: Engine, oth
         return any(one.name != theirs.name and one.state.word == "RUNNING" for one in found)
 
     eventually(is_running)
+    eventually(lambda: is_recorded(engine))  # a moment after the service has it
     process.kill()
     process.wait()
     assert process.stdout is not None

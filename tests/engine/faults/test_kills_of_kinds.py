@@ -241,7 +241,7 @@ _DELAY = 0.6
 def prepare(stage: Stage, operation: Operation) -> tuple[str, ...]:
     """Declare what the operation begins with, and return the command."""
     if operation is _.WAITED_FOR:
-        stage.declare(ends=True, after=1.5, options='wait="done"')
+        stage.declare(ends=True, after=6, options='wait="done"')
     elif operation is _.CHANGED:
         stage.change()
     elif operation is _.REBOOTED:
@@ -262,17 +262,24 @@ def assert_as_declared(stage: Stage) -> None:
     text = json.dumps(record)
     assert set(re.findall(r"spec-\d+", text)) == {stage.spec}, stage.output
     assert set(re.findall(r"note-\d+", text)) <= {f"note-{stage.noted}"}, stage.output
-    custom_jobs = {one["name"] for one in stage.listed("customJobs")}
     if stage.subject is TUNING_JOB:
-        stage.until(
-            lambda: _trials(stage) == {one["name"] for one in stage.listed("customJobs")}, "its trials"
-        )
+        # It has no trials while it is pending, and then one after the other.
+        stage.until(lambda: len(_trials(stage)) >= (2 if stage.live() else 3), "its trials")
+        stage.until(lambda: _trials(stage) == _custom_jobs(stage), "no custom job but those of trials")
         assert len(_trials(stage)) == (2 if stage.live() else 3)
     if stage.subject is PIPELINE:
-        assert len(custom_jobs) == 1
-        assert record["trainingTaskMetadata"]["backingCustomJob"] in custom_jobs
+        stage.until(lambda: {_custom_job(stage)} == _custom_jobs(stage), "no custom job but its own")
     if stage.subject is PERSISTENT_RESOURCE:
         assert [int(pool["replicaCount"]) for pool in record["resourcePools"]] == [1 + stage.noted % 5]
+
+
+def _custom_jobs(stage: Stage) -> set[str]:
+    return {one["name"] for one in stage.listed("customJobs")}
+
+
+def _custom_job(stage: Stage) -> str:
+    (pipeline,) = stage.jobs()
+    return str(pipeline.get("trainingTaskMetadata", {}).get("backingCustomJob"))
 
 
 def _trials(stage: Stage) -> set[str]:

@@ -26,6 +26,26 @@ pulumi.export("package", training.package.uri)
 pulumi.export("state", training.completion.state)
 pulumi.export("job", training.job.id)
 """
+FLAG = """
+import json, os, pathlib, sys, time
+flags = pathlib.Path("/gcs/local-engine-test-test-train/flags")
+task = json.loads(os.environ["CLUSTER_SPEC"])["task"]
+flags.mkdir(exist_ok=True)
+(flags / f"{task['type']}-{task['index']}").touch()
+"""
+TRAINER = f"""
+import sys
+print("image:", *sys.argv[1:], flush=True)
+{FLAG}
+while "chief" in sys.argv and len(list(flags.iterdir())) < 4:
+    time.sleep(0.05)
+"""
+"""The chief waits for what the others print: they are ended with it."""
+EVALUATOR = f"""
+import sys
+print("package:", *sys.argv[1:], flush=True)
+{FLAG}
+"""
 DOCKERFILE = """\
 FROM python:3.11-slim
 WORKDIR /
@@ -39,11 +59,9 @@ def project(engine: Engine) -> Engine:
     folder = engine.folder / "infra"
     (folder / "trainer" / "trainer").mkdir(parents=True)
     (folder / "trainer" / "Dockerfile").write_text(DOCKERFILE)
-    (folder / "trainer" / "trainer" / "task.py").write_text(
-        "import sys, time\nprint('image:', *sys.argv[1:])\ntime.sleep('chief' in sys.argv)\n"
-    )
+    (folder / "trainer" / "trainer" / "task.py").write_text(TRAINER)
     (folder / "evaluator").mkdir()
-    (folder / "evaluator" / "task.py").write_text("import sys\nprint('package:', *sys.argv[1:])\n")
+    (folder / "evaluator" / "task.py").write_text(EVALUATOR)
     engine.write(PROGRAM)
     return engine
 

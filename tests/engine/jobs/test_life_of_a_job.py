@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import psutil
 import pytest
 
 from pulumi_vertex_training.cloud import objects
@@ -14,6 +13,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from support.engine import Engine, Result
+from support.job_emulator import wait_until_none_is_left
 from support.shared_engine import diagnostics
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
@@ -74,8 +74,6 @@ class Steps:
     words: Result
     details: Result
     gone: bool
-    processes: list[str]
-    """The command lines of the emulator's jobs that are left."""
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +142,6 @@ def steps(shared_engine: Engine) -> Steps:
         words=words,
         details=details,
         gone=gone,
-        processes=processes_in(str(engine.data_dir / "jobs")),
     )
 
 
@@ -185,10 +182,10 @@ def test_changed_data_is_another_object_and_trains_again(steps: Steps) -> None:
     assert steps.outputs[4]["total"] == 10
 
 
-def test_destroying_leaves_no_job_bucket_or_process(steps: Steps) -> None:
+def test_destroying_leaves_no_job_bucket_or_process(steps: Steps, shared_engine: Engine) -> None:
     assert steps.jobs[-1] == []
     assert steps.gone
-    assert steps.processes == []
+    wait_until_none_is_left(str(shared_engine.data_dir / "jobs"))
 
 
 def test_a_job_that_is_deleted_outside_after_its_recorded_end_does_not_run_again(steps: Steps) -> None:
@@ -209,13 +206,3 @@ def test_a_replaced_or_renamed_file_of_the_same_content_stays_in_the_bucket(step
     assert len(shared(1)) == 1
     assert shared(2) == shared(1)
     assert shared(4) == shared(1)
-
-
-def processes_in(folder: str) -> list[str]:
-    """Return the command lines of processes that name the folder."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        line = " ".join(process.info["cmdline"] or [])
-        if folder in line:
-            found.append(line)
-    return found

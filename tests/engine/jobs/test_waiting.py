@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ import vertex_cluster
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.command import run
 from support.engine import Engine, Result, read_output_until
 from support.shared_engine import diagnostics
@@ -93,9 +95,19 @@ while not pathlib.Path("/gcs/reports-bucket/go").exists():
 """
 TICKS = "import time\nfor n in range(3000): print(f'tick <{n}>'); time.sleep(0.1)"
 STEPS = (
-    r"import time; print('step 0'); print('\x1b[31mstep 1\x1b[0m'); time.sleep(1); print('step 2')",
-    "print('hello'); print('y' * 3000)",
+    r"import os, time; print('step 0'); print('\x1b[31mstep 1\x1b[0m')"
+    + """
+while not os.path.exists('/gcs/waits-flags/printed'): time.sleep(0.05)
+time.sleep(1); print('step 2')""",
+    "print('hello'); print('y' * 3000); open('/gcs/waits-flags/printed', 'w').close()",
 )
+"""The chief waits for what the worker prints, which is ended with it."""
+GATE = """
+import socket, time
+while socket.socket().connect_ex(("127.0.0.1", {port})): time.sleep(0.1)
+print("done")
+"""
+"""A script that ends once somebody listens at the port."""
 FLOOD = "[print('line', n) for n in range(5000)]; import time; time.sleep(2); import flowers"
 EVALUATE = f"""
 settings = vt.EnvVarArgs(name="STATE", value=trained.completion["state"])
@@ -129,6 +141,7 @@ def waits(shared_engine: Engine) -> Waits:
         ticking.extend(job for job in jobs(engine) if job.display_name == "ticking")
         recorded.append(sorted((one["id"], one["inputs"]) for one in engine.state()))
 
+    buckets.create(engine.endpoint(), {"name": "waits-flags", "location": "us-central1"})
     trained = declare("trained", "print('trained')", more='wait="done"') + EVALUATE
     joined = 'wait="running", stream_logs=True'
     write(engine, declare("logs", *STEPS, more=SHOWN), declare("ticking", TICKS, more=joined), trained)
@@ -137,7 +150,7 @@ def waits(shared_engine: Engine) -> Waits:
 
     other = 'wait="running", wait_timeout=40, stream_logs=True, on_interrupt="cancel"'
     steady = declare("logs", *STEPS, more=other)
-    steady += declare("ticking", TICKS, more='wait="done", wait_timeout=3, stream_logs=True') + trained
+    steady += declare("ticking", TICKS, more='wait="done", wait_timeout=8, stream_logs=True') + trained
     write(engine, steady)
     unchanged = engine.preview("--expect-no-changes")
     second = engine.up().ok()
@@ -204,7 +217,7 @@ def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_new_line
     assert ticks == list(range(ticks[0], ticks[0] + len(ticks)))
     assert ticks[0] > 10
     assert "showing the log from now on; to print all of it, run vertex-training logs" in said
-    assert "RUNNING after 3 s; no longer waiting" in said
+    assert "RUNNING after 8 s; no longer waiting" in said
 
 
 def test_the_completion_of_a_job_is_known_in_a_preview_and_may_be_an_input(waits: Waits) -> None:
@@ -286,19 +299,24 @@ def test_ctrl_c_twice_cancels_as_well(engine: Engine) -> None:
 
 
 def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> None:
-    job = declare("train", "import time; time.sleep(2); print('done')", more=SHOWN)
-    write(engine, job, 'pulumi.export("state", train.completion["state"])')
     launcher.ensure(engine.data_dir)
     admin = control(engine)
     for fault in ({"status": 429}, {"status": 500}, {"status": 503}, {"drop": "before"}, {"drop": "after"}):
         admin.add_fault({"method": "GetCustomJob", "nth": 2, "times": 2, **fault})
         admin.add_fault({"method": "LoggingServiceV2.ListLogEntries", "nth": 2, "times": 2, **fault})
     admin.add_fault({"method": "GetCustomJob", "stall": 1, "times": 1})
-    output = engine.up().ok().output
+    with socket.socket() as gate:
+        gate.bind(("127.0.0.1", 0))
+        job = declare("train", GATE.format(port=gate.getsockname()[1]), more=SHOWN)
+        write(engine, job, 'pulumi.export("state", train.completion["state"])')
+        process = start(engine)
+        eventually(lambda: all(each["fired"] for each in admin.faults()), what=admin.faults)
+        gate.listen()
+        output, _ = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 0, output
     assert engine.outputs() == {"state": "SUCCEEDED"}
     assert output.count("[train workerpool0-0] done\n") >= 1
     assert len(jobs(engine)) == 1
-    assert all(each["fired"] for each in admin.faults()), admin.faults()
 
 
 @pytest.mark.slow

@@ -17,6 +17,8 @@ from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from support.engine import Engine, Result
 from support.shared_engine import diagnostics, mentions
 from support.waiting import eventually
+from vertex_emulator import launcher
+from vertex_emulator.control import Control
 from vertex_training.fields.labels import KEY_LABEL
 
 DAY = 24 * 60 * 60
@@ -357,11 +359,15 @@ def test_an_emptying_that_was_killed_is_continued(engine: Engine) -> None:
     engine.up().ok()
     fill(engine, "large", 1500)
     fill(engine, "large", 500)  # noncurrent versions of these
+    emulator = launcher.ensure(engine.data_dir)
+    control = Control(url=emulator.url, token=emulator.token)
+    control.add_fault({"method": "storage.objects.delete", "nth": 600, "times": "always", "stall": 600})
     process = engine.start("destroy", "--yes", "--skip-preview", "--non-interactive")
-    eventually(lambda: left(engine, "large") < 1400)
+    eventually(lambda: control.faults()[0]["held"])
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    assert left(engine, "large") > 0
+    assert 0 < left(engine, "large") < 1500
+    control.clear_faults()
     engine.run("cancel", "--yes").ok()
     assert engine.state(), "the bucket is still in the state"
     engine.destroy().ok()

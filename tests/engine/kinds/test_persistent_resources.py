@@ -34,6 +34,9 @@ AUTOSCALED = [
     },
 ]
 
+LONG = 3600.0
+PROVISIONING, LATE = "provisioning: n1-standard-4 2", "is still PROVISIONING after 0.5 s"
+
 
 def declare(name: str, options: str = "", **arguments: Any) -> str:
     """Return the line of a program that declares a resource, as a variable of the same name."""
@@ -85,6 +88,12 @@ def delay(engine: Engine, seconds: float) -> None:
     Control(url=emulator.url, token=emulator.token).call(
         "PUT", "/_local/persistent-resource-delay", {"seconds": seconds}
     )
+
+
+def advance(engine: Engine, seconds: float) -> None:
+    """Advance the emulator's clock."""
+    emulator = launcher.ensure(engine.data_dir)
+    Control(url=emulator.url, token=emulator.token).advance_clock(seconds)
 
 
 def _wire(count: int) -> list[dict[str, Any]]:
@@ -162,8 +171,8 @@ def life(shared_engine: Engine) -> Life:
     killed = there(engine, "killed")
     engine.run("cancel", "--yes").ok()
 
-    # Everything is created.
-    delay(engine, 2)
+    # Everything is created, but not before the deployment has said that it waits.
+    delay(engine, LONG)
     steady = [
         declare("killed", resource_pools=sized(3)),
         declare("late", wait_timeout=0.5),
@@ -178,7 +187,13 @@ def life(shared_engine: Engine) -> Life:
     before = "".join((*steady, *map(declare, changing), JOBS))
     given = job("given", "None, persistent_resource=GPUs")
     engine.write(before + given)
-    created = engine.up().ok()
+    process = engine.start(*UP)
+    shown = read_output_until(process, PROVISIONING)
+    shown += "" if LATE in shown else read_output_until(process, LATE)
+    delay(engine, 2)
+    advance(engine, LONG)
+    rest, _ = process.communicate(timeout=TIMEOUT)
+    created = Result(process.returncode, shown + rest).ok()
     outputs, first, first_jobs = engine.outputs(), live(), jobs()
     urns = {one["urn"].rpartition("::")[2]: one["urn"] for one in engine.state()}
     train = [one for one in engine.state() if one["urn"].endswith(":CustomJob::train")]
@@ -233,13 +248,13 @@ def life(shared_engine: Engine) -> Life:
 
 def test_a_deployment_waits_until_it_runs_and_says_how_far_it_is(life: Life) -> None:
     assert life.outputs == {"id": f"{PARENT}/gpus", "ready": "gpus"}
-    assert "provisioning: n1-standard-4 2" in life.created.output
+    assert PROVISIONING in life.created.output
     assert {life.first[name].state.word for name in NAMES} == {"RUNNING"}
     assert life.first["GPUs"].labels["pulumi-stack"] == "test"
 
 
 def test_past_its_time_it_warns(life: Life) -> None:
-    assert "is still PROVISIONING after 0.5 s" in diagnostics(life.created.output, "late")
+    assert LATE in diagnostics(life.created.output, "late")
 
 
 def test_unchanged_resources_are_left_alone(life: Life) -> None:
@@ -349,7 +364,7 @@ def trouble(shared_engine: Engine, life: Life) -> Trouble:
     for name in ("taken", "leaving"):
         persistent_resources.create(engine.endpoint(), name, {"resourcePools": _wire(2)})
     eventually(lambda: {there(engine, name).state.word for name in ("taken", "leaving")} == {"RUNNING"})
-    delay(engine, 3600)
+    delay(engine, LONG)
     persistent_resources.delete(engine.endpoint(), f"{PARENT}/leaving")
     unwaited = declare("unwaited", wait=False)
     timeouts = 'opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="2s"))'

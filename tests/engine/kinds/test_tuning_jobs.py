@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from pulumi_vertex_training.cloud import objects
@@ -16,6 +15,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.engine import Engine, Result
+from support.job_emulator import wait_until_none_is_left
 from support.shared_engine import mentions
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "jobs" / "tuning.md"
@@ -70,14 +70,6 @@ def listed(endpoint: Endpoint) -> list[JobRecord]:
     return tuning_jobs.GATEWAY.list_jobs(endpoint)
 
 
-def processes_in(folder: str) -> list[str]:
-    """Command lines of processes that name the folder."""
-    lines = []
-    for process in psutil.process_iter(["cmdline"]):
-        lines.append(" ".join(process.info["cmdline"] or []))
-    return [line for line in lines if folder in line]
-
-
 def test_the_programs_of_the_guide(engine: Engine) -> None:
     programs = blocks_of_guide()
     for name, text in programs.items():
@@ -116,7 +108,7 @@ def test_the_programs_of_the_guide(engine: Engine) -> None:
     # gone: no tuning job, no process of a trial
     engine.destroy().ok()
     assert listed(endpoint) == []
-    assert processes_in(str(engine.data_dir / "jobs")) == []
+    wait_until_none_is_left(str(engine.data_dir / "jobs"))
 
 
 def submit(engine: Engine, name: str) -> JobRecord:
@@ -210,7 +202,7 @@ def steps(shared_engine: Engine) -> Steps:
         second=second,
         failed=failed,
         again=again,
-        left=[*processes_in(str(engine.data_dir / "jobs")), *(one.name for one in listed(engine.endpoint()))],
+        left=[one.name for one in listed(engine.endpoint())],
     )
 
 
@@ -259,6 +251,9 @@ def test_a_tuning_job_whose_trials_fail_fails_the_deployment_that_runs_it(steps:
     assert steps.outputs[2]["failing"]["best"]["id"] is None
 
 
-def test_destroying_leaves_no_tuning_job_of_the_stack_and_no_process_of_a_trial(steps: Steps) -> None:
+def test_destroying_leaves_no_tuning_job_of_the_stack_and_no_process_of_a_trial(
+    steps: Steps, shared_engine: Engine
+) -> None:
     """Keep the replaced job that somebody else had submitted: the stack never deletes it."""
     assert steps.left == [steps.made]
+    wait_until_none_is_left(str(shared_engine.data_dir / "jobs"))

@@ -18,10 +18,10 @@ from support.waiting import eventually
 from support.warm import warm_python
 
 PROGRAM = """
-import atexit, os, sys, threading, time
+import atexit, os, sys, threading
 
 atexit.register(lambda: print("at exit"))
-threading.Thread(target=lambda: (time.sleep(0.1), print("a thread's end"))).start()
+threading.Thread(target=lambda: (threading.main_thread().join(), print("a thread's end"))).start()
 print(__name__, __file__, sys.argv, sys.orig_argv[1:], sys.path[0], os.getcwd(), os.environ["GIVEN"])
 print(sys.stdin.read(), file=sys.stderr)
 {end}

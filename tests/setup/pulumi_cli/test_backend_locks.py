@@ -165,7 +165,7 @@ def test_only_processes_of_this_clone_without_an_engine_are_orphans(
         assert {process.pid for process in found} == {process.pid for process in orphans}
         backend_locks.end(found, grace=0.2)
         for process in orphans:
-            process.wait(5)
+            process.wait()
         assert backend_locks.orphaned_processes(home) == []
 
 
@@ -173,7 +173,7 @@ def test_a_process_that_ignores_sigterm_is_killed(started: list[subprocess.Popen
     process = start(started, "-c", f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WAIT}")
     victims = [process for process in backend_locks.processes() if process.pid == started[0].pid]
     backend_locks.end(victims, grace=0.2)
-    assert process.wait(5) == -signal.SIGKILL
+    assert process.wait() == -signal.SIGKILL
 
 
 PROGRAM = """

@@ -100,7 +100,7 @@ def step(report: Report) -> Step:
     return Step(report, "Pulumi CLI")
 
 
-def install(site: Site, into: Path, step: Step, release: Release | None = None, wait: float = 5.0) -> None:
+def install(site: Site, into: Path, step: Step, release: Release | None = None, wait: float = 60.0) -> None:
     pulumi_release.install(
         into,
         step,
@@ -111,7 +111,7 @@ def install(site: Site, into: Path, step: Step, release: Release | None = None, 
     )
 
 
-def refused(site: Site, into: Path, step: Step, release: Release | None = None, wait: float = 5.0) -> str:
+def refused(site: Site, into: Path, step: Step, release: Release | None = None, wait: float = 60.0) -> str:
     """Fail to install, and check that nothing of the archive is left. Return the reason."""
     with pytest.raises(NotObtainedError) as caught:
         install(site, into, step, release, wait)

@@ -364,6 +364,7 @@ class Stage:
         self.is_live = False
         with self.held(command, hold) as (process, release):
             family = psutil.Process(process.pid).children(recursive=True)
+            forks = self._forks(family)
             if victim is Victim.EMULATOR:
                 self._before = self.submissions() + (
                     hold.what == self.subject.method("Create") and hold.moment is Moment.CARRIED_OUT
@@ -376,6 +377,9 @@ class Stage:
             if victim in (Victim.PROVIDER, Victim.BOTH):
                 (provider,) = [one for one in family if _is_provider(one)]
                 kill(provider.pid)
+                for fork in forks:
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        kill(fork.pid)
             if victim is not Victim.EMULATOR or hold.moment is Moment.CALLED:
                 release()
             if victim in (Victim.PULUMI, Victim.BOTH):
@@ -383,9 +387,23 @@ class Stage:
                 process.stdout.close()  # surviving processes keep the other end open
             else:
                 self.output, _ = process.communicate(timeout=120)
-            self._left = [one for one in family if is_alive(one)]
+            self._left = [one for one in (*family, *forks) if is_alive(one)]
         if victim in (Victim.PULUMI, Victim.BOTH):
             self.engine.run("cancel", "--yes").ok()
+
+    def _forks(self, family: list[psutil.Process]) -> list[psutil.Process]:
+        """Return the providers that the warm interpreter runs for the operation; they are not in its family.
+
+        It kills them when their command is dead, but a moment later: they could answer or call by then.
+        """
+        found = []
+        for one in psutil.Process().children(recursive=True):
+            if one in (*family, *self._left) or not _is_provider(one):
+                continue
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if Path(one.cwd()).is_relative_to(self.engine.folder.resolve()):
+                    found.append(one)
+        return found
 
     def until_left(self) -> None:
         """Wait until the provider that a killed operation left behind has ended by itself."""

@@ -28,6 +28,7 @@ HARMLESS = {
     "PYTHONSAFEPATH",
 }
 LIMITS = (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_NPROC)
+FORWARDED = (signal.SIGINT, signal.SIGTERM)
 READY = "--ready-fd"
 PROGRAM = "pulumi-language-python-exec"
 
@@ -52,6 +53,7 @@ def main() -> None:
         streams.append(int(plain[plain.index(READY) + 1]))
     leads = os.getsid(0) == os.getpid()
     limits = [(each, *resource.getrlimit(each)) for each in LIMITS]
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # the fork may run before they can be forwarded to it
     with server:
         place = os.getcwd()  # noqa: PTH109
         request = marshal.dumps((arguments, plain, dict(os.environ), place, leads, limits))
@@ -62,8 +64,9 @@ def main() -> None:
         def forward(number: int, _frame: object) -> None:
             os.kill(pid, number)
 
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in FORWARDED:
             signal.signal(number, forward)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
         for descriptor in streams:
             os.close(descriptor)  # a reader of the output waits for the fork alone
         answer = server.recv(4)

@@ -113,6 +113,7 @@ def test_the_log_follows_and_is_filtered(seen: Visit, scene: Scene) -> None:
     expect(page.locator("#log")).to_contain_text("the last line")
     expect(page.locator("#state")).to_contain_text("succeeded")
     expect(page.locator("#replica-workerpool0-0")).to_contain_text("succeeded")
+    expect(page.locator("#log")).to_contain_text("Job completed successfully.")  # sent after the state
 
     def shown() -> list[str]:
         return page.locator("#log li:not([hidden]) .message").all_text_contents()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from support.job_emulator import pool
 from support.ui import everything, experiments
 from support.ui.dashboard import Dashboard, running
 from support.ui.scene import FLAG, Scene, owned
+from support.waiting import eventually
 from vertex_emulator.launcher import Emulator
 
 GOOGLE = ("--endpoint", "google", "--project", "local", "--location", "us-central1")
@@ -40,11 +42,14 @@ def scene(emulator: Emulator) -> Scene:
 
 @pytest.fixture(scope="module")
 def live(scene: Scene) -> str:
-    """Return the key of a running job."""
+    """Return the key of a running job, whose first line is in its log."""
     key = scene.create(
         pool("print('a line', flush=True)\n" + FLAG.format(name="google")), name="live", labels=owned("live")
     )
     scene.wait(key, "JOB_STATE_RUNNING")
+    job_id = f'resource.labels.job_id="{key.partition("/")[2]}"'
+    asked = {"resourceNames": ["projects/local"], "filter": job_id, "pageSize": 100}
+    eventually(lambda: '"a line"' in json.dumps(scene.post("/v2/entries:list", asked)))
     return key
 
 
