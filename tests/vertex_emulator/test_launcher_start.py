@@ -149,7 +149,7 @@ def test_eight_processes_start_one_daemon(tmp_path: Path) -> None:
         starter.stdin.write("\n")
         starter.stdin.flush()
     for starter in starters:
-        answers.add(starter.communicate(timeout=60)[0])
+        answers.add(starter.communicate(timeout=TIMEOUT)[0])
         assert starter.returncode == 0
     assert len(answers) == 1
     pid = int(answers.pop().split()[0])
@@ -381,7 +381,7 @@ def test_proxies_are_not_asked(start: Start, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_it_leaves_when_idle(start: Start) -> None:
-    emulator = start(idle_minutes=0.01)
+    emulator = start(idle_minutes=0.1)
     process = psutil.Process(emulator.pid)
     eventually(lambda: not is_alive(process))
     assert "is idle and stops" in (emulator.data_dir / "emulator.log").read_text()
@@ -398,11 +398,11 @@ def test_in_the_foreground(tmp_path: Path) -> None:
         emulator = launcher.find(data_dir)
         assert emulator is not None
         assert emulator.pid == process.pid
-        second = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        second = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
         assert second.returncode == 1
         assert f"Process {process.pid} already serves {data_dir}" in second.stderr
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(TIMEOUT) == 0
     assert launcher.find(data_dir) is None
 
 

@@ -21,8 +21,19 @@ SERVER = "us-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest
 GPUS = "machine-type=n1-highmem-96,replica-count={},accelerator-type=NVIDIA_TESLA_V100,accelerator-count=8"
 
 
+RANKED = """
+import os, time
+rank = os.environ['RANK']
+print('rank ' + rank, flush=True)
+os.makedirs('/gcs/train/ranks', exist_ok=True)
+open('/gcs/train/ranks/' + rank, 'w').close()
+while rank == '0' and len(os.listdir('/gcs/train/ranks')) < 5: time.sleep(0.1)
+"""
+"""The chief ends last: its end would stop the others."""
+
+
 @pytest.fixture(scope="module")
-def reduction(gcloud: Run, emulator: JobEmulator) -> Any:
+def reduction(gcloud: Run, emulator: JobEmulator, bucket: str) -> Any:
     """Create the documentation's example of a job with a reduction server, with the test's own program."""
     text = gcloud(
         *("beta", "ai", "custom-jobs", "create", REGION, "--display-name=reduction"),
@@ -30,7 +41,7 @@ def reduction(gcloud: Run, emulator: JobEmulator) -> Any:
         f"--worker-pool-spec={GPUS.format(4)},container-image-uri={TRAINER}",
         f"--worker-pool-spec=machine-type=n1-highcpu-16,replica-count=16,container-image-uri={SERVER}",
         "--command=python3",
-        "--args=-c,import os; print('rank ' + os.environ['RANK'])",
+        f"--args=^|^-c|{RANKED}",
         "--labels=team=a,stage=b",
         "--format=json",
     )

@@ -18,9 +18,18 @@ import pytest
 from support.archives.exported_state import BUCKETS, assert_empty, buckets, get, objects
 from support.archives.members import control, unpacked
 from support.emulator import call, running
-from support.job_emulator import SLEEP, JobEmulator, job_id, pool, processes_of, raise_flag, running_jobs
+from support.job_emulator import (
+    SLEEP,
+    JobEmulator,
+    job_id,
+    pool,
+    processes_of,
+    raise_flag,
+    running_jobs,
+    wait_for_flags,
+)
 from support.services.steps import Steps
-from support.waiting import eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.sandbox.probe import probe
@@ -286,18 +295,21 @@ def test_a_reset_starts_no_job_that_was_queued(source: JobEmulator, monkeypatch:
     assert get(source.daemon, "/_local/quotas") == {"quotas": []}
 
 
-def test_a_reset_ends_what_is_created_meanwhile(source: JobEmulator) -> None:
-    stubborn = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + raise_flag("ready") + SLEEP
-    name = source.create(pool(stubborn))
-    eventually((source.flags / "ready").exists)
-    reset = threading.Thread(target=control(source.daemon).reset, daemon=True)
-    reset.start()
-    source.wait(name, "JOB_STATE_CANCELLING")
-    later = source.create(pool(SLEEP))
-    reset.join(timeout=10)
-    assert not reset.is_alive()
-    assert processes_of(later) == []
-    assert_empty(source.daemon)
+def test_a_reset_ends_what_is_created_meanwhile(tmp_path: Path) -> None:
+    """Let a program ignore SIGTERM until there is another job."""
+    stubborn = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + raise_flag("ready")
+    with running_jobs(tmp_path / "source", sandbox=probe(), grace=600) as source:
+        name = source.create(pool(stubborn + wait_for_flags("created")))
+        eventually((source.flags / "ready").exists)
+        reset = threading.Thread(target=control(source.daemon).reset, daemon=True)
+        reset.start()
+        source.wait(name, "JOB_STATE_CANCELLING")
+        later = source.create(pool(SLEEP))
+        (source.flags / "created").touch()
+        reset.join(timeout=TIMEOUT)
+        assert not reset.is_alive()
+        assert processes_of(later) == []
+        assert_empty(source.daemon)
 
 
 def test_lists_after_a_reset_are_not_those_before(source: JobEmulator) -> None:

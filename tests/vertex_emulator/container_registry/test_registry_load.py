@@ -105,7 +105,8 @@ def test_ten_kills_under_load_lose_nothing(start: Callable[..., launcher.Emulato
         workers = [pool.submit(push, worker) for worker in range(8)]
         try:
             for _ in range(10):
-                ended.wait(0.3)
+                enough = len(stored) + 3
+                eventually(lambda count=enough: len(stored) >= count)  # type: ignore[misc]
                 kill(current.pid)
                 current = start()
         finally:

@@ -19,7 +19,7 @@ def sandbox() -> Sandbox:
 @pytest.fixture
 def emulator(tmp_path: Path, sandbox: Sandbox) -> Iterator[JobEmulator]:
     """Yield an emulator with a data folder of its own; cancel jobs that a test left running."""
-    with running_jobs(tmp_path / "data", sandbox=sandbox, restart_seconds=0.0) as found:
+    with running_jobs(tmp_path / "data", sandbox=sandbox, grace=5.0, restart_seconds=0.0) as found:
         yield found
         end_all(found)
 

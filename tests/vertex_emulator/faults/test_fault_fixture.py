@@ -101,7 +101,7 @@ def test_they_were_different():
         f"--basetemp={tmp_path / 'base'}",
     )
     assert "3 passed" in said, said
-    assert processes_in(tmp_path / "base") == []
+    eventually(lambda: processes_in(tmp_path / "base") == [])  # a supervisor ends after its last message
     kept = (tmp_path / "base").glob("*/vertex-emulator/emulator.log")
     assert len({path.resolve() for path in kept}) == 2
 
@@ -197,7 +197,7 @@ def test_it(vertex_emulator, tmp_path):
     assert vertex_emulator.jobs()[0]["replicas"][0]["attempt"] == 2
     assert vertex_emulator.now() - datetime.now(timezone.utc) > timedelta(hours=1)
     vertex_emulator.reset_clock()
-    assert abs(vertex_emulator.now() - datetime.now(timezone.utc)) < timedelta(seconds=5)
+    assert abs(vertex_emulator.now() - datetime.now(timezone.utc)) < timedelta(minutes=1)
     vertex_emulator.export_state(tmp_path / "state.tar")
     vertex_emulator.reset()
     assert vertex_emulator.jobs() == []

@@ -64,7 +64,7 @@ class Service:
 
     def slow(self, _: Request, _match: re.Match[str]) -> Response:
         self.entered.set()
-        assert self.leave.wait(10)
+        assert self.leave.wait(TIMEOUT)
         return json_response("done")
 
     def stream(self, _: Request, _match: re.Match[str]) -> Response:
@@ -72,7 +72,7 @@ class Service:
             try:
                 yield b"first"
                 self.entered.set()
-                self.leave.wait(10)
+                self.leave.wait(TIMEOUT)
                 while True:
                     yield b"x" * 100_000
             finally:
@@ -123,7 +123,7 @@ def ask(server: EmulatorServer, method: str, path: str, **options: Any) -> Any:
 
 
 def connect(server: EmulatorServer) -> http.client.HTTPConnection:
-    return http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    return http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=TIMEOUT)
 
 
 def headers(**more: str) -> dict[str, str]:
@@ -330,11 +330,11 @@ def test_streams_arrive_as_they_are_made_and_end_with_the_client(
     connection.request("GET", "/stream", headers=headers())
     response = connection.getresponse()
     assert response.read(5) == b"first"
-    assert service.entered.wait(5)
+    assert service.entered.wait(TIMEOUT)
     response.close()
     connection.close()
     service.leave.set()
-    assert service.closed.wait(5), "the generator is closed when the client is gone"
+    assert service.closed.wait(TIMEOUT), "the generator is closed when the client is gone"
 
 
 @pytest.fixture
@@ -382,7 +382,7 @@ def test_stop_lets_running_requests_finish(service: Service) -> None:
         answers: list[Any] = []
         running = threading.Thread(target=lambda: answers.append(ask(server, "GET", "/slow")))
         running.start()
-        assert service.entered.wait(5)
+        assert service.entered.wait(TIMEOUT)
         idle = connect(server)
         idle.request("GET", "/items/a", headers=headers())
         idle.getresponse().read()
@@ -390,8 +390,8 @@ def test_stop_lets_running_requests_finish(service: Service) -> None:
         stopping.start()
         eventually(lambda: server.stopping)
         service.leave.set()
-        stopping.join(10)
-        running.join(10)
+        stopping.join(TIMEOUT)
+        running.join(TIMEOUT)
         assert [answer.json() for answer in answers] == ["done"]
         idle.close()
         with pytest.raises(ConnectionRefusedError):
@@ -414,7 +414,7 @@ def test_many_connections_at_once(server: EmulatorServer) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(TIMEOUT)
     assert failures == []
     assert server.requests.entries()[-1]["number"] == 64 * 20
 

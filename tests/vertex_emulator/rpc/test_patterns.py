@@ -35,16 +35,22 @@ def test_a_pattern_made_to_take_for_ever_does_not(pattern: str, text: str) -> No
 
 
 def test_other_threads_run_meanwhile() -> None:
-    """Run other threads during a search of about a second, with the largest program."""
+    """Run other threads during a search of about a second, with the largest program.
+
+    On a busy machine this thread may get no turn in one search.
+    """
     search, text = compiled("a.{200}c"), "".join(random.Random(1).choices("ab", k=60_000))
-    ended = threading.Event()
-    thread = threading.Thread(target=lambda: (search(text), ended.set()))
-    thread.start()
-    turns = 0
-    while not ended.wait(0.001):
-        turns += 1
-    thread.join()
-    assert turns > 5
+
+    def turns() -> int:
+        ended, found = threading.Event(), 0
+        thread = threading.Thread(target=lambda: (search(text), ended.set()))
+        thread.start()
+        while not ended.wait(0.001):
+            found += 1
+        thread.join()
+        return found
+
+    assert any(turns() > 5 for _ in range(5))
 
 
 def test_a_query_with_such_a_pattern_ends(tmp_path: Path) -> None:

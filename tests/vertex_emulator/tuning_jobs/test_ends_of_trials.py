@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pulumi_vertex_training.cloud.jobs import from_wire
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import count_trials
 from pulumi_vertex_training.views.study_view import cancelled_job_keys
-from support.job_emulator import SLEEP, JobEmulator, pool, raise_flag, wait_for_flags, wait_until_gone
+from support.job_emulator import (
+    SLEEP,
+    JobEmulator,
+    pool,
+    raise_flag,
+    running_jobs,
+    wait_for_flags,
+    wait_until_gone,
+)
 from support.services.studies import double, study_spec
-from support.services.tuning import PARSED, QUICK, create, metric_of, trial_states, wait_for_trials
+from support.services.tuning import (
+    PARSED,
+    QUICK,
+    create,
+    end_tuning,
+    metric_of,
+    trial_states,
+    wait_for_trials,
+)
 from support.waiting import eventually
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 # --- failures
 
@@ -132,18 +151,22 @@ def test_early_stopping_stops_a_real_process(emulator: JobEmulator) -> None:
     wait_until_gone(stopped["customJob"])
 
 
-def test_a_trial_that_is_being_stopped_is_stopping(emulator: JobEmulator) -> None:
-    """Ignore SIGTERM for the grace period of half a second."""
+def test_a_trial_that_is_being_stopped_is_stopping(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Ignore SIGTERM until the state was seen."""
     program = PARSED + (
         "import signal; signal.signal(15, signal.SIG_IGN)\n"
         "bad = os.environ['CLOUD_ML_TRIAL_ID'] == '2'\n"
         "report(0.1 if bad else 0.9)\n"
-        "if bad: time.sleep(600)\n"
+        "if not bad: sys.exit()\n"
     )
-    name = create(emulator, pool(program), trials=2, study=study_spec(double("x"), **MEDIAN))
-    trials = wait_for_trials(emulator, name, 1, "STOPPING")
-    assert "finalMeasurement" not in trials[1]
-    assert trial_states(emulator.wait(name)) == ["SUCCEEDED", "SUCCEEDED"]
+    program += wait_for_flags("seen")
+    with running_jobs(tmp_path / "data", sandbox=sandbox, grace=600) as emulator:
+        name = create(emulator, pool(program), trials=2, study=study_spec(double("x"), **MEDIAN))
+        trials = wait_for_trials(emulator, name, 1, "STOPPING")
+        assert "finalMeasurement" not in trials[1]
+        (emulator.flags / "seen").touch()
+        assert trial_states(emulator.wait(name)) == ["SUCCEEDED", "SUCCEEDED"]
+        end_tuning(emulator)
 
 
 def test_a_trial_stopped_by_the_convex_rule_has_a_predicted_measurement(emulator: JobEmulator) -> None:

@@ -182,6 +182,7 @@ def test_metrics_are_read_without_a_sandbox_too(tmp_path: Path) -> None:
 def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None:
     steps = (
         PARSED
+        + wait_for_flags("begin")
         + "report(0.1, 1)\n"
         + wait_for_flags("go")
         + "report(0.3, 2)\nreport(0.2, 3)\n"
@@ -194,6 +195,8 @@ def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None
         found = trials[number - 1].get("measurements", []) if len(trials) >= number else []
         return [each["stepCount"] for each in found]
 
+    wait_for_trials(emulator, name, 1, "ACTIVE")
+    (emulator.flags / "begin").touch()
     eventually(lambda: steps_of(1) == ["1"])
     running = emulator.wait(name, "JOB_STATE_RUNNING")
     eventually(lambda: trial_states(emulator.get(name)) == ["ACTIVE"])

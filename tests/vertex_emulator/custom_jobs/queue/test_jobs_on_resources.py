@@ -158,6 +158,7 @@ def test_a_job_on_nothing(emulator: JobEmulator) -> None:
 
 
 def test_a_job_on_what_does_not_run_yet(emulator: JobEmulator) -> None:
+    emulator.call("POST", "/_local/clock/freeze", {})
     begin(emulator)
     error = emulator.refused(on_it())
     assert (error["status"], "in state PROVISIONING" in error["message"]) == ("FAILED_PRECONDITION", True)

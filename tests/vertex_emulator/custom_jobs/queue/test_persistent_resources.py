@@ -47,14 +47,25 @@ def delay(emulator: JobEmulator, seconds: float) -> None:
     assert emulator.call("PUT", "/_local/persistent-resource-delay", {"seconds": seconds}).status == 200
 
 
+def advance(emulator: JobEmulator, seconds: float) -> None:
+    assert emulator.call("POST", "/_local/clock/advance", {"seconds": seconds}).status == 200
+
+
+def made_slow(emulator: JobEmulator, **more: Any) -> None:
+    """Create a resource that runs, and whose next change takes until the clock is advanced by an hour."""
+    made(emulator, **more)
+    delay(emulator, 3600)
+
+
 def test_it_is_provisioned_and_then_runs(emulator: JobEmulator) -> None:
-    delay(emulator, 0.5)
+    delay(emulator, 3600)
     operation = begin(emulator, displayName="GPUs", labels={"team": "vision"})
     name = f"{PLACE}/persistentResources/gpus"
     assert operation["name"].startswith(f"{name}/operations/")
     assert operation["metadata"]["@type"].endswith(".CreatePersistentResourceOperationMetadata")
     found = get(emulator)
     assert (found["state"], "startTime" in found) == ("PROVISIONING", False)
+    advance(emulator, 3600)
     done = finished(emulator, operation)["response"]
     assert done["@type"].endswith(".PersistentResource")
     found = get(emulator)
@@ -68,7 +79,7 @@ def test_time_is_the_emulators(emulator: JobEmulator) -> None:
     delay(emulator, 3600)
     operation = begin(emulator)
     assert get(emulator)["state"] == "PROVISIONING"
-    emulator.call("POST", "/_local/clock/advance", {"seconds": 3600})
+    advance(emulator, 3600)
     finished(emulator, operation)
     assert get(emulator)["state"] == "RUNNING"
 
@@ -195,10 +206,11 @@ def test_what_is_not_there(emulator: JobEmulator, method: str) -> None:
 
 
 def test_it_is_relabelled(emulator: JobEmulator) -> None:
-    made(emulator, displayName="a", labels={"a": "1"})
+    made_slow(emulator, displayName="a", labels={"a": "1"})
     answer = patched(emulator, {"displayName": "b", "labels": {"c": "2"}}, "displayName,labels")
     assert answer.json()["metadata"]["@type"].endswith(".UpdatePersistentResourceOperationMetadata")
     assert get(emulator)["state"] == "UPDATING"
+    advance(emulator, 3600)
     found = finished(emulator, answer.json())["response"]
     assert (found["displayName"], found["labels"], found["state"]) == ("b", {"c": "2"}, "RUNNING")
 
@@ -243,17 +255,19 @@ def test_updates_that_are_refused(
 
 
 def test_only_what_runs_is_updated(emulator: JobEmulator) -> None:
+    delay(emulator, 3600)
     begin(emulator)
     error = patched(emulator, {"displayName": "b"}, "displayName").json()["error"]
     assert (error["status"], "in state PROVISIONING" in error["message"]) == ("FAILED_PRECONDITION", True)
 
 
 def test_it_is_rebooted(emulator: JobEmulator) -> None:
-    made(emulator)
+    made_slow(emulator)
     answer = emulator.call("POST", f"{COLLECTION}/gpus:reboot", {})
     assert answer.json()["metadata"]["@type"].endswith(".RebootPersistentResourceOperationMetadata")
     assert get(emulator)["state"] == "REBOOTING"
     assert emulator.call("DELETE", f"{COLLECTION}/gpus").json()["error"]["status"] == "FAILED_PRECONDITION"
+    advance(emulator, 3600)
     finished(emulator, answer.json())
     assert get(emulator)["state"] == "RUNNING"
 
@@ -273,18 +287,21 @@ def test_a_ray_cluster_is_not_rebooted(emulator: JobEmulator) -> None:
 
 
 def test_it_is_deleted(emulator: JobEmulator) -> None:
-    made(emulator)
+    made_slow(emulator)
     operation = emulator.call("DELETE", f"{COLLECTION}/gpus").json()
     assert operation["name"].startswith(f"{PLACE}/operations/")
     assert get(emulator)["state"] == "STOPPING"
+    advance(emulator, 3600)
     assert finished(emulator, operation)["response"]["@type"].endswith(".Empty")
     assert emulator.call("GET", f"{COLLECTION}/gpus").status == 404
 
 
 def test_a_creation_that_is_given_up(emulator: JobEmulator) -> None:
+    delay(emulator, 3600)
     creation = begin(emulator)
     deletion = emulator.call("DELETE", f"{COLLECTION}/gpus").json()
     assert finished(emulator, creation)["error"] == {"code": 1, "message": "CANCELLED"}
+    advance(emulator, 3600)
     finished(emulator, deletion)
     assert emulator.call("GET", f"{COLLECTION}/gpus").status == 404
 
@@ -301,10 +318,11 @@ def test_a_reset_forgets_it(emulator: JobEmulator) -> None:
 
 def test_a_restarted_emulator_goes_on(tmp_path: Path, sandbox: Sandbox) -> None:
     with running_jobs(tmp_path, sandbox=sandbox) as first:
-        delay(first, 1.0)
+        delay(first, 3600)
         creation = begin(first, machines(1))
     with running_jobs(tmp_path, sandbox=sandbox) as second:
         assert get(second)["state"] == "PROVISIONING"
+        advance(second, 3600)
         finished(second, creation)
         names = [submit(second, pool(wait_for_flags("go"))), submit(second)]
     with running_jobs(tmp_path, sandbox=sandbox) as third:
@@ -329,7 +347,7 @@ def test_a_kill_loses_no_resource(tmp_path: Path) -> None:
     """Restart while one resource is provisioned and another is deleted."""
     try:
         first = Detached(tmp_path)
-        delay(first, 30)
+        delay(first, 3600)
         begin(first)
         delay(first, 0.2)
         made(first, name="other")

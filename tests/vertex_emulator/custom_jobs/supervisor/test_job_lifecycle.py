@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
+from support.emulator import is_alive
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
@@ -78,11 +79,15 @@ def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -
 
 
 def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
-    """Fail the worker, and the chief as a consequence: the worker's failure is the job's error."""
+    """Fail the worker, and the chief as a consequence: the worker's failure is the job's error.
+
+    The supervisor hears of both at the same time.
+    """
     chief = (
         "import fcntl, sys\n"
         + wait_for_flags("locked")
         + "fcntl.flock(open('/gcs/flags/locked'), fcntl.LOCK_EX)  # free when the worker has died\n"
+        "time.sleep(1)\n"
         "sys.exit(11)"
     )
     worker = (
@@ -90,11 +95,19 @@ def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
         "file = open('/gcs/flags/own', 'w')\n"
         "fcntl.flock(file, fcntl.LOCK_EX)\n"
         "os.rename('/gcs/flags/own', '/gcs/flags/locked')\n"
-        "print('about to fail', file=sys.stderr)\n"
-        "time.sleep(0.2)\n"
-        "os._exit(3)"
+        "print('about to fail', file=sys.stderr)\n" + wait_for_flags("fail") + "os._exit(3)"
     )
     name = emulator.create(pool(chief), pool(worker), {}, pool(SLEEP))
+    emulator.wait(name, "JOB_STATE_RUNNING")
+    replicas = emulator.replicas(name)
+    failing = [psutil.Process(replicas[each]["pid"]) for each in ("workerpool0-0", "workerpool1-0")]
+    supervisor = emulator.supervisor(name)
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        (emulator.flags / "fail").touch()
+        eventually(lambda: not any(is_alive(each) for each in failing))
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_FAILED"
     assert ended["error"]["code"] == 3
@@ -174,7 +187,7 @@ def test_a_program_that_ignores_sigterm_is_killed(emulator: JobEmulator) -> None
     wait_until_gone(name)
     assert emulator.printed(name) == ["ready", "no"]
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 137
-    assert "workerpool0-0 did not end within 0.5 s of SIGTERM: killed." in emulator.printed(name, "service")
+    assert "workerpool0-0 did not end within 5 s of SIGTERM: killed." in emulator.printed(name, "service")
 
 
 def test_a_program_may_tidy_up_on_sigterm(emulator: JobEmulator) -> None:

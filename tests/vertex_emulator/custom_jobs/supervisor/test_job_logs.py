@@ -121,12 +121,19 @@ def test_a_log_has_a_bound(tmp_path: Path, sandbox: Sandbox) -> None:
 
 def test_severities_order_and_labels(emulator: JobEmulator) -> None:
     code = (
-        "import sys, time\n"
+        "import os, sys, time\n"
+        "def say(stream, *words):\n"
+        "    print(*words, file=stream, flush=True)\n"
+        "    while '-'.join(map(str, words)) not in os.listdir('/gcs/flags'): time.sleep(0.01)\n"
         "for number in range(3):\n"
-        "    print('out', number); time.sleep(0.02)\n"
-        "    print('err', number, file=sys.stderr); time.sleep(0.02)"
+        "    say(sys.stdout, 'out', number)\n"
+        "    say(sys.stderr, 'err', number)\n"
     )
-    name = emulator.create(pool(f"{code}\n{wait_for_flags('done')}"), pool(f"{code}\n{raise_flag('done')}"))
+    name = emulator.create(pool(code + wait_for_flags("done")), pool(code + raise_flag("done")))
+    # The order between the two streams is that in which they are read: each line waits for the one before.
+    for line in [f"{word} {number}" for number in range(3) for word in ("out", "err")]:
+        eventually(lambda text=line: messages(emulator.entries(name)).count(text) == 2)
+        (emulator.flags / line.replace(" ", "-")).touch()
     emulator.wait(name)
     entries = emulator.entries(name)
     order = [(entry["timestamp"], entry["insertId"]) for entry in entries]
@@ -173,6 +180,7 @@ def test_pages_are_of_one_moment(emulator: JobEmulator) -> None:
         pool(few + "print(*range(3, 90), sep='\\n', flush=True)\n" + SLEEP), pool(many + SLEEP)
     )
     eventually(lambda: len(emulator.printed(name, "workerpool1-0")) == 100)
+    eventually(lambda: len(emulator.printed(name)) == 3)
     request = {
         "resourceNames": ["projects/local"],
         "filter": f'resource.labels.job_id="{job_id(name)}" AND severity=INFO',

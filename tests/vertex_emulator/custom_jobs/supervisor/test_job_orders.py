@@ -80,20 +80,21 @@ def test_at_a_time_after_it_runs(emulator: JobEmulator) -> None:
 
 def test_the_time_counts_from_each_start(emulator: JobEmulator) -> None:
     """Apply each order to one start of a replica; the next start gets the next order."""
+    begun = time.monotonic()
     name = emulator.create(pool(SLEEP), pool(SLEEP))
     order(emulator, name, "kill", "workerpool1-0", after=0.2)
     order(emulator, name, "kill", "workerpool1-0", after=0.2, outOfMemory=True)
-    begun = time.monotonic()
     assert "ran out of memory" in emulator.wait(name)["error"]["message"]
     assert time.monotonic() - begun >= 0.4
     assert attempts(emulator, name)["workerpool1-0"] == (2, 1)
 
 
 def test_an_order_waits_for_the_job(emulator: JobEmulator) -> None:
-    emulator.call("PUT", "/_local/start-delay", {"seconds": 0.2})
+    emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
     name = emulator.create(pool(SLEEP))
     order(emulator, name, "kill", outOfMemory=True)
     assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
+    advance(emulator, 3600)
     assert "ran out of memory" in emulator.wait(name)["error"]["message"]
 
 
@@ -119,10 +120,11 @@ def test_a_preempted_spot_vm_restarts_the_job(emulator: JobEmulator) -> None:
         "import os, signal, sys\n"
         "def leave(*_):\n    open('/gcs/flags/saved', 'w').close()\n    sys.exit(0)\n"
         "signal.signal(signal.SIGTERM, leave)\n"
-        "if os.path.exists('/gcs/flags/saved'): sys.exit(0)\n" + SLEEP
+        "if os.path.exists('/gcs/flags/saved'): sys.exit(0)\n" + raise_flag("ready") + SLEEP
     )
     name = emulator.create(pool(polite), pool(SLEEP), scheduling=SPOT)
-    order(emulator, name, "preempt", after=0.3)
+    eventually((emulator.flags / "ready").exists)
+    order(emulator, name, "preempt")
     ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_SUCCEEDED"
     assert ended["jobSpec"]["scheduling"]["strategy"] == "SPOT"

@@ -73,17 +73,17 @@ def test_a_killed_shim_takes_its_program_with_it(emulator: JobEmulator) -> None:
     wait_until_gone(name)
 
 
-def test_a_supervisor_killed_while_a_job_is_cancelled(emulator: JobEmulator) -> None:
-    name = emulator.create(
-        pool("import signal; signal.signal(15, signal.SIG_IGN); print('r', flush=True)\n" + SLEEP)
-    )
-    eventually(lambda: emulator.printed(name) == ["r"])
-    supervisor = emulator.supervisor(name)
-    emulator.cancel(name)
-    os.kill(supervisor, signal.SIGKILL)
-    ended = emulator.wait(name)
-    assert (ended["state"], ended["error"]["code"]) == ("JOB_STATE_CANCELLED", 1)
-    wait_until_gone(name)
+def test_a_supervisor_killed_while_a_job_is_cancelled(tmp_path: Path, sandbox: Sandbox) -> None:
+    stubborn = "import signal; signal.signal(15, signal.SIG_IGN); print('r', flush=True)\n" + SLEEP
+    with running_jobs(tmp_path, sandbox=sandbox, grace=600) as emulator:
+        name = emulator.create(pool(stubborn))
+        eventually(lambda: emulator.printed(name) == ["r"])
+        supervisor = emulator.supervisor(name)
+        emulator.cancel(name)
+        os.kill(supervisor, signal.SIGKILL)
+        ended = emulator.wait(name)
+        assert (ended["state"], ended["error"]["code"]) == ("JOB_STATE_CANCELLED", 1)
+        wait_until_gone(name)
 
 
 def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -403,6 +403,7 @@ def test_a_killed_shim_leaves_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
         with running_jobs(tmp_path / str(number), sandbox=kind) as emulator:
             name = emulator.create(pool(code), pool(SLEEP))
             eventually(lambda e=emulator, n=name: e.printed(n) == ["ready"])
+            emulator.wait(name, "JOB_STATE_RUNNING")  # then the process is known
             shim = psutil.Process(emulator.replicas(name)["workerpool0-0"]["pid"]).parent()
             assert shim is not None
             shim.kill()
