@@ -126,7 +126,7 @@ def test_it_stays_while_a_job_lives(tmp_path: Path) -> None:
 
 
 def test_requests_keep_it_from_leaving(tmp_path: Path) -> None:
-    """Send requests for longer than the idle time, which begins anew with each of them."""
+    """Send requests for longer than the idle time, which begins again with each of them."""
     daemon = Daemon(Settings(data_dir=tmp_path, idle_minutes=0.05), open_jobs=Jobs().open)
     daemon.start()
     left: list[float] = []
@@ -137,8 +137,9 @@ def test_requests_keep_it_from_leaving(tmp_path: Path) -> None:
         until = time.monotonic() + 4
         while time.monotonic() < until and not left:
             began = time.monotonic()
-            call(daemon.url, "GET", "/v1/hello", token=daemon.token)
-            answered.append(began)
+            with suppress(OSError):  # a slow test may ask when it has left
+                call(daemon.url, "GET", "/v1/hello", token=daemon.token)
+                answered.append(began)
             time.sleep(0.05)
         waiting.join(TIMEOUT)
         # It may leave just when the last request comes, so the one before counts.

@@ -298,7 +298,7 @@ def test_the_rules_hold_in_scaled_time(tmp_path: Path, sandbox: Sandbox) -> None
 
 
 def test_the_timeout_counts_over_all_attempts(tmp_path: Path, sandbox: Sandbox) -> None:
-    """The job is over before its second restart, which is due when the timeout has passed."""
+    """End the job before its second restart, which is due when the timeout has passed."""
     with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=3600.0) as emulator:
         clock(emulator, "freeze")
         name = emulator.create(pool("import os; os.abort()"), scheduling={"timeout": "36000s"})
