@@ -26,8 +26,11 @@ def visible_lines(text: str) -> str:
 
 
 def visible_json(document: str) -> str:
-    """Return a JSON document with the escapes of JSON where `visible` has escapes; line feeds stay."""
-    if document.isprintable():
+    """Return a JSON document with the escapes of JSON where `visible` has escapes; line feeds stay.
+
+    JSON itself has no control characters below U+0020 in its texts (RFC 8259, section 7).
+    """
+    if document.isascii() and "\x7f" not in document:
         return document
     return "".join(c if c == "\n" or _is_harmless(c) else _json_escaped(c) for c in document)
 

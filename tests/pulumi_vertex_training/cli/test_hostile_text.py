@@ -16,6 +16,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from support.command import Ended, environment, run, run_on_terminal
 from support.services.training import job
 from vertex_emulator import reset as emulator_reset
+from vertex_training.findings.words import visible_json
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 """Set the title, clear the screen, change the colour with one C1 character, and turn the direction."""
@@ -74,6 +75,15 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
         in_pipe={name: run(*words, env=env) for name, words in commands.items()},
     )
     emulator_reset.reset(folder / "emulator")
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[2J\x07", "\x7f", "é\x7f\x00", "\x9b31m", "\u202e", "\ud83d", "a\tb\nc"]
+)
+def test_json_has_escapes_for_control_characters_and_keeps_its_value(text: str) -> None:
+    document = visible_json(json.dumps({text: [text]}, indent=2, ensure_ascii=False))
+    assert HOSTILE.findall(document) == []
+    assert json.loads(document) == {text: [text]}
 
 
 def test_no_control_character_reaches_a_terminal(shown: Shown) -> None:
