@@ -45,9 +45,9 @@ class OpenConnection:
     since: float = field(default_factory=time.monotonic)
 
     def wait(self) -> None:
-        """Record that it waits for a request."""
-        self.since = time.monotonic()
-        self.idle = True
+        """Record that it waits for a request. A new connection waits since it was opened."""
+        if not self.idle:
+            self.since, self.idle = time.monotonic(), True
 
 
 class OpenConnections:

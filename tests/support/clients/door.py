@@ -31,6 +31,7 @@ class Door:
 
     @property
     def certificates(self) -> Path:
+        assert self.daemon.proxy_url is not None  # waits for the proxy, which makes them
         return self.daemon.folder.root / "proxy" / "certificates"
 
     def knock(self, head: str) -> bytes:
