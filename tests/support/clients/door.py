@@ -19,6 +19,10 @@ class Door:
 
     daemon: Daemon
 
+    def __post_init__(self) -> None:
+        """Wait for the proxy, which makes the certificates."""
+        assert self.daemon.proxy_url is not None
+
     @property
     def url(self) -> str:
         url = self.daemon.proxy_url
@@ -31,7 +35,6 @@ class Door:
 
     @property
     def certificates(self) -> Path:
-        assert self.daemon.proxy_url is not None  # waits for the proxy, which makes them
         return self.daemon.folder.root / "proxy" / "certificates"
 
     def knock(self, head: str) -> bytes:
