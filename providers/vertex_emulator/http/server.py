@@ -97,8 +97,11 @@ class EmulatorServer(TCPServer):
         return self._metadata_router if authenticated.metadata_only else self.router
 
     def serve(self) -> None:
-        """Serve until `stop`."""
-        self._serving = True
+        """Serve until `stop`; do nothing after it."""
+        with self._state:
+            if self.stopping:
+                return
+            self._serving = True
         self.serve_forever(poll_interval=0.1)
 
     def get_request(self) -> tuple[socket.socket, Any]:
@@ -179,8 +182,10 @@ class EmulatorServer(TCPServer):
 
     def stop(self, *, grace: float = 5.0) -> None:
         """Accept no more connections, let running requests finish for `grace` seconds, and close the rest."""
-        self.stopping = True
-        if self._serving:
+        with self._state:
+            self.stopping = True
+            is_serving = self._serving
+        if is_serving:
             self.shutdown()
         self.server_close()
         with self._state:
