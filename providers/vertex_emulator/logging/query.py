@@ -116,12 +116,7 @@ class _Parser(filters.Parser):
 def parse(text: str) -> Expression:
     """Parse a query; every entry matches an empty one. Raises `FilterError`, also for unknown fields."""
     bare = _COMMENT.sub(lambda found: found[1] or " ", text)
-    if not bare.strip():
-        return And(())
-    parser = _Parser(bare)
-    expression = parser.expression()
-    parser.expect_end()
-    return filters.mapped(expression, _checked)
+    return filters.mapped(_Parser(bare).whole(), _checked)
 
 
 def is_field(name: str) -> bool:

@@ -74,9 +74,7 @@ def predicate(
     try:
         if not text.strip():
             return lambda _: True
-        parser = _Parser(text)
-        parsed = parser.expression()
-        parser.expect_end()
+        parsed = _Parser(text).whole()
         if _depth(parsed) > _MAX_DEPTH:
             raise FilterError(f"the maximum depth of nested expressions is {_MAX_DEPTH}")
         expression = filters.mapped(parsed, lambda each: _checked(each, kind))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.rpc import filters
-from vertex_emulator.rpc.filters import And, Comparison, Expression, FilterError, Not, Or
+from vertex_emulator.rpc.filters import Comparison, Expression, FilterError, Not, Or
 from vertex_emulator.rpc.patterns import PatternError, compiled
 from vertex_training.findings.words import did_you_mean
 
@@ -38,12 +38,7 @@ def parse(text: str) -> Expression:
 
     Raises `FilterError`.
     """
-    if not text.strip():
-        return And(())
-    parser = _Parser(text)
-    expression = parser.expression()
-    parser.expect_end()
-    return expression
+    return _Parser(text).whole()
 
 
 def matches(expression: Expression, labels: Mapping[str, str]) -> bool:

@@ -67,12 +67,7 @@ def parse(text: str, *, presence: bool = False) -> Expression:
 
     With `presence`, a field alone means `FIELD:*`.
     """
-    if not text.strip():
-        return And(())
-    parser = Parser(text, presence=presence)
-    expression = parser.expression()
-    parser.expect_end()
-    return expression
+    return Parser(text, presence=presence).whole()
 
 
 def matches(expression: Expression, test: Callable[[Comparison], bool]) -> bool:
@@ -136,6 +131,14 @@ class Parser:
                 raise FilterError(f"unexpected {text[position:].strip()[:20]!r}")
             self._tokens.append((match.lastgroup, match.group(match.lastgroup)))
             position = match.end()
+
+    def whole(self) -> Expression:
+        """Parse the whole text; an empty one matches everything. Raises `FilterError`."""
+        if not self._tokens:
+            return And(())
+        expression = self.expression()
+        self.expect_end()
+        return expression
 
     def expression(self) -> Expression:
         items = [self._alternatives()]

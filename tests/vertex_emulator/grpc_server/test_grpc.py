@@ -235,16 +235,20 @@ def test_waiting_ends_after_its_timeout(waiting: Waiting, operations: Operations
 
 def test_waiting_ends_with_the_deadline_of_the_client(waiting: Waiting, operations: Operations) -> None:
     request = operations_pb2.WaitOperationRequest(name=begun(operations))
+    sent = []
 
     def is_received() -> bool:
         """Let the deadline pass. A slow connection may not have sent the request until then."""
+        sent.append(request)
         with pytest.raises(grpc.RpcError) as ended:
             waiting.client.WaitOperation(request, timeout=0.2)
         assert ended.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         return waiting.has_begun(0)
 
     eventually(is_received)
-    eventually(lambda: "Operations.WaitOperation" in waiting.requests.counts())
+    counts = eventually(waiting.requests.counts)
+    assert [*counts] == ["Operations.WaitOperation"]
+    assert 1 <= counts["Operations.WaitOperation"] <= len(sent)
 
 
 def test_waiting_ends_when_the_client_cancels(waiting: Waiting, operations: Operations) -> None:
