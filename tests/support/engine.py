@@ -25,6 +25,13 @@ import pulumi_vertex_training as vt
 config = pulumi.Config()
 """
 
+GATE = """
+import socket, time
+while socket.socket().connect_ex(("127.0.0.1", {port})):
+    time.sleep(0.1)
+"""
+"""The beginning of a job's script that goes on once somebody listens at the port."""
+
 _SIGNATURE, _SECRET = "4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270"
 """The key, and its value, of an object that represents a secret in Pulumi's states."""
 

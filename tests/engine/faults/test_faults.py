@@ -15,7 +15,7 @@ import psutil
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from support.emulator import is_alive
-from support.engine import Engine, read_output_until
+from support.engine import GATE, Engine, read_output_until
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 
@@ -35,12 +35,6 @@ pulumi.export("state", job.completion["state"])
 pulumi.export("accuracy", job.completion["metrics"]["accuracy"])
 """
 LONG = "import time; print('at work', flush=True); time.sleep(300)"
-GATE = """
-import socket, time
-while socket.socket().connect_ex(("127.0.0.1", {port})): time.sleep(0.1)
-print("done")
-"""
-"""A script that ends once somebody listens at the port."""
 RAISES = "print('before'); raise RuntimeError('no such flower')"
 
 
@@ -158,7 +152,8 @@ def test_two_deployments_at_once_make_one_job_and_a_killed_emulator_loses_none(s
     engine = shared_engine
     with socket.socket() as gate:
         gate.bind(("127.0.0.1", 0))
-        write(engine, GATE.format(port=gate.getsockname()[1]), "doubled")
+        script = GATE.format(port=gate.getsockname()[1]) + "print('done')"
+        write(engine, script, "doubled")
         first = start(engine)
         # Of two that lock the stack in the same moment, both may give up.
         locks = engine.folder / "state" / ".pulumi" / "locks"

@@ -25,7 +25,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.command import run
-from support.engine import Engine, Result, read_output_until
+from support.engine import GATE, Engine, Result, read_output_until
 from support.shared_engine import diagnostics
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
@@ -102,12 +102,6 @@ time.sleep(1); print('step 2')""",
     "print('hello'); print('y' * 3000); open('/gcs/waits-flags/printed', 'w').close()",
 )
 """The chief waits for what the worker prints, which is ended with it."""
-GATE = """
-import socket, time
-while socket.socket().connect_ex(("127.0.0.1", {port})): time.sleep(0.1)
-print("done")
-"""
-"""A script that ends once somebody listens at the port."""
 FLOOD = "[print('line', n) for n in range(5000)]; import time; time.sleep(2); import flowers"
 EVALUATE = f"""
 settings = vt.EnvVarArgs(name="STATE", value=trained.completion["state"])
@@ -307,7 +301,8 @@ def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> N
     admin.add_fault({"method": "GetCustomJob", "stall": 1, "times": 1})
     with socket.socket() as gate:
         gate.bind(("127.0.0.1", 0))
-        job = declare("train", GATE.format(port=gate.getsockname()[1]), more=SHOWN)
+        script = GATE.format(port=gate.getsockname()[1]) + "print('done')"
+        job = declare("train", script, more=SHOWN)
         write(engine, job, 'pulumi.export("state", train.completion["state"])')
         process = start(engine)
         eventually(lambda: all(each["fired"] for each in admin.faults()), what=admin.faults)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.engine import Engine, Result, read_output_until
+from support.engine import GATE, Engine, Result, read_output_until
 from support.shared_engine import diagnostics
 from support.waiting import TIMEOUT
 from vertex_emulator import launcher
@@ -33,11 +33,6 @@ def job(name, script, wait="done", **more):
         machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"), container_spec=task
     )
     return vt.CustomJob(name, worker_pool_specs=[pool], wait=wait, **more)
-"""
-GATE = """
-import socket, time
-while socket.socket().connect_ex(("127.0.0.1", {port})):
-    time.sleep(0.1)
 """
 SHOWS = """
 import os
