@@ -23,6 +23,7 @@ help:
 	@echo 'make unlock       remove the lock of a killed `pulumi`, and end its processes'
 	@echo
 	@echo 'make test         run the tests, or some of them: make test ARGS="tests/vertex_training/topology -k chief"'
+	@echo '                  what differs from the main branch: make test ARGS=--changed'
 	@echo '                  the slow tests, which `make test` skips: make test ARGS="-m slow"'
 	@echo 'make check        check format, lint, strict types and package dependencies'
 	@echo 'make format       format the code for `make check`'

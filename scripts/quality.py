@@ -19,9 +19,7 @@ from scripts import (
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.report import ChoreError, Report
-
-_WORKERS = min((os.cpu_count() or 2) + 2, 6)
-"""More than the cores, because tests of the engine and of jobs wait about half of their time."""
+from scripts.testing import command as testing
 
 _WRITTEN = (
     *("providers", "infra", "environment", "examples", "templates", "gitops", "scripts", "docs"),
@@ -30,31 +28,23 @@ _WRITTEN = (
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""
 
-_WORKFLOWS = (".github/workflows/ci.yml", ".github/workflows/docs.yml")
+_WORKFLOWS = tuple(f".github/workflows/{name}.yml" for name in ("ci", "docs", "nightly"))
 
 _PROGRAMS = {"infra": "infra", "environment": "environment", "template": "templates/vertex-training"}
 """Pulumi programs, which must pass the strict checks of mypy and pyright, as a user's own program would."""
 
 
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Run pytest with the Pulumi CLI on PATH. In CI, install all client tools first.
-
-    Without a path in the arguments, the whole suite runs file by file in several processes, the longest files
-    first (tests/conftest.py), and the ten slowest tests are printed.
-    """
+    """Run tests with the Pulumi CLI on PATH. In CI, install all client tools first."""
+    env = _prepare(layout, report)
     if os.environ.get("CI"):
         client_tools.ensure(layout, report)
         pytorch_client.ensure(layout, report)
         google_clients.ensure(layout, report)
         policy_pack.ensure_for_tests(layout, report)
         client_tools.ensure_browser(layout, report)
-    env = _prepare(layout, report)
-    if os.environ.get("CI"):
         tensorflow_client.ensure(layout, report)
-    command: list[str | Path] = [layout.python, "-m", "pytest", *arguments]
-    if not any((layout.root / each.partition("::")[0]).exists() for each in arguments):
-        command += ["-n", str(_WORKERS), "--dist", "loadfile", "--no-loadscope-reorder", "--durations=10"]
-    return run_openly(command, cwd=layout.root, env=env)
+    return testing.run(layout, report, env=env, arguments=arguments)
 
 
 def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
@@ -120,6 +110,7 @@ def check(layout: Layout, report: Report) -> int:
         ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),
         ("Links", [layout.python, "-m", "scripts.links", *_WRITTEN]),
         ("Workflows", [*schema, "vendor.github-workflows", *_WORKFLOWS]),
+        ("Budget", [layout.python, "-m", "scripts.budget"]),
         ("Updates", [*schema, "vendor.dependabot", ".github/dependabot.yml"]),
     ]
     failures = []

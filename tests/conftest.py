@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import support.properties  # noqa: F401  loads the profile of hypothesis
+from support.suite import worker
 from support.warm import warm_python
 from vertex_emulator.interpreter import VARIABLE
 
@@ -38,27 +39,17 @@ def cold_emulators(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
-_LONGEST = ("test_kills", "test_rerun_policies", "test_buckets", "test_models", "test_persistent_resources")
 _IN_WRITTEN_ORDER = ("test_kills", "test_kills_of_kinds")
 _FOLDERS_IN_WRITTEN_ORDER = ("clients",)
-_LONG = ("examples", "engine", "soak", "clients", "cli")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    worker.register(config)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the longest files to the front, so that parallel test processes finish at about the same time.
-
-    pytest-randomly has shuffled the files, and the tests within each. This stable sort keeps that order.
-    """
-    items.sort(key=lambda item: (_rank(item.path), _written_order(item)))
-
-
-def _rank(path: Path) -> tuple[int, int]:
-    folder = _folder(path)
-    longest = folder == "engine" and path.stem in _LONGEST
-    return (
-        _LONGEST.index(path.stem) if longest else len(_LONGEST),
-        _LONG.index(folder) if folder in _LONG else len(_LONG),
-    )
+    """Put some tests back into their written order, after pytest-randomly has shuffled them."""
+    items.sort(key=_written_order)
 
 
 def _folder(path: Path) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.testing.processes import SHARED
 from support.examples import example as examples
 from support.examples.example import Example, NewExample
 from support.waiting import TIMEOUT
@@ -35,9 +36,8 @@ def emulator_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
 
     The last process that uses it stops it. One that comes later starts it again, with the same images.
     """
-    base, worker = tmp_path_factory.getbasetemp(), os.environ.get("PYTEST_XDIST_WORKER", "")
-    folder = (base.parent if worker else base) / "examples"
-    mine = folder / "users" / (worker or "alone")
+    folder = Path(os.environ.get(SHARED) or tmp_path_factory.getbasetemp()) / "examples"
+    mine = folder / "users" / str(os.getpid())
     mine.parent.mkdir(parents=True, exist_ok=True)
     lock, emulator = folder / "lock", folder / "emulator"
     try:

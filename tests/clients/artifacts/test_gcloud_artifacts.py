@@ -58,6 +58,7 @@ def listed(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.smoke
 def test_repositories_from_create_to_delete(gcloud: Run, emulator: Daemon) -> None:
     gcloud(
         "repositories",

@@ -189,6 +189,7 @@ def test_remedies_for_the_service_account(daemon: Daemon, shell: dict[str, str])
     assert "-compute@developer.gserviceaccount.com" in own.run(remedy)
 
 
+@pytest.mark.smoke
 def test_storage(gcloud: Run, tmp_path: Path) -> None:
     (tmp_path / "hello.txt").write_text("hello")
     gcloud("storage", "buckets", "create", "gs://of-gcloud", "--location=us-central1")

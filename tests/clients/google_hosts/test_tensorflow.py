@@ -188,6 +188,7 @@ def test_files_are_extended_by_composition(bucket: Path) -> None:
     assert (bucket / "composed").read_text() == "one,two,three"
 
 
+@pytest.mark.smoke
 def test_records(results: Any) -> None:
     assert results["records"] is True
 

@@ -94,6 +94,7 @@ def test_buckets_update(gcloud: Run, bucket: Any, root: str) -> None:
     assert (bucket.labels, bucket.versioning_enabled) == ({"team": "a"}, True)
 
 
+@pytest.mark.smoke
 def test_cp_up(gcloud: Run, bucket: Any, root: str, tree: Path) -> None:
     gcloud("cp", str(tree / "a"), f"{root}/up/a")
     assert bucket.blob("up/a").download_as_bytes() == b"a"

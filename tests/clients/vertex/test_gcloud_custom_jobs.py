@@ -127,6 +127,7 @@ def others(
     return [failing, long]
 
 
+@pytest.mark.smoke
 def test_create_from_a_file(others: list[str], emulator: JobEmulator) -> None:
     found = emulator.get(others[0])
     assert (found["state"], found["jobSpec"]["scheduling"]["timeout"]) == ("JOB_STATE_FAILED", "3600s")

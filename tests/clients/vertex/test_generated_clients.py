@@ -111,6 +111,7 @@ def test_messages_are_those_of_the_version(results: Mapping[str, Any]) -> None:
     assert results["type"].startswith(f"google.cloud.{results['version']}.types")
 
 
+@pytest.mark.smoke
 def test_a_deleted_job_is_not_found(results: Mapping[str, Any]) -> None:
     assert "does not exist" in results["missing"]
 

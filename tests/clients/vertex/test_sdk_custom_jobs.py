@@ -163,6 +163,7 @@ def test_times_are_in_order(results: Mapping[str, Any]) -> None:
     assert results["created"] <= results["started"] <= results["ended"]
 
 
+@pytest.mark.smoke
 def test_the_name_has_the_projects_number(results: Mapping[str, Any]) -> None:
     assert results["name"].split("/")[1].isdigit()
 

@@ -165,6 +165,7 @@ def found(script: Any) -> dict[str, Any]:
     return values
 
 
+@pytest.mark.smoke
 def test_an_experiment_without_a_board(found: Mapping[str, Any]) -> None:
     params, metrics, state, _ = found["plain"]
     assert params == {"lr": 0.1, "optimizer": "sgd"}

@@ -198,6 +198,7 @@ def test_the_model_is_the_pipeline_s(scripted: Mapping[str, Any]) -> None:
     assert scripted["model"].endswith("/models/numbers")
 
 
+@pytest.mark.smoke
 def test_the_second_version(scripted: Mapping[str, Any]) -> None:
     assert scripted["second"] == [scripted["model"], "2", ["golden"], "the second"]
 

@@ -149,6 +149,7 @@ def test_tuning_jobs(tuned: Mapping[str, Any], what: str, expected: Any) -> None
     assert tuned[what] == expected
 
 
+@pytest.mark.smoke
 def test_a_deleted_tuning_job_is_not_found(tuned: Mapping[str, Any]) -> None:
     assert tuned["deleted"][0] == "NotFound"
 

@@ -74,6 +74,7 @@ def packages() -> Path:
     return tensorflow_client.folder(layout())
 
 
+@pytest.mark.smoke
 def test_logs_are_uploaded(script: Any, packages: Path) -> None:
     found = script(PROGRAM, str(packages))
     series = {"epoch loss": [0, 1, 2], "weights": [2], "digits": [2]}

@@ -1,0 +1,103 @@
+"""Keep the project within a budget: lines, commands, emulated services, processor minutes of the tests.
+
+`tests/budget.json` has the figures. A commit that needs more raises one, with the reason in its message.
+`make test` writes the minutes, and `make check` compares them if the whole suite has run in this clone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from pulumi_vertex_training.cli import parser
+from scripts.layout import layout
+from scripts.testing import minutes
+from vertex_emulator.rpc import descriptors
+
+FILE = "tests/budget.json"
+
+Figures: TypeAlias = Mapping[str, Mapping[str, float]]
+
+
+def problems(budget: Figures, measured: Figures) -> Iterator[str]:
+    """Yield a sentence for each figure that exceeds its budget, or has none."""
+    for part, figures in measured.items():
+        for name, figure in figures.items():
+            most = budget.get(part, {}).get(name)
+            if most is None:
+                yield f"{name} has no budget of {part}: add one to {FILE}"
+            elif figure > most:
+                yield (
+                    f"{name}: {figure:,.10g} {part} exceed the budget of {most:,.10g}. Remove something, or "
+                    f"raise the figure in {FILE} in the same commit, with the reason in its message."
+                )
+
+
+def measure(root: Path, local: Path) -> dict[str, dict[str, float]]:
+    """Return today's figures. The minutes are left out if the whole suite has not run in this clone."""
+    found: dict[str, dict[str, float]] = {
+        "lines": {folder: _lines(root / folder) for folder in _folders(root)},
+        "features": {"commands": _commands(parser.build()), "emulated services": _services()},
+    }
+    if (local / minutes.FILE).exists():
+        found["processor minutes"] = json.loads((local / minutes.FILE).read_text())
+    return found
+
+
+def _folders(root: Path) -> list[str]:
+    packages = sorted(path.parent.name for path in (root / "providers").glob("*/__init__.py"))
+    return [*(f"providers/{name}" for name in packages), "tests", "scripts"]
+
+
+def _lines(folder: Path) -> int:
+    return sum(file.read_bytes().count(b"\n") for file in folder.rglob("*.py"))
+
+
+def _commands(command: argparse.ArgumentParser) -> int:
+    """Return the number of commands at or below a parser: those without subcommands count."""
+    below = [each for each in command._actions if isinstance(each, argparse._SubParsersAction)]
+    children = [child for each in below for child in set(each.choices.values())]
+    return sum(map(_commands, children)) if children else 1
+
+
+def _services() -> int:
+    """Return the number of Google's services that the emulator has: the constants with a dotted name."""
+    named = (value for name, value in vars(descriptors).items() if name.isupper() and isinstance(value, str))
+    return sum(value.rpartition(".")[2][:1].isupper() for value in named)
+
+
+def rounded_up(measured: Figures) -> dict[str, dict[str, float]]:
+    """Return a budget for these figures: lines in hundreds, minutes in tenths with a tenth more for noise."""
+    return {
+        part: {name: _rounded_up(part, figure) for name, figure in figures.items()}
+        for part, figures in measured.items()
+    }
+
+
+def _rounded_up(part: str, figure: float) -> float:
+    if part == "lines":
+        return math.ceil(figure / 100) * 100
+    return math.ceil(figure * 11) / 10 if part == "processor minutes" else figure
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compare, and print the problems; or write the budget."""
+    here = layout()
+    budget = json.loads((here.root / FILE).read_text())
+    if list(arguments) == ["--write"]:
+        written = {**budget, **rounded_up(measure(here.root, here.local))}
+        (here.root / FILE).write_text(json.dumps(written, indent=2) + "\n")
+        return 0
+    found = list(problems(budget, measure(here.root, here.local)))
+    for line in found:
+        sys.stdout.write(f"{line}\n")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The chore `make test`: choose test files, run them in several processes, and report."""

@@ -1,0 +1,115 @@
+"""Choose the tests of a change by one table: from changed paths to the tests that may see the change."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from scripts.report import ChoreError
+
+EVERYTHING = ("tests",)
+
+_CLIENT = (
+    "tests/pulumi_vertex_training",
+    "tests/engine",
+    "tests/examples",
+    "tests/ui",
+    "tests/gitops",
+    "tests/infra",
+)
+_EMULATED = ("tests/vertex_emulator", "tests/clients", "tests/parity")
+_PAGES = ("tests/setup", "tests/parity")
+
+TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    # What every process has, or every test:
+    ("providers/vertex_training/", EVERYTHING),
+    ("tests/support/", EVERYTHING),
+    ("tests/conftest.py", EVERYTHING),
+    # A package that others run: its own tests, and those of what runs it.
+    (
+        "providers/vertex_cluster/",
+        ("tests/vertex_cluster", "tests/vertex_emulator/custom_jobs", "tests/examples", *_PAGES),
+    ),
+    ("providers/vertex_emulator/", (*_EMULATED, *_CLIENT, "tests/vertex_cluster", "tests/soak", *_PAGES)),
+    ("providers/pulumi_vertex_training/ui/", ("tests/ui", "tests/pulumi_vertex_training", *_PAGES)),
+    ("providers/pulumi_vertex_training/", (*_CLIENT, "tests/clients", "tests/soak", *_PAGES)),
+    # Programs and pages.
+    ("infra/", ("tests/infra", "tests/digits", "tests/engine", *_PAGES)),
+    ("environment/", ("tests/infra", "tests/pulumi_vertex_training/environment", "tests/engine", *_PAGES)),
+    ("examples/", ("tests/examples", "tests/digits", "tests/engine/frameworks", *_PAGES)),
+    ("gitops/", ("tests/gitops", *_PAGES)),
+    ("policies/", ("tests/engine", "tests/pulumi_vertex_training/cli", *_PAGES)),
+    ("templates/", ("tests/setup", "tests/engine")),
+    ("scripts/", (*_PAGES, "tests/suites", "tests/engine")),
+    ("docs/", (*_PAGES, "tests/pulumi_vertex_training/cli", "tests/vertex_training")),
+    ("README.md", ("tests/setup",)),
+    ("CONTRIBUTING.md", ("tests/setup",)),
+    ("CHANGELOG.md", ("tests/setup",)),
+    ("mkdocs.yml", ("tests/setup",)),
+    (".github/", ("tests/setup", "tests/gitops")),
+    (".ci/", ("tests/setup",)),
+    ("Makefile", ("tests/setup",)),
+    ("tests/", ()),  # a test runs itself, see `chosen`
+)
+"""The first row whose path begins a changed path counts. Other paths, such as lock files, mean everything."""
+
+
+def changed_paths(root: Path, base: str) -> list[str]:
+    """Return the paths that differ from the common ancestor with `base`, committed or not.
+
+    Raises ChoreError if git does not know `base`.
+    """
+    start = _git(
+        root, "merge-base", base, "HEAD", failure=f"There is no commit {base}. Name one: --changed=HEAD~3"
+    )
+    tracked = _git(root, "diff", "--name-only", "-z", start.strip())
+    new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    return sorted({path for path in (tracked + new).split("\0") if path})
+
+
+def default_base(root: Path) -> str:
+    """Return what a change is compared with: the main branch of the remote, if there is one."""
+    found = _git(root, "rev-parse", "--verify", "--quiet", "origin/main", may_fail=True)
+    return "origin/main" if found else "HEAD"
+
+
+def chosen(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the test folders and files for changed paths; `EVERYTHING` if one may concern all tests."""
+    found: set[str] = set()
+    for path in paths:
+        folders = _row(path)
+        if folders == EVERYTHING:
+            return EVERYTHING
+        found |= set(folders) | _own_tests(path)
+    return tuple(sorted(each for each in found if (root / each).exists()))
+
+
+def _row(path: str) -> tuple[str, ...]:
+    return next((folders for start, folders in TABLE if path.startswith(start)), EVERYTHING)
+
+
+def _own_tests(path: str) -> set[str]:
+    """Return a changed test file itself, or the folder of another file of tests."""
+    if not path.startswith("tests/"):
+        return set()
+    name = path.rpartition("/")[2]
+    return {path} if name.startswith("test_") else {path.rpartition("/")[0]}
+
+
+def below(folders: Iterable[str]) -> str:
+    """Return the folders in words."""
+    return ", ".join(folders) or "no tests"
+
+
+def _git(root: Path, *arguments: str, failure: str = "", may_fail: bool = False) -> str:
+    done = subprocess.run(  # noqa: S603  git of the user's PATH
+        ["git", *arguments],  # noqa: S607
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode and not may_fail:
+        raise ChoreError(failure or f"git {arguments[0]} failed: {done.stderr.strip()}")
+    return "" if done.returncode else done.stdout

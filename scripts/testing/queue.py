@@ -1,0 +1,88 @@
+"""The entries of a run: which test files, with which tests of them, in which order."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FAST, SLOW = "not slow", "slow"
+"""The mark expressions of the tests that `make test` runs, and of those that it leaves out."""
+
+SMOKE = "slow and smoke"
+"""One slow test of each third-party client."""
+
+PARTS = 4
+"""A sample has one of so many parts of the files with slow tests."""
+
+_DEAREST = (
+    "tests/examples/",
+    "tests/engine/",
+    "tests/ui/",
+    "tests/clients/",
+    "tests/gitops/",
+    "tests/setup/",
+    "tests/pulumi_vertex_training/cli/",
+    "tests/vertex_emulator/custom_jobs/",
+)
+"""Folders whose files take longest. They begin first, so that all processes end at about the same time."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Tests of one file: those to which a mark expression of pytest applies. An empty one means all."""
+
+    file: str
+    marks: str
+
+    def __str__(self) -> str:
+        return f"{self.file}\t{self.marks}"
+
+
+def test_files(root: Path, below: Iterable[str] = ("tests",)) -> list[str]:
+    """Return the test files in these folders or files, relative to the root of the clone."""
+    found = set()
+    for each in below:
+        place = root / each
+        files = place.rglob("test_*.py") if place.is_dir() else [place]
+        found |= {file.relative_to(root).as_posix() for file in files if file.name.startswith("test_")}
+    return sorted(found)
+
+
+def has_mark(root: Path, file: str, mark: str) -> bool:
+    """Return whether a file has tests with a mark."""
+    return f"mark.{mark}" in (root / file).read_text(encoding="utf-8")
+
+
+def entries(root: Path, files: Sequence[str], *, marks: str, seed: int) -> list[Entry]:
+    """Return the entries of a run, the longest first, otherwise in an order that depends on the seed."""
+    if "slow" in marks.replace(FAST, ""):
+        files = [file for file in files if has_mark(root, file, "slow")]
+    return _ordered([Entry(file, marks) for file in files], seed)
+
+
+def with_sample(root: Path, fast: Sequence[Entry], *, commit: str, seed: int) -> list[Entry]:
+    """Add the slow smoke tests, and all slow tests of a part of the files, which a commit's hash chooses."""
+    slow = [file for file in test_files(root) if has_mark(root, file, "slow")]
+    chosen = set(sample(slow, commit))
+    whole = [Entry(file, SLOW) for file in sorted(chosen)]
+    smoke = [Entry(file, SMOKE) for file in slow if file not in chosen and has_mark(root, file, "smoke")]
+    return _ordered([*fast, *whole, *smoke], seed)
+
+
+def sample(files: Sequence[str], commit: str) -> list[str]:
+    """Return one of the parts of the files. Each file is in exactly one part."""
+    part = int(commit[:8], 16) % PARTS
+    return [file for file in files if int(hashlib.sha256(file.encode()).hexdigest()[:8], 16) % PARTS == part]
+
+
+def _ordered(found: list[Entry], seed: int) -> list[Entry]:
+    random.Random(seed).shuffle(found)  # noqa: S311  an order, not a secret
+    return sorted(found, key=_rank)
+
+
+def _rank(entry: Entry) -> tuple[bool, int]:
+    places = (number for number, folder in enumerate(_DEAREST) if entry.file.startswith(folder))
+    return entry.marks == FAST, next(places, len(_DEAREST))

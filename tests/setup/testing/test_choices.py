@@ -1,0 +1,104 @@
+"""Which tests a run has: its queue, the sample of slow tests, and the tests of what has changed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scripts.report import ChoreError
+from scripts.testing import changed, queue
+from scripts.testing.queue import Entry
+
+
+def test_the_queue_has_each_file_once_the_longest_folders_first(root: Path) -> None:
+    files = queue.test_files(root)
+    found = queue.entries(root, files, marks=queue.FAST, seed=17)
+    assert sorted(entry.file for entry in found) == files
+    assert len(files) > 400
+    folders = [entry.file.split("/")[1] for entry in found]
+    assert folders[0] == "examples" and folders.index("engine") < folders.index("ui") < folders.index(
+        "vertex_training"
+    )
+
+
+def test_a_seed_gives_the_same_order_again(root: Path) -> None:
+    files = queue.test_files(root)
+    one, same, other = (queue.entries(root, files, marks="", seed=seed) for seed in (1, 1, 2))
+    assert one == same and one != other and sorted(map(str, one)) == sorted(map(str, other))
+
+
+def test_only_files_with_slow_tests_are_read_for_slow_tests(root: Path) -> None:
+    found = queue.entries(root, queue.test_files(root), marks="slow", seed=1)
+    assert 20 < len(found) < 100
+    assert "tests/clients/storage/test_client_gcloud.py" in {entry.file for entry in found}
+
+
+def test_four_samples_have_every_slow_file_once() -> None:
+    files = [f"tests/test_{number}.py" for number in range(100)]
+    assert queue.sample(files, "00000000" + "f" * 32) == queue.sample(files, "00000004" + "a" * 32)
+    parts = [queue.sample(files, f"0000000{part}" + "0" * 32) for part in range(4)]
+    assert sorted(file for part in parts for file in part) == sorted(files)
+    assert all(10 < len(part) < 40 for part in parts)
+
+
+def test_a_sample_has_the_smoke_tests_of_all_other_slow_files(root: Path) -> None:
+    fast = [Entry("tests/test_fast.py", queue.FAST)]
+    found = queue.with_sample(root, fast, commit="1" * 40, seed=3)
+    slow = [entry.file for entry in queue.entries(root, queue.test_files(root), marks="slow", seed=1)]
+    whole = {entry.file for entry in found if entry.marks == queue.SLOW}
+    smoke = {entry.file for entry in found if entry.marks == queue.SMOKE}
+    assert whole == set(queue.sample(slow, "1" * 40))
+    assert smoke == {file for file in slow if queue.has_mark(root, file, "smoke")} - whole
+    assert len(whole | smoke) + 1 == len(found)
+    assert "tests/clients/storage/test_client_gcloud.py" in whole | smoke
+
+
+@pytest.mark.parametrize(
+    ("path", "folders"),
+    [
+        ("providers/vertex_training/timeouts.py", ("tests",)),
+        ("tests/support/waiting.py", ("tests",)),
+        ("requirements-dev.txt", ("tests",)),
+        ("some/new/path", ("tests",)),
+        ("README.md", ("tests/setup",)),
+        ("tests/engine/jobs/test_waiting.py", ("tests/engine/jobs/test_waiting.py",)),
+        ("tests/engine/conftest.py", ("tests/engine",)),
+    ],
+)
+def test_a_changed_path_chooses_tests(root: Path, path: str, folders: tuple[str, ...]) -> None:
+    assert changed.chosen(root, [path]) == folders
+
+
+def test_every_folder_of_the_table_exists(root: Path) -> None:
+    for start, folders in changed.TABLE:
+        assert any(path.startswith(start) for path in _tracked(root)), start
+        for folder in folders:
+            assert (root / folder).is_dir(), folder
+
+
+def test_what_differs_from_a_commit_is_found(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=A", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "-q", "-b", "main")
+    for name in ("same", "committed", "edited"):
+        (tmp_path / name).write_text("1")
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    git("switch", "-qc", "topic")
+    (tmp_path / "committed").write_text("2")
+    git("commit", "-qam", "two")
+    (tmp_path / "edited").write_text("2")
+    (tmp_path / "new file").write_text("1")
+    assert changed.changed_paths(tmp_path, "main") == ["committed", "edited", "new file"]
+    assert changed.default_base(tmp_path) == "HEAD"
+    with pytest.raises(ChoreError, match=r"There is no commit nowhere\. Name one: --changed=HEAD~3"):
+        changed.changed_paths(tmp_path, "nowhere")
+
+
+def _tracked(root: Path) -> list[str]:
+    done = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()
