@@ -10,46 +10,83 @@ from scripts.report import ChoreError
 
 EVERYTHING = ("tests",)
 
-_CLIENT = (
-    "tests/pulumi_vertex_training",
+_PAGES = ("tests/setup", "tests/parity")
+_UNITS = (
+    *("tests/pulumi_vertex_training", "tests/vertex_training"),
+    *("tests/vertex_emulator/tuning_jobs", "tests/vertex_emulator/test_installed_code.py"),
+)
+"""The client's own tests, and others that use its code."""
+
+_ENGINE = (
     "tests/engine",
     "tests/examples",
-    "tests/ui",
-    "tests/gitops",
     "tests/infra",
+    "tests/gitops",
+    "tests/soak",
+    "tests/clients/vertex",
 )
-_EMULATED = ("tests/vertex_emulator", "tests/clients", "tests/parity")
-_PAGES = ("tests/setup", "tests/parity")
+_COMMAND = (
+    *("tests/engine/cli", "tests/engine/costs", "tests/engine/policies", "tests/engine/promotion"),
+    *("tests/engine/pages", "tests/engine/program/test_without_extras.py"),
+    *("tests/gitops", "tests/infra", "tests/ui"),
+)
+_EMULATED = ("tests/vertex_emulator", "tests/clients", "tests/suites")
+
+_LEAF_SERVICES = (
+    *("archive", "artifact_registry", "cloud_scheduler", "datasets", "endpoints", "metadata", "models"),
+    *("notifications", "permissions", "project_services", "quotas", "service_usage", "tensorboards"),
+    *("training_pipelines", "tuning_jobs", "workflows"),
+)
+"""Services of the emulator that no other part of it uses, except for its archive."""
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     # What every process has, or every test:
     ("providers/vertex_training/", EVERYTHING),
     ("tests/support/", EVERYTHING),
     ("tests/conftest.py", EVERYTHING),
-    # A package that others run: its own tests, and those of what runs it.
+    # What replicas import:
     (
         "providers/vertex_cluster/",
-        ("tests/vertex_cluster", "tests/vertex_emulator/custom_jobs", "tests/examples", *_PAGES),
+        (*_UNITS, "tests/vertex_cluster", "tests/vertex_emulator", "tests/examples", *_PAGES),
     ),
-    ("providers/vertex_emulator/", (*_EMULATED, *_CLIENT, "tests/vertex_cluster", "tests/soak", *_PAGES)),
-    ("providers/pulumi_vertex_training/ui/", ("tests/ui", "tests/pulumi_vertex_training", *_PAGES)),
-    ("providers/pulumi_vertex_training/", (*_CLIENT, "tests/clients", "tests/soak", *_PAGES)),
-    # Programs and pages.
+    # The emulator:
+    *(
+        (
+            f"providers/vertex_emulator/{name}/",
+            (*_EMULATED, *_UNITS, "tests/engine/kinds", "tests/engine/cli", *_PAGES),
+        )
+        for name in _LEAF_SERVICES
+    ),
+    (
+        "providers/vertex_emulator/",
+        (*_EMULATED, *_UNITS, *_ENGINE, "tests/ui", "tests/vertex_cluster", *_PAGES),
+    ),
+    # The client, from the pages of the dashboard to what every resource has:
+    ("providers/pulumi_vertex_training/ui/", ("tests/ui", "tests/engine/pages", *_PAGES)),
+    *(
+        (f"providers/pulumi_vertex_training/{name}/", (*_UNITS, *_COMMAND, "tests/clients/vertex", *_PAGES))
+        for name in ("cli", "costs", "documents", "preflight", "views")
+    ),
+    (
+        "providers/pulumi_vertex_training/environment/",
+        (*_UNITS, "tests/infra", "tests/engine/environments", *_PAGES),
+    ),
+    ("providers/pulumi_vertex_training/", (*_UNITS, *_ENGINE, "tests/ui", *_PAGES)),
+    # Programs and pages:
     ("infra/", ("tests/infra", "tests/digits", "tests/engine", *_PAGES)),
     ("environment/", ("tests/infra", "tests/pulumi_vertex_training/environment", "tests/engine", *_PAGES)),
     ("examples/", ("tests/examples", "tests/digits", "tests/engine/frameworks", *_PAGES)),
     ("gitops/", ("tests/gitops", *_PAGES)),
-    ("policies/", ("tests/engine", "tests/pulumi_vertex_training/cli", *_PAGES)),
-    ("templates/", ("tests/setup", "tests/engine")),
-    ("scripts/", (*_PAGES, "tests/suites", "tests/engine")),
-    ("docs/", (*_PAGES, "tests/pulumi_vertex_training/cli", "tests/vertex_training")),
-    ("README.md", ("tests/setup",)),
-    ("CONTRIBUTING.md", ("tests/setup",)),
-    ("CHANGELOG.md", ("tests/setup",)),
-    ("mkdocs.yml", ("tests/setup",)),
+    ("policies/", ("tests/engine/policies", "tests/pulumi_vertex_training/cli", *_PAGES)),
+    ("templates/", ("tests/setup", "tests/engine/program")),
+    ("scripts/", (*_PAGES, "tests/suites", "tests/soak", "tests/engine/pages")),
+    ("docs/", (*_PAGES, "tests/pulumi_vertex_training/cli", "tests/engine/pages")),
+    *(
+        (name, ("tests/setup",))
+        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "mkdocs.yml", "Makefile")
+    ),
     (".github/", ("tests/setup", "tests/gitops")),
     (".ci/", ("tests/setup",)),
-    ("Makefile", ("tests/setup",)),
     ("tests/", ()),  # a test runs itself, see `chosen`
 )
 """The first row whose path begins a changed path counts. Other paths, such as lock files, mean everything."""

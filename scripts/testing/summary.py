@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from scripts.testing.processes import Run
-from scripts.testing.results import Results, EndedTest
+from scripts.testing.results import EndedTest, Results
 
 _SLOWEST = 10
 _LAST_LINES = 60
