@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("vertex_emulator")
 
-_LOCK_SECONDS = 10.0
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the emulator. Return 0 after a requested stop, 1 if it could not start."""
@@ -61,12 +59,21 @@ def _run(options: argparse.Namespace) -> int:
     from vertex_emulator.kernel.database import DatabaseError
     from vertex_emulator.kernel.disk_space import is_out_of_space
     from vertex_emulator.kernel.locks import LockHeldError
+    from vertex_emulator.kernel.timeouts import DAEMON, DETACHED
+    from vertex_training.timeouts import VARIABLE, scaled, timeout_scale
 
+    try:
+        scale = timeout_scale(os.environ.get(VARIABLE))
+    except ValueError as error:
+        log.error("%s", error)
+        _report(options.ready_fd, {"error": str(error)})
+        return 1
+    timeouts = scaled(DETACHED if options.detached else DAEMON, scale)
     settings = Settings(
         data_dir=options.data_dir,
         port=options.port,
         idle_minutes=options.idle_minutes,
-        lock_timeout=_LOCK_SECONDS if options.detached else 1.0,
+        timeouts=timeouts,
         lock_until_exit=True,
         code=code,
     )

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
 
+from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
+
 if TYPE_CHECKING:
     from vertex_training.environment.replica import Contract
 
-_SECONDS = 30.0
-_LONG = 600.0
 _BLOCK = 1 << 20
 
 
@@ -40,6 +40,8 @@ class Control:
     """The URL of the emulator."""
     token: str = field(repr=False)
     """The bearer token for requests."""
+    timeouts: ClientTimeouts = field(default=CLIENT, repr=False)
+    """Waits of this process, not shorter than the emulator's scale requires."""
 
     def add_fault(self, fault: Mapping[str, Any]) -> dict[str, Any]:
         """Set a fault, in the JSON of docs/guides/emulator/faults.md, and return it with its number."""
@@ -209,7 +211,7 @@ class Control:
 
     def reset(self) -> None:
         """End and delete all jobs, delete all buckets and clear all settings. The emulator keeps running."""
-        self.call("POST", "/_local/reset", {}, seconds=_LONG)
+        self.call("POST", "/_local/reset", {}, seconds=self.timeouts.transfer)
 
     def export_state(self, path: Path) -> int:
         """Write the emulator's state to a new file and return its size. Also raises `OSError`."""
@@ -227,16 +229,17 @@ class Control:
         """
         with path.open("rb") as file:
             headers = {"Content-Type": "application/x-tar", "Content-Length": str(path.stat().st_size)}
-            return self._call("POST", "/_local/import", file, headers, seconds=_LONG)
+            return self._call("POST", "/_local/import", file, headers, seconds=self.timeouts.transfer)
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return all jobs with their replicas, newest first."""
         return list(self.call("GET", "/_local/jobs")["jobs"])
 
     def call(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = _SECONDS
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float | None = None
     ) -> dict[str, Any]:
         """Send a request and return the JSON object of the response. It uses no proxy."""
+        seconds = self.timeouts.control if seconds is None else seconds
         if body is None:
             return self._call(method, path, None, {}, seconds=seconds)
         headers = {"Content-Type": "application/json"}
@@ -255,7 +258,7 @@ class Control:
             return dict(json.loads(answer.read()))
 
     def _download(self, path: str, file: BinaryIO) -> int:
-        with self._answer("GET", path, None, {}, seconds=_LONG) as answer:
+        with self._answer("GET", path, None, {}, seconds=self.timeouts.transfer) as answer:
             promised = answer.length
             size = 0
             while data := answer.read(_BLOCK):

@@ -39,6 +39,7 @@ from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.idle_watch import IdleWatch
 from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.metadata_server import metadata_routes
 from vertex_emulator.permissions.denials import Denials
 from vertex_emulator.project_services import services as project_services
@@ -75,7 +76,7 @@ _SETTINGS = ("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of an emulator process. `lock_timeout` is in seconds.
+    """The settings of an emulator process.
 
     Without a `port`, it is the last one if that is free, or else any. With `lock_until_exit`, the folder
     stays locked until the process ends, so that a free lock means that it has ended. `code` is the result of
@@ -87,7 +88,7 @@ class Settings:
     data_dir: Path
     port: int | None = None
     idle_minutes: float = IDLE_MINUTES
-    lock_timeout: float = 2.0
+    timeouts: DaemonTimeouts = DAEMON
     lock_until_exit: bool = False
     code: str = ""
     step_hook: StepHook | None = None
@@ -105,11 +106,12 @@ class Daemon:
         self.instance = secrets.token_hex(16)
         self.started = now()
         self._code = settings.code
+        self._timeouts = settings.timeouts
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._undo: list[Callable[[], object]] = []
         try:
-            self._lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
+            self._lock = FileLock(self.folder.lock, timeout=settings.timeouts.folder)
             if not settings.lock_until_exit:
                 self._undo.append(self._lock.release)
             self._database = connect(self.folder.database)
@@ -241,6 +243,7 @@ class Daemon:
                 code=self._code,
                 grpc=grpc or self._gateways.grpc_address,
                 proxy=self._gateways.reserved_proxy,
+                timeout_scale=self._timeouts.scale,
             ),
         )
 
@@ -425,6 +428,7 @@ class Daemon:
             "started": self.started,
             "dataDir": str(self.folder.root),
             "python": sys.executable,
+            "timeoutScale": self._timeouts.scale,
             "liveJobs": self._jobs.live_jobs(),
             "changes": self._database.changes,  # after the line before: it takes in reports of supervisors
             **self._jobs.info(),

@@ -22,8 +22,8 @@ from vertex_emulator.interpreter import VARIABLE, interpreter
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.locks import LockHeldError, locked
+from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_emulator.lookup import (
-    PROBE_SECONDS,
     Emulator,
     EmulatorBusyError,
     LauncherError,
@@ -35,8 +35,6 @@ from vertex_emulator.proxy import variables
 
 __all__ = ["Emulator", "EmulatorBusyError", "LauncherError", "data_dir_of", "ensure", "find", "stop"]
 
-_START_SECONDS = 60.0
-_STOP_SECONDS = 20.0
 _MAX_LOG = 5 * 1024 * 1024
 _LOG_LINES = 15
 
@@ -56,7 +54,7 @@ def ensure(
     *,
     port: int | None = None,
     idle_minutes: float | None = None,
-    timeout: float = _START_SECONDS,
+    timeouts: ClientTimeouts = CLIENT,
 ) -> Emulator:
     """Return the emulator of the folder (default: the user's), and start it if it is not running.
 
@@ -64,9 +62,9 @@ def ensure(
     the idle time after which a daemon that this call starts stops. Raises `LauncherError`.
     """
     folder = _folder(data_dir)
-    until = time.monotonic() + timeout
+    began = time.monotonic()
     try:
-        running = find(folder.root)
+        running = find(folder.root, timeouts=timeouts)
     except EmulatorBusyError:
         running = None  # it is waited for below
     if running is not None and not running.is_outdated:
@@ -76,44 +74,50 @@ def ensure(
         raise LauncherError(problem)
     try:
         data_folder.prepare(folder.root)
-        with locked(folder.start_lock, timeout=timeout):
-            return _start(folder, port=port, idle_minutes=idle_minutes, until=until)
+        with locked(folder.start_lock, timeout=timeouts.start):
+            return _start(folder, port=port, idle_minutes=idle_minutes, began=began, timeouts=timeouts)
     except DataFolderError as error:
         raise LauncherError(str(error)) from error
     except LockHeldError as error:
         raise LauncherError(
             f"Process {error.holder or '(unknown)'} has been starting the emulator of {folder.root} for "
-            f"{timeout:.0f} seconds. See {folder.log}. If that process hangs, end it and try again."
+            f"{timeouts.start:.0f} seconds. See {folder.log}. If that process hangs, end it and try again."
         ) from error
 
 
-def stop(
-    data_dir: Path | None = None, *, timeout: float = _STOP_SECONDS, probe_seconds: float = PROBE_SECONDS
-) -> bool:
+def stop(data_dir: Path | None = None, *, timeouts: ClientTimeouts = CLIENT) -> bool:
     """Stop the emulator and wait until it has ended. Return False if none was running. Jobs keep running.
 
     Raises `LauncherError`.
     """
     folder = _folder(data_dir)
-    until = time.monotonic() + timeout
+    until = time.monotonic() + timeouts.stop
     while True:
         try:
-            running = find(folder.root, probe_seconds=probe_seconds)
+            running = find(folder.root, timeouts=timeouts)
             break
         except EmulatorBusyError:
             if time.monotonic() >= until:
                 raise
     if running is None:
         return False
-    _shut_down(folder, running, timeout=timeout)
+    _shut_down(folder, running, timeouts=timeouts.at_least(running.timeout_scale))
     return True
 
 
-def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, until: float) -> Emulator:
+def _start(
+    folder: DataFolder,
+    *,
+    port: int | None,
+    idle_minutes: float | None,
+    began: float,
+    timeouts: ClientTimeouts,
+) -> Emulator:
     """Start the daemon, or return the running one. Called under the start lock."""
+    until = began + timeouts.start
     while True:
         try:
-            running = find(folder.root)
+            running = find(folder.root, timeouts=timeouts)
         except EmulatorBusyError:
             if time.monotonic() >= until:
                 raise
@@ -121,11 +125,13 @@ def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, 
         if running is not None and not running.is_outdated:
             return _at_port(running, port)
         if running is not None:
-            _shut_down(folder, running, timeout=max(until - time.monotonic(), 1.0))
+            timeouts = timeouts.at_least(running.timeout_scale)
+            until = began + timeouts.start
+            _shut_down(folder, running, timeouts=timeouts)
         if time.monotonic() >= until:
             raise EmulatorBusyError(folder, pid=lock_holder(folder), why="another process serves its folder")
         log_size = _log_size(folder)
-        message = _spawn(folder, port=port, idle_minutes=idle_minutes, until=until)
+        message = _spawn(folder, port=port, idle_minutes=idle_minutes, until=until, detach=timeouts.detach)
         if "error" in message:
             raise LauncherError(str(message["error"]))
         if not message:
@@ -144,7 +150,7 @@ def _not_started(folder: DataFolder, *, since: int, timed_out: bool) -> Launcher
 
 
 def _spawn(
-    folder: DataFolder, *, port: int | None, idle_minutes: float | None, until: float
+    folder: DataFolder, *, port: int | None, idle_minutes: float | None, until: float, detach: float
 ) -> dict[str, Any]:
     """Start a daemon and return its message, or {} if it ended or timed out without one."""
     python = interpreter()
@@ -180,7 +186,7 @@ def _spawn(
             os.close(writing)
         message = _read_line(reading, until=until)
         try:
-            process.wait(timeout=5)
+            process.wait(timeout=detach)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -222,13 +228,13 @@ def _environment(caller: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in own.items() if _PASSED_VARIABLES.fullmatch(name)}
 
 
-def _shut_down(folder: DataFolder, running: Emulator, *, timeout: float) -> None:
-    until = time.monotonic() + timeout
+def _shut_down(folder: DataFolder, running: Emulator, *, timeouts: ClientTimeouts) -> None:
+    until = time.monotonic() + timeouts.stop
     status = 0
     while lock_holder(folder) == running.pid:
         if status != 200:
             status, answer = call(
-                running.url, "POST", "/_local/shutdown", timeout=PROBE_SECONDS, token=running.token
+                running.url, "POST", "/_local/shutdown", timeout=timeouts.probe, token=running.token
             )
             if status not in (0, 200, 503):
                 raise LauncherError(
@@ -238,7 +244,7 @@ def _shut_down(folder: DataFolder, running: Emulator, *, timeout: float) -> None
         if time.monotonic() >= until:
             raise LauncherError(
                 f"The emulator of {folder.root} (process {running.pid}) is busy: it has not stopped within "
-                f"{timeout:.0f} seconds. See {folder.log}, or end it with: kill {running.pid}"
+                f"{timeouts.stop:.0f} seconds. See {folder.log}, or end it with: kill {running.pid}"
             )
         time.sleep(0.01)
 

@@ -26,7 +26,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
+from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError, Record
+from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_training import __version__
 
 FOLDER = Path(__file__).resolve().parents[1]
@@ -78,7 +79,6 @@ def _files(path: str, below: str) -> Iterator[str]:
                 yield from _files(entry.path, f"{below}{entry.name}/")
 
 
-PROBE_SECONDS = 5.0
 _POLL_SECONDS = 0.02
 
 
@@ -108,7 +108,7 @@ class Emulator:
     """A running emulator.
 
     `storage_url` is the value of STORAGE_EMULATOR_HOST and contains the storage secret. `grpc` and `proxy`
-    are host and port.
+    are host and port. `timeout_scale` is the scale of its timeouts: callers use theirs `at_least` with it.
     """
 
     url: str
@@ -120,6 +120,7 @@ class Emulator:
     code: str | None = None
     grpc: str | None = None
     proxy: str | None = None
+    timeout_scale: float = 1.0
 
     @property
     def is_outdated(self) -> bool:
@@ -127,38 +128,50 @@ class Emulator:
         return self.version != __version__ or code_has_changed(self.code)
 
 
-def find(data_dir: Path | None = None, *, probe_seconds: float = PROBE_SECONDS) -> Emulator | None:
+def find(data_dir: Path | None = None, *, timeouts: ClientTimeouts = CLIENT) -> Emulator | None:
     """Return the emulator of the folder (default: the user's), or None if it does not run.
 
-    Starts nothing. Raises `EmulatorBusyError` if a process serves the folder and does not answer within
-    `probe_seconds`, and `LauncherError` if the folder cannot be read.
+    Starts nothing. Raises `EmulatorBusyError` if a process serves the folder and does not answer in time, and
+    `LauncherError` if the folder cannot be read.
     """
     folder = DataFolder(root=data_folder.chosen_data_dir(data_dir))
-    until = time.monotonic() + probe_seconds
+    began = time.monotonic()
     while True:
-        found = _ask(folder, seconds=max(until - time.monotonic(), 0.01))
+        record = _record(folder)
+        seconds = (timeouts if record is None else timeouts.at_least(record.timeout_scale)).probe
+        found = (
+            ""
+            if record is None
+            else _ask(folder, record, seconds=max(began + seconds - time.monotonic(), 0.01))
+        )
         if isinstance(found, Emulator):
             return found
         holder = lock_holder(folder)
         if holder is None:
             return None
-        if time.monotonic() >= until:
+        if time.monotonic() - began >= seconds:
             raise EmulatorBusyError(
                 folder,
                 pid=holder if holder > 0 else None,
-                why=found or f"it has been starting or stopping for {probe_seconds:g} seconds",
+                why=found or f"it has been starting or stopping for {seconds:g} seconds",
             )
         time.sleep(_POLL_SECONDS)
 
 
-def _ask(folder: DataFolder, *, seconds: float) -> Emulator | str:
-    """Return the emulator that emulator.json names, or why it did not answer; "" without its address."""
+def _record(folder: DataFolder) -> Record | None:
     try:
-        record = data_folder.read_record(folder)
-        token = data_folder.read_token(folder) if record is not None else None
+        return data_folder.read_record(folder)
     except DataFolderError as error:
         raise LauncherError(str(error)) from error
-    if record is None or token is None:
+
+
+def _ask(folder: DataFolder, record: Record, *, seconds: float) -> Emulator | str:
+    """Return the emulator that emulator.json names, or why it did not answer; "" without its token."""
+    try:
+        token = data_folder.read_token(folder)
+    except DataFolderError as error:
+        raise LauncherError(str(error)) from error
+    if token is None:
         return ""
     nonce = secrets.token_hex(16)
     status, answer = call(record.url, "GET", f"/_local/health?nonce={nonce}", timeout=seconds)
@@ -174,6 +187,7 @@ def _ask(folder: DataFolder, *, seconds: float) -> Emulator | str:
             code=record.code,
             grpc=record.grpc,
             proxy=record.proxy,
+            timeout_scale=record.timeout_scale,
         )
     if status == 503:
         return "all its connections are in use"

@@ -16,9 +16,9 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.locks import LockHeldError, locked
+from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_emulator.notifications import subscriptions
 
-_JOBS_END_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 
 
@@ -38,23 +38,23 @@ class ResetResult:
 def reset(
     data_dir: Path,
     *,
-    wait: float = _JOBS_END_SECONDS,
+    timeouts: ClientTimeouts = CLIENT,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> ResetResult:
     """Reset the emulator of a data folder.
 
-    Raises `ResetError` if a job does not end within `wait` seconds; then nothing has been deleted.
+    Raises `ResetError` if a job does not end in time; then nothing has been deleted.
     """
     folder = DataFolder(root=data_dir)
     if not (folder.lock.exists() or folder.database.exists()):
         return ResetResult(stopped=False, ended_jobs=0, deleted=False)
     try:
         # The start lock prevents the start of another daemon before all is deleted.
-        with locked(folder.start_lock, timeout=5.0):
-            stopped = launcher.stop(data_dir)
-            live = _end_jobs(folder, wait=wait, clock=clock, sleep=sleep)
-            with locked(folder.lock, timeout=5.0):
+        with locked(folder.start_lock, timeout=timeouts.folder):
+            stopped = launcher.stop(data_dir, timeouts=timeouts)
+            live = _end_jobs(folder, wait=timeouts.jobs_end, clock=clock, sleep=sleep)
+            with locked(folder.lock, timeout=timeouts.folder):
                 return ResetResult(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
     except (launcher.LauncherError, DataFolderError) as error:
         raise ResetError(str(error)) from error
@@ -66,15 +66,15 @@ def reset(
         raise ResetError(str(data_folder.unusable(data_dir, error))) from error
 
 
-def stop_and_end_jobs(data_dir: Path) -> None:
+def stop_and_end_jobs(data_dir: Path, *, timeouts: ClientTimeouts = CLIENT) -> None:
     """Stop the daemon and end all jobs, without deleting anything. Raises `ResetError`."""
     folder = DataFolder(root=data_dir)
     try:
-        launcher.stop(data_dir)
+        launcher.stop(data_dir, timeouts=timeouts)
     except launcher.LauncherError as error:
         raise ResetError(str(error)) from error
     finally:
-        _end_jobs(folder, wait=_JOBS_END_SECONDS, clock=time.monotonic, sleep=time.sleep)
+        _end_jobs(folder, wait=timeouts.jobs_end, clock=time.monotonic, sleep=time.sleep)
 
 
 def _end_jobs(

@@ -28,6 +28,7 @@ from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.interpreter import VARIABLE
 from vertex_emulator.kernel.locks import locked
+from vertex_emulator.kernel.timeouts import ClientTimeouts
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +45,7 @@ def emulator_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
         with locked(lock, timeout=TIMEOUT), pytest.MonkeyPatch.context() as patch:
             patch.delenv(VARIABLE, raising=False)  # the warm interpreter ends with this process
             mine.touch()
-            launcher.ensure(emulator, timeout=TIMEOUT)
+            launcher.ensure(emulator, timeouts=ClientTimeouts(start=TIMEOUT))
         yield emulator
     finally:
         with locked(lock, timeout=TIMEOUT):

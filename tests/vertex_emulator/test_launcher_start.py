@@ -27,9 +27,10 @@ from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.interpreter import VARIABLE
 from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.timeouts import ClientTimeouts
 from vertex_emulator.launcher import Emulator, EmulatorBusyError, LauncherError
 from vertex_emulator.lookup import FOLDER, PACKAGES
-from vertex_training import __version__
+from vertex_training import __version__, timeouts
 
 Start = Callable[..., Emulator]
 
@@ -363,9 +364,9 @@ def test_a_daemon_that_hangs_is_named(start: Start) -> None:
             rf"\(process {emulator.pid}\) is busy: it did not answer at {emulator.url}.* kill {emulator.pid}"
         )
         with pytest.raises(EmulatorBusyError, match=busy):
-            launcher.find(emulator.data_dir, probe_seconds=0.3)
+            launcher.find(emulator.data_dir, timeouts=ClientTimeouts(probe=0.3))
         with pytest.raises(EmulatorBusyError, match=busy):
-            launcher.stop(emulator.data_dir, timeout=0.5, probe_seconds=0.3)
+            launcher.stop(emulator.data_dir, timeouts=ClientTimeouts(probe=0.3, stop=0.5))
     finally:
         process.resume()
     assert start() == emulator
@@ -404,6 +405,31 @@ def test_in_the_foreground(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT) == 0
     assert launcher.find(data_dir) is None
+
+
+def test_a_client_waits_as_long_as_a_slower_emulator_needs(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(timeouts.VARIABLE, "4")
+    emulator = start()
+    assert emulator.timeout_scale == 4
+    info = call(emulator.url, "GET", "/_local/info", token=emulator.token).json()
+    assert info["timeoutScale"] == 4
+    process = psutil.Process(emulator.pid)
+    process.suspend()
+    try:
+        began = time.monotonic()
+        with pytest.raises(EmulatorBusyError):
+            launcher.find(emulator.data_dir, timeouts=ClientTimeouts(probe=0.2))
+        assert time.monotonic() - began >= 0.8
+    finally:
+        process.resume()
+
+
+def test_a_bad_scale_of_timeouts_is_refused(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(timeouts.VARIABLE, "fast")
+    with pytest.raises(LauncherError, match=f"{timeouts.VARIABLE} is 'fast', but must be a number"):
+        start()
 
 
 def test_the_log_is_kept_short(start: Start, tmp_path: Path) -> None:

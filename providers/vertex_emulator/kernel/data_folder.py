@@ -1,6 +1,6 @@
 """The data folder of one emulator, and the secrets in it.
 
-emulator.json       0600, the running daemon: url, pid, started, version, instance, code, grpc, proxy
+emulator.json       0600, the running daemon: url, pid, version, code, ...; the fields of `Record`
 token               0600, the bearer token; a start renews it, unless jobs are live at the same port
 emulator.lock       held (flock) by the one running daemon
 clock.json          the time, where it is not the machine's
@@ -37,6 +37,7 @@ from pathlib import Path
 
 from vertex_emulator.kernel import clock
 from vertex_emulator.kernel.disk_space import disk_space, is_out_of_space
+from vertex_training.timeouts import LOWEST, timeout_scale
 
 ENVIRONMENT_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
 
@@ -134,7 +135,7 @@ class Record:
 
     `started` is RFC 3339 in UTC. `code` is the daemon's `code_of_this_process`, or None if
     the daemon is older than that function. `grpc` and `proxy` are host and port; both may take a moment until
-    they answer.
+    they answer. `timeout_scale` is the scale of the daemon's timeouts.
     """
 
     url: str
@@ -145,6 +146,7 @@ class Record:
     code: str | None = None
     grpc: str | None = None
     proxy: str | None = None
+    timeout_scale: float = LOWEST
 
 
 def default_data_dir(environment: Mapping[str, str] | None = None) -> Path:
@@ -285,6 +287,7 @@ def read_record(folder: DataFolder) -> Record | None:
             code=None if value.get("code") is None else str(value["code"]),
             grpc=_our_address(value.get("grpc")),
             proxy=_our_address(value.get("proxy")),
+            timeout_scale=timeout_scale(str(value.get("timeout_scale", LOWEST))),
         )
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None

@@ -14,6 +14,7 @@ from figure import Figure
 from support import engine as support
 from support.engine import Engine
 from vertex_emulator import disk_use, launcher
+from vertex_emulator.kernel.timeouts import ClientTimeouts
 
 _LOCK = Path(__file__).with_name("tensorflow.txt")
 _EDITS = 10
@@ -85,7 +86,7 @@ def figures() -> Iterator[Figure]:
             yield from _package_edits(engine)
             engine.destroy()
         finally:
-            launcher.stop(engine.data_dir, timeout=_LIMIT)
+            launcher.stop(engine.data_dir, timeouts=ClientTimeouts(stop=_LIMIT))
     with tempfile.TemporaryDirectory() as folder:
         engine = support.make(Path(folder) / "project")
         (engine.folder / "infra" / "tensorflow.txt").write_bytes(_LOCK.read_bytes())
@@ -95,7 +96,7 @@ def figures() -> Iterator[Figure]:
             yield from _edits(engine)
             engine.destroy()
         finally:
-            launcher.stop(engine.data_dir, timeout=_LIMIT)
+            launcher.stop(engine.data_dir, timeouts=ClientTimeouts(stop=_LIMIT))
 
 
 def _package_edits(engine: Engine) -> Iterator[Figure]:

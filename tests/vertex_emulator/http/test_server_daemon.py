@@ -29,6 +29,7 @@ from vertex_emulator.kernel.idle_watch import IdleWatch
 from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.permissions.denials import Denials
 from vertex_emulator.project_services.services import ProjectServices
 from vertex_emulator.quotas.limits import Quotas
@@ -150,7 +151,7 @@ def test_requests_keep_it_from_leaving(tmp_path: Path) -> None:
 
 def test_one_daemon_a_folder(tmp_path: Path) -> None:
     with running(tmp_path), pytest.raises(LockHeldError):
-        Daemon(Settings(data_dir=tmp_path, lock_timeout=0.05), open_jobs=Jobs().open)
+        Daemon(Settings(data_dir=tmp_path, timeouts=DaemonTimeouts(folder=0.05)), open_jobs=Jobs().open)
     with running(tmp_path):
         pass
 

@@ -268,6 +268,7 @@ def _facts(emulator: Emulator) -> dict[str, Any]:
         "version": emulator.version,
         "grpc": emulator.grpc,
         "proxy": emulator.proxy,
+        "timeoutScale": emulator.timeout_scale,
     }
 
 

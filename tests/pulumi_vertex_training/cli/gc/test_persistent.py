@@ -20,6 +20,7 @@ from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.control import Control
+from vertex_emulator.kernel.timeouts import ClientTimeouts
 
 Env = dict[str, str]
 PLACE = "projects/local/locations/us-central1"
@@ -39,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def env(folder: Path) -> Iterator[Env]:
     assert shutil.which("pulumi"), "no pulumi on PATH; run the tests with `make test` or `source ./activate`"
-    emulator = launcher.ensure(folder / "emulator", timeout=TIMEOUT)
+    emulator = launcher.ensure(folder / "emulator", timeouts=ClientTimeouts(start=TIMEOUT))
     Control(url=emulator.url, token=emulator.token).set_persistent_resource_delay(0)
     yield environment(folder, VERTEX_TRAINING_DATA_DIR=str(folder / "emulator"))
     emulator_reset.reset(folder / "emulator")
