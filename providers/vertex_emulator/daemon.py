@@ -28,6 +28,7 @@ from vertex_emulator.container_registry.service import RegistryService, write_lo
 from vertex_emulator.faults.switchboard import Faults, fault_routes
 from vertex_emulator.gateways import Gateways, Ports
 from vertex_emulator.http.auth import Authenticator, replaced_secrets, token_for
+from vertex_emulator.http.deadlines import Limits
 from vertex_emulator.http.deletions import with_reserve
 from vertex_emulator.http.messages import HttpError, Route, Router
 from vertex_emulator.http.request_log import RequestLog
@@ -61,9 +62,6 @@ IDLE_MINUTES = 30.0
 
 _RESERVE_SECONDS = 30.0
 """Interval between checks whether there is space for the reserve again."""
-
-_TIDY_SECONDS = 5.0
-"""Time for the removal of unpacked images when the emulator stops: images of frameworks take minutes."""
 
 _WATCH_SECONDS = 1.0
 """Interval between checks that the data folder is still this emulator's. Requests check it as well."""
@@ -114,11 +112,11 @@ class Daemon:
             self._lock = FileLock(self.folder.lock, timeout=settings.timeouts.folder)
             if not settings.lock_until_exit:
                 self._undo.append(self._lock.release)
-            self._database = connect(self.folder.database)
+            self._database = connect(self.folder.database, timeouts=self._timeouts)
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
-            self.scheduler = Scheduler(self.clock)
+            self.scheduler = Scheduler(self.clock, timeouts=self._timeouts)
             denials = Denials(self._database)
             self.storage = StorageService(
                 self.folder,
@@ -136,6 +134,7 @@ class Daemon:
                 self.scheduler,
                 authority=authority(repositories, lambda name: self.artifacts.create_for_push(name)),
                 stand_in=stand_in,
+                timeouts=self._timeouts,
             )
             self._undo.append(self._tidy)
             self.artifacts = ArtifactService(
@@ -153,6 +152,7 @@ class Daemon:
                 self.scheduler,
                 self.registry.registry,
                 self.storage.object_store,
+                self._timeouts,
             )
             self._undo.append(self._jobs.close)
             self._undo.append(self.scheduler.close)
@@ -263,7 +263,7 @@ class Daemon:
             self.folder.record.unlink(missing_ok=True)
         self._close_parts()
         if self._thread is not None:
-            self._thread.join(timeout=5)
+            self._thread.join(timeout=self._timeouts.threads_end)
         log.info("Emulator (process %d) has stopped", os.getpid())
 
     def _close_parts(self) -> None:
@@ -307,7 +307,7 @@ class Daemon:
         """Delete unpacked images that no job uses, if the registry has no images."""
         unpacked = self.folder.images
         if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
-            image_folders.clean(unpacked, keep_bytes=0, seconds=_TIDY_SECONDS)
+            image_folders.clean(unpacked, keep_bytes=0, seconds=self._timeouts.tidy)
 
     def _leave(self) -> None:
         log.info("The emulator is idle and stops. The next use starts it again.")
@@ -369,6 +369,7 @@ class Daemon:
             gate=self._projects.gate,
             storage_router=storage_router,
             metadata_router=metadata_router,
+            limits=Limits(timeouts=self._timeouts),
         )
 
     def _new_grpc_server(self, port: int) -> GrpcServer:
@@ -389,11 +390,12 @@ class Daemon:
                 gate=self._projects.gate,
             ),
             port=port,
+            timeouts=self._timeouts,
         )
 
     def _new_proxy(self, listener: socket.socket) -> ProxyServer:
         from vertex_emulator.proxy.authority import Authority
-        from vertex_emulator.proxy.server import ProxyServer
+        from vertex_emulator.proxy.server import ProxyLimits, ProxyServer
 
         return ProxyServer(
             listener,
@@ -401,6 +403,7 @@ class Daemon:
             authority=Authority(self.folder.root),
             serve_http=self._server.serve_google_host,
             grpc_address=lambda: self._gateways.grpc_address,
+            limits=ProxyLimits(timeouts=self._timeouts),
         )
 
     def _changes(self, after: int | None, seconds: float) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.logging import methods as logging_methods
 from vertex_emulator.logging.entries import CloudLogging, LogSource
 from vertex_emulator.metadata.service import MetadataService
@@ -81,6 +82,7 @@ class VertexService:
         scheduler: Scheduler,
         images: Images,
         object_store: ObjectStore,
+        timeouts: DaemonTimeouts = DAEMON,
         **job_options: Any,
     ) -> None:
         self._operations = Operations(database)
@@ -93,6 +95,7 @@ class VertexService:
             images=images,
             operations=operations,
             time=clock,
+            timeouts=timeouts,
             **job_options,
         )
         self._job_methods = JobMethods(self.jobs, operations)
@@ -123,7 +126,9 @@ class VertexService:
             datasets=datasets,
             tuning=TuningJobBacking(self.tuning),
         )
-        notifier = Notifier(data_dir, self.jobs, database=database, clock=clock, scheduler=scheduler)
+        notifier = Notifier(
+            data_dir, self.jobs, database=database, clock=clock, scheduler=scheduler, timeouts=timeouts
+        )
         for runs in (self.tuning, pipelines):
             runs.report_ends(notifier.ended)
 
@@ -246,6 +251,7 @@ def open_vertex(
     scheduler: Scheduler,
     images: Images,
     object_store: ObjectStore,
+    timeouts: DaemonTimeouts,
 ) -> VertexService:
     """Return Vertex AI of a data folder."""
     return VertexService(
@@ -256,4 +262,5 @@ def open_vertex(
         scheduler=scheduler,
         images=images,
         object_store=object_store,
+        timeouts=timeouts,
     )

@@ -14,6 +14,7 @@ from support.emulator import Answer, call
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.kernel.timeouts import DAEMON
 from vertex_emulator.vertex_ai import VertexService
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
@@ -139,12 +140,12 @@ class JobEmulator:
 
 @contextmanager
 def running_jobs(
-    data_dir: Path, *, sandbox: Sandbox, grace: float = 0.5, **options: Any
+    data_dir: Path, *, sandbox: Sandbox, grace: float = 0.5, timeout_scale: float = 1.0, **options: Any
 ) -> Iterator[JobEmulator]:
     """Run an emulator with the given sandbox and a short grace period."""
     daemon = Daemon(
-        Settings(data_dir=data_dir),
-        open_jobs=lambda folder, database, clock, scheduler, images, object_store: VertexService(
+        Settings(data_dir=data_dir, timeouts=DAEMON.at_least(timeout_scale)),
+        open_jobs=lambda folder, database, clock, scheduler, images, object_store, timeouts: VertexService(
             folder.root,
             folder.buckets,
             database=database,
@@ -152,6 +153,7 @@ def running_jobs(
             clock=clock,
             scheduler=scheduler,
             object_store=object_store,
+            timeouts=timeouts,
             sandbox=sandbox,
             grace_seconds=grace,
             **options,

@@ -21,6 +21,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder, service_token, write_private
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Next, Scheduler
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 
 COLLECT = "/_local/registry/collect"
 
@@ -52,9 +53,10 @@ class RegistryService:
         *,
         authority: Authority | None = None,
         stand_in: FindStandIn = no_stand_ins,
+        timeouts: DaemonTimeouts = DAEMON,
     ) -> None:
         self.registry = Registry(folder.registry, database, clock, stand_in=stand_in)
-        self._uploads = Uploads(self.registry, clock)
+        self._uploads = Uploads(self.registry, clock, timeouts=timeouts)
         authority = authority or Authority()
         self._blobs = BlobsApi(self.registry, self._uploads, authority)
         self._manifests = ManifestsApi(self.registry, authority)

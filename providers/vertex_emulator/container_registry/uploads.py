@@ -27,11 +27,11 @@ from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.http.messages import Body
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 
 LIFETIME_SECONDS = 7 * 24 * 3600
 """Time after which an upload without new data is deleted."""
 
-_WAIT_SECONDS = 30.0
 _MAX_SUMS = 512
 
 
@@ -65,7 +65,8 @@ class _Lock:
 class Uploads:
     """All uploads to a registry."""
 
-    def __init__(self, registry: Registry, clock: Clock) -> None:
+    def __init__(self, registry: Registry, clock: Clock, *, timeouts: DaemonTimeouts = DAEMON) -> None:
+        self._timeouts = timeouts
         self._registry = registry
         self._store, self._files = registry.store, registry.files
         self._clock = clock
@@ -147,7 +148,7 @@ class Uploads:
             held = self._locks.get(identifier)
             if held is None:
                 held = self._locks[identifier] = _Lock()
-        if not held.lock.acquire(timeout=_WAIT_SECONDS):
+        if not held.lock.acquire(timeout=self._timeouts.upload):
             raise RegistryError(
                 429, "TOOMANYREQUESTS", "Another request sends to this upload. Try again once it has ended."
             )

@@ -24,6 +24,7 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.quotas.limits import Quotas
 from vertex_emulator.rpc.methods import RpcError
@@ -32,7 +33,6 @@ from vertex_emulator.vertex.machine_types import UnknownTypes
 from vertex_emulator.vertex.records import Record
 from vertex_emulator.vertex.service import Archived
 
-_END_SECONDS = 60.0
 _POLL_SECONDS = 0.01
 
 
@@ -55,7 +55,8 @@ class AllJobs:
         unknown_types: UnknownTypes,
         contract: ClusterContract,
         network: ReplicaNetwork,
-        time: Clock,
+        clock: Clock,
+        timeouts: DaemonTimeouts,
     ) -> None:
         self._jobs_dir = jobs_dir
         self._store = store
@@ -67,7 +68,8 @@ class AllJobs:
         self._unknown_types = unknown_types
         self._contract = contract
         self._network = network
-        self._clock = time
+        self._clock = clock
+        self._timeouts = timeouts
         self.before_removal: Callable[[], None] = lambda: None
         self.archived: Sequence[Archived] = ()
 
@@ -136,7 +138,8 @@ class AllJobs:
     def _end_all(self) -> None:
         """End all jobs, including those that are created meanwhile."""
         asked: set[str] = set()
-        until = time.monotonic() + _END_SECONDS
+        seconds = self._timeouts.jobs_end
+        until = time.monotonic() + seconds
         while live := self._live_ids():
             for job_id in live:
                 if job_id not in asked:
@@ -145,8 +148,7 @@ class AllJobs:
                         asked.add(job_id)
             if time.monotonic() >= until:
                 raise TimeoutError(
-                    f"the job {live[-1]} was cancelled, and has not ended {_END_SECONDS:g} s after the "
-                    "reset began"
+                    f"the job {live[-1]} was cancelled, and has not ended {seconds:g} s after the reset began"
                 )
             time.sleep(_POLL_SECONDS)
 

@@ -10,8 +10,10 @@ from typing import Any, Literal
 from vertex_emulator.custom_jobs.sandbox.file_shares import Share
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
+from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.replica import Contract
+from vertex_training.timeouts import LOWEST
 
 Network = Literal["host", "namespace"]
 """The network of a job's replicas: that of the machine, or one of the job's own."""
@@ -98,6 +100,12 @@ class Plan:
     lines: tuple[str, ...] = ()
     contract: Contract = "observed"
     network: Network = "host"
+    timeout_scale: float = LOWEST
+
+    @property
+    def timeouts(self) -> SupervisorTimeouts:
+        """The timeouts of the supervisor, by the scale of the emulator that created the job."""
+        return SUPERVISOR.at_least(self.timeout_scale)
 
     @property
     def images_dir(self) -> Path:

@@ -28,6 +28,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.records import Record
@@ -100,7 +101,6 @@ def _has_ended(pid: int) -> bool:
 
 
 _LAST_LINES = 5
-_EXIT_SECONDS = 5.0
 DELETED = ".deleted-"
 """Prefix of the folders to remove. A folder that is left over is removed after the next start."""
 
@@ -116,7 +116,9 @@ class Reconciler:
         waiting: WaitingJobs,
         time: Clock,
         scheduler: Scheduler,
+        timeouts: DaemonTimeouts,
     ) -> None:
+        self._timeouts = timeouts
         self._jobs_dir = jobs_dir
         self._store = store
         self._supervisors = supervisors
@@ -358,7 +360,7 @@ class Reconciler:
 
     def await_exit(self, job_id: str) -> None:
         """Wait a few seconds until the supervisor of a job that has ended has exited."""
-        deadline = time.monotonic() + _EXIT_SECONDS
+        deadline = time.monotonic() + self._timeouts.supervisor_end
         while self._supervisors.is_alive(job_id, self.folder(job_id)) and time.monotonic() < deadline:
             time.sleep(0.005)
 

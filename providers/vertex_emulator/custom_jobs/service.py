@@ -33,6 +33,7 @@ from vertex_emulator.kernel.clock import FILE, Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.logging import entries as logging_api
 from vertex_emulator.quotas.admin import quota_routes
 from vertex_emulator.quotas.limits import Quotas, Use
@@ -71,20 +72,27 @@ class JobService:
         supervisors: Supervisors | None = None,
         waiting_jobs: Callable[[Database], WaitingJobs] = WaitingJobs,
         time: Clock | None = None,
+        timeouts: DaemonTimeouts = DAEMON,
     ) -> None:
         self._data_dir = data_dir
         self._clock = Clock(data_dir / FILE) if time is None else time
         self._store = JobStore(database, self._clock)
         self._supervisors = supervisors or Supervisors()
         self._reconciler = Reconciler(
-            data_dir / "jobs", self._store, self._supervisors, waiting_jobs(database), self._clock, scheduler
+            data_dir / "jobs",
+            self._store,
+            self._supervisors,
+            waiting_jobs(database),
+            self._clock,
+            scheduler,
+            timeouts,
         )
         self._watcher = JobWatcher(self._store, self._reconciler, scheduler)
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
         self.contract = ClusterContract()
         self.may_act_as: Callable[[str], bool] = lambda _: True
-        self.network = ReplicaNetwork(lambda: self._submitter.sandbox())
+        self.network = ReplicaNetwork(lambda: self._submitter.sandbox(), timeouts=timeouts)
         self.quotas = Quotas(database, self._quota_uses, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._usage = UsageRoutes(self.records, self.replicas)
@@ -103,6 +111,7 @@ class JobService:
             self.contract,
             self.network,
             self._clock,
+            timeouts,
         )
         self._starts = scheduler.add("jobs that wait for their start", self._queue.run_due)
         self._submitter = JobSubmitter(
@@ -113,6 +122,7 @@ class JobService:
                 grace_seconds=grace_seconds,
                 restart_seconds=restart_seconds,
                 log_limit=log_limit,
+                timeouts=timeouts,
             ),
             images=images,
             reconciler=self._reconciler,

@@ -38,6 +38,7 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.replica_images.stand_ins import WAIT
@@ -163,6 +164,7 @@ class JobDefaults:
     grace_seconds: float
     restart_seconds: float
     log_limit: int
+    timeouts: DaemonTimeouts
 
 
 def _probe_folder(data_dir: Path) -> Path | None:
@@ -205,7 +207,9 @@ class JobSubmitter:
         """Return how replicas are started here. The first call finds out, which takes about 0.1 s."""
         with self._sandbox_lock:
             if self._sandbox is None:
-                self._sandbox = probe(_probe_folder(self._defaults.data_dir))
+                self._sandbox = probe(
+                    _probe_folder(self._defaults.data_dir), timeouts=self._defaults.timeouts
+                )
                 log.info("Replicas run in %s", self._sandbox.describe())
             return self._sandbox
 
@@ -294,6 +298,7 @@ class JobSubmitter:
             addition=addition,
             contract=self._contract.chosen,
             network=self._network.chosen,
+            timeout_scale=self._defaults.timeouts.scale,
         )
         folder.create(job=document, plan=plan.to_json())
 

@@ -27,6 +27,7 @@ from vertex_emulator.grpc_server.calls import (
     unimplemented,
 )
 from vertex_emulator.http.messages import MAX_DOCUMENT, HttpError, Response
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import GrpcBinding, RpcError, Streaming
 
@@ -112,7 +113,6 @@ log = logging.getLogger(__name__)
 
 _THREADS = 32
 _MAX_CALLS = 256
-_GRACE_SECONDS = 5.0
 
 
 class GrpcServer:
@@ -125,8 +125,10 @@ class GrpcServer:
         surroundings: Surroundings,
         *,
         port: int = 0,
+        timeouts: DaemonTimeouts = DAEMON,
     ) -> None:
         """Open the port, or any port if it is taken. Raises `RuntimeError` if none can be opened."""
+        self._timeouts = timeouts
         self._streams = Streams()
         self._server = grpc.server(
             ThreadPoolExecutor(_THREADS, thread_name_prefix="grpc"),
@@ -155,7 +157,7 @@ class GrpcServer:
     def stop(self) -> None:
         """Accept no more calls, end streams, and let other running calls finish for a few seconds."""
         self._streams.stopping.set()
-        self._server.stop(_GRACE_SECONDS).wait()
+        self._server.stop(self._timeouts.calls_end).wait()
 
 
 class _Methods(grpc.GenericRpcHandler):

@@ -45,7 +45,6 @@ log = logging.getLogger(__name__)
 
 MAX_QUERY_FIELDS = 200
 _MAX_DRAIN = 16 * 1024 * 1024
-_LINGER_SECONDS = 5.0
 _SECURED_BLOCK = 1 << 20
 _SERVER = "vertex-training-emulator"
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
@@ -112,7 +111,7 @@ class Connection(StreamRequestHandler):
     def setup(self) -> None:
         super().setup()
         self._server = cast(ServerState, self.server)
-        self.connection.settimeout(self._server.limits.body_seconds)
+        self.connection.settimeout(self._server.limits.timeouts.body)
         self._reader = SocketReader(self.connection, self._server.limits)
         self.rfile.close()
         self.rfile = self._stream = io.BufferedReader(self._reader, 64 * 1024)
@@ -245,7 +244,7 @@ class Connection(StreamRequestHandler):
             raise
         except TimeoutError:
             self._close = True
-            seconds = self._server.limits.body_seconds
+            seconds = self._server.limits.timeouts.body
             return HttpError(
                 408, "", f"No more of the request arrived for {seconds:.0f} seconds. Send it again."
             ).response()
@@ -278,7 +277,7 @@ class Connection(StreamRequestHandler):
 
     def _send(self, response: Response) -> None:
         body = response.body
-        self.connection.settimeout(self._server.limits.body_seconds)
+        self.connection.settimeout(self._server.limits.timeouts.body)
         self._close = self._close or self._must_close()
         lines = [
             f"HTTP/1.1 {response.status} {_REASONS.get(response.status, '')}",
@@ -361,7 +360,7 @@ class Connection(StreamRequestHandler):
         Closing a socket with unread bytes resets the connection, and the client may lose the answer.
         """
         self.connection.shutdown(socket.SHUT_WR)
-        until = time.monotonic() + _LINGER_SECONDS
+        until = time.monotonic() + self._server.limits.timeouts.linger
         while (left := until - time.monotonic()) > 0:
             self.connection.settimeout(left)
             if not self.connection.recv(1 << 20):

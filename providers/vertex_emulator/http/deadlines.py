@@ -9,21 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from vertex_emulator.http.secured import SecuredSocket
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """A server's limits.
 
-    They are seconds for the first byte of a request from a client that never showed a secret, and from one
-    that did; for the rest of the head; and without progress of a body in either direction. `connections` is
+    `idle_seconds` is how long a connection that showed a secret is kept without a request. `connections` is
     the number of simultaneous connections, by default as many as the process may have.
     """
 
-    first_byte_seconds: float = 5.0
+    timeouts: DaemonTimeouts = DAEMON
     idle_seconds: float = 120.0
-    head_seconds: float = 20.0
-    body_seconds: float = 60.0
     connections: int | None = None
 
 
@@ -33,19 +31,20 @@ class SocketReader(io.RawIOBase):
     def __init__(self, connection: socket.socket, limits: Limits) -> None:
         self._connection = connection
         self._limits = limits
+        self._timeouts = limits.timeouts
         self._deadline: float | None = None
-        self._seconds = limits.first_byte_seconds
+        self._seconds = limits.timeouts.first_byte
         self._in_head = True
         self._quickly = isinstance(connection, SecuredSocket) and hasattr(socket, "TCP_QUICKACK")
 
     def await_request(self, *, proven: bool) -> None:
         """Wait for the first byte of a request, then until the deadline for the whole head."""
-        self._seconds = self._limits.idle_seconds if proven else self._limits.first_byte_seconds
+        self._seconds = self._limits.idle_seconds if proven else self._timeouts.first_byte
         self._deadline, self._in_head = None, True
 
     def await_body(self) -> None:
         """Wait for a body: each piece has a timeout."""
-        self._seconds = self._limits.body_seconds
+        self._seconds = self._timeouts.body
         self._deadline, self._in_head = None, False
 
     def readable(self) -> bool:
@@ -64,5 +63,5 @@ class SocketReader(io.RawIOBase):
             # urllib3 lets a connection through a proxy wait for this before it sends the body.
             self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         if self._in_head and self._deadline is None:
-            self._deadline = time.monotonic() + self._limits.head_seconds
+            self._deadline = time.monotonic() + self._timeouts.head
         return size

@@ -6,6 +6,7 @@ import errno
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from socketserver import TCPServer
@@ -157,7 +158,7 @@ class EmulatorServer(TCPServer):
             f"HTTP/1.1 503 Busy\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         try:
-            request.settimeout(1)
+            request.settimeout(self.limits.timeouts.refusal)
             request.sendall(head.encode() + body)
         except OSError:
             log.info("A client closed its connection before it was rejected: too many connections are open")
@@ -180,8 +181,9 @@ class EmulatorServer(TCPServer):
             self._active -= 1
             self._state.notify_all()
 
-    def stop(self, *, grace: float = 5.0) -> None:
-        """Accept no more connections, let running requests finish for `grace` seconds, and close the rest."""
+    def stop(self) -> None:
+        """Accept no more connections, let running requests finish for a while, and close the rest."""
+        timeouts = self.limits.timeouts
         with self._state:
             self.stopping = True
             is_serving = self._serving
@@ -189,10 +191,11 @@ class EmulatorServer(TCPServer):
             self.shutdown()
         self.server_close()
         with self._state:
-            self._state.wait_for(lambda: self._active == 0, timeout=grace)
+            self._state.wait_for(lambda: self._active == 0, timeout=timeouts.calls_end)
         connections = self.connections.all()
         for each in connections:
             shut_down(each.socket)
+        until = time.monotonic() + timeouts.threads_end
         for each in connections:
             if each.thread is not threading.current_thread():
-                each.thread.join(timeout=1.0)
+                each.thread.join(timeout=max(until - time.monotonic(), 0.0))

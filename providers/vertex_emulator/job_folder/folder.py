@@ -44,8 +44,6 @@ PRIVATE = (PYTHON, SHARED, IMAGE)
 REMOVED = "removed"
 """Name of the folder of private files that the supervisor is removing."""
 
-_HOLD_SECONDS = 2.0
-
 
 def write_json(path: Path, value: object) -> None:
     """Replace the file at `path` in one step. Raises `OSError`."""
@@ -169,13 +167,13 @@ class JobFolder:
             finally:
                 os.close(end)
 
-    def hold(self) -> int | None:
+    def hold(self, *, seconds: float) -> int | None:
         """Lock the folder for the life of this process. Return None if another supervisor holds it.
 
-        Waits a little, because `is_held` also takes the lock for a moment.
+        Waits up to `seconds`, because `is_held` also takes the lock for a moment.
         """
         end = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        deadline = time.monotonic() + _HOLD_SECONDS
+        deadline = time.monotonic() + seconds
         while True:
             try:
                 fcntl.flock(end, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -17,8 +17,8 @@ from vertex_emulator.kernel.changes import OTHERS, ChangeLog
 from vertex_emulator.kernel.data_folder import no_room
 from vertex_emulator.kernel.disk_space import LITTLE, free_bytes, is_out_of_space
 from vertex_emulator.kernel.reserve import Reserve
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 
-_BUSY_SECONDS = 10.0
 _IDLE_READERS = 4
 
 
@@ -29,8 +29,9 @@ class DatabaseError(Exception):
 class Database:
     """Thread-safe access to the database: one connection that writes, under a lock, and several that read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, timeouts: DaemonTimeouts = DAEMON) -> None:
         self.path = path
+        self._timeouts = timeouts
         self.reserve = Reserve(path.with_name(f"{path.name}.reserve"))
         self._writing = threading.RLock()
         self._in_transaction = False
@@ -53,7 +54,7 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            self.path, timeout=self._timeouts.database, isolation_level=None, check_same_thread=False
         )
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA synchronous=NORMAL")
@@ -203,10 +204,10 @@ def _statements(script: str) -> Iterator[str]:
         yield statement
 
 
-def connect(path: Path) -> Database:
+def connect(path: Path, *, timeouts: DaemonTimeouts = DAEMON) -> Database:
     """Open the database at `path`, creating it when missing. Raises `DatabaseError`."""
     try:
-        return Database(path)
+        return Database(path, timeouts=timeouts)
     except sqlite3.Error as error:
         if is_out_of_space(error) or free_bytes(path.parent) < LITTLE:  # the latter may be an "I/O error"
             raise DatabaseError(str(no_room(path))) from error

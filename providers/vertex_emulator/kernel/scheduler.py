@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 
 log = logging.getLogger(__name__)
 
 _AFTER_ERROR_SECONDS = 1.0
-_CLOSING_SECONDS = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +66,10 @@ class Task:
             self._closed = True
             self._changed.notify_all()
 
-    def join(self) -> None:
-        """Wait a few seconds for the run that began before `end`."""
+    def join(self, *, seconds: float) -> None:
+        """Wait for the run that began before `end`."""
         if self._thread.is_alive():
-            self._thread.join(timeout=_CLOSING_SECONDS)
+            self._thread.join(timeout=max(seconds, 0.0))
 
     def _run(self) -> None:
         following = Next()
@@ -102,8 +102,9 @@ class Task:
 class Scheduler:
     """The tasks of one emulator."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, timeouts: DaemonTimeouts = DAEMON) -> None:
         self._clock = clock
+        self._timeouts = timeouts
         self._tasks: list[Task] = []
 
     def add(self, name: str, do: Callable[[], Next], *, pause: float = 0.0) -> Task:
@@ -126,5 +127,6 @@ class Scheduler:
         """End all tasks, and wait a few seconds for the runs in progress."""
         for task in self._tasks:
             task.end()
+        until = time.monotonic() + self._timeouts.tasks_end
         for task in self._tasks:
-            task.join()
+            task.join(seconds=until - time.monotonic())

@@ -22,6 +22,9 @@ class Timeouts:
     scale: float = 1.0
     """The factor of all other fields, which `scaled` multiplies like them."""
 
+    sandbox: float = 20.0
+    """For the process that tries what sandboxes of this machine can do. Then its caller gets an error."""
+
     def at_least(self: T, scale: float) -> T:
         """Return these timeouts, or longer ones if `scale`, that of another process, is higher."""
         return self if scale <= self.scale else scaled(self, scale / self.scale)
@@ -49,8 +52,6 @@ class ClientTimeouts(Timeouts):
     """For cancelled jobs to end before their folder is deleted. Then nothing is deleted."""
     forward: float = 10.0
     """For the process that holds the network of a job, and for a replica to accept a connection."""
-    sandbox_probe: float = 20.0
-    """For the process that tries what a sandbox can do. Then its caller gets an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +60,65 @@ class DaemonTimeouts(Timeouts):
 
     folder: float = 2.0
     """For the lock of the data folder. Then the process that holds it is reported."""
+    database: float = 10.0
+    """For a writer of another process, such as an export. Then the request fails."""
+    first_byte: float = 5.0
+    """For the first byte of a client that never showed a secret. Then its connection is closed."""
+    head: float = 20.0
+    """For the head of a request after its first byte. Then the connection is closed."""
+    body: float = 60.0
+    """For progress of a body in either direction. Then the request fails with 408."""
+    linger: float = 5.0
+    """For a client to read an answer that came before the end of its request. Then the answer may be lost."""
+    refusal: float = 1.0
+    """For a client without a free connection to take its refusal. Then it gets none."""
+    upload: float = 30.0
+    """For another request to the same upload of an image to end. Then the second one fails with 429."""
+    tunnel_head: float = 10.0
+    """For a request to the proxy, its TLS handshake and the gRPC server. Then the connection is closed."""
+    upstream: float = 30.0
+    """For a public host, or the caller's own proxy, to accept a connection. Then the proxy answers 502."""
+    jobs_end: float = 60.0
+    """For cancelled jobs to end in a reset of a running emulator. Then the reset fails."""
+    supervisor_end: float = 5.0
+    """For the supervisor of an ended job to exit before its folder is removed. Then it is removed anyway."""
+    command_end: float = 5.0
+    """For a command about the end of a run to go after SIGKILL. Then it is left to itself."""
+    calls_end: float = 5.0
+    """For running HTTP requests, and for gRPC calls, at a stop. Then their connections are closed."""
+    threads_end: float = 2.0
+    """For each group of threads at a stop: connections, listener, proxy. Then they end with the process."""
+    tasks_end: float = 5.0
+    """For background tasks at a stop. Then they end with the process."""
+    tidy: float = 5.0
+    """For the removal of unpacked images at a stop, which takes minutes. Then the next stop continues it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisorTimeouts(Timeouts):
+    """The timeouts of the supervisor of a job, and of the processes that it forks. Its plan has the scale."""
+
+    folder: float = 2.0
+    """For the lock of the job's folder, which readers take for a moment. Then another supervisor has it."""
+    start: float = 60.0
+    """For the shims to report that all replicas run. Then the job has failed."""
+    kill: float = 10.0
+    """For shims to kill what is left of their replicas. Then they are killed too, and awaited once more."""
+    strays: float = 5.0
+    """For the processes that a killed shim left behind to end. Then the supervisor stops waiting for them."""
+    private_files: float = 2.0
+    """For the removal of replicas' files at the end. Then it continues without the supervisor."""
+    init: float = 10.0
+    """For the first process of a process namespace to load its program. Then its replica starts anyway."""
+    network_request: float = 5.0
+    """For a client of the job's network to send its request. Then its connection is closed."""
+    relay: float = 10.0
+    """For the emulator or its proxy to accept a replica's connection. Then the replica is refused, too."""
 
 
 CLIENT = ClientTimeouts()
 DAEMON = DaemonTimeouts()
+SUPERVISOR = SupervisorTimeouts()
 """The timeouts of an ordinary machine."""
 
 DETACHED = DaemonTimeouts(folder=10.0)

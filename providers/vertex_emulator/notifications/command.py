@@ -11,9 +11,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
+
 SECONDS = 60.0
 _PASSED = re.compile(r"HOME|USER|LOGNAME|PATH|LANG|LANGUAGE|LC_.*|TZ|TMPDIR")
-_END_SECONDS = 5.0
 
 
 def run(
@@ -23,6 +24,7 @@ def run(
     *,
     output: Path,
     seconds: float = SECONDS,
+    timeouts: DaemonTimeouts = DAEMON,
 ) -> str:
     """Run a command with a document on its standard input. Return "", or what went wrong.
 
@@ -51,7 +53,7 @@ def run(
     try:
         process.communicate(document, timeout=seconds)
     except subprocess.TimeoutExpired:
-        _end(process)
+        _end(process, seconds=timeouts.command_end)
         return f"the command did not end within {seconds:g} s; its output is in {output}"
     return _ended(process.returncode, output)
 
@@ -63,9 +65,9 @@ def _ended(code: int, output: Path) -> str:
     return f"the command ended with {how}; its output is in {output}"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], *, seconds: float) -> None:
     """End a process with its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.communicate(timeout=_END_SECONDS)
+        process.communicate(timeout=seconds)

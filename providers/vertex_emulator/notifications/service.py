@@ -22,6 +22,7 @@ from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Next, Scheduler
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.notifications import command, subscriptions, webhook
 from vertex_emulator.notifications.deliveries import Deliveries, Delivery, DeliveryState, TargetKind
 from vertex_emulator.notifications.subscriptions import Subscriptions
@@ -46,9 +47,17 @@ class Notifier(Service):
     """The notifications of one emulator."""
 
     def __init__(
-        self, data_dir: Path, jobs: JobService, *, database: Database, clock: Clock, scheduler: Scheduler
+        self,
+        data_dir: Path,
+        jobs: JobService,
+        *,
+        database: Database,
+        clock: Clock,
+        scheduler: Scheduler,
+        timeouts: DaemonTimeouts,
     ) -> None:
         self._data_dir = data_dir
+        self._timeouts = timeouts
         self._jobs = jobs
         self._clock = clock
         self._subscriptions = Subscriptions(data_dir)
@@ -160,6 +169,7 @@ class Notifier(Service):
             ended_run.variables(one.facts, delivery=one.id),
             document,
             output=self._output_of(one),
+            timeouts=self._timeouts,
         )
 
     def _output_of(self, one: Delivery) -> Path:

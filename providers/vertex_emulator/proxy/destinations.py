@@ -7,8 +7,9 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
+from vertex_emulator.kernel.timeouts import DAEMON
 from vertex_emulator.proxy.tunnel_requests import HTTPS, RefusedError, is_address
-from vertex_emulator.proxy.upstream import CONNECT_SECONDS, connect_through, upstream_of
+from vertex_emulator.proxy.upstream import connect_through, upstream_of
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 
@@ -27,6 +28,7 @@ def connect(
     host: str,
     environment: Mapping[str, str] | None = None,
     *,
+    seconds: float = DAEMON.upstream,
     resolve: Callable[[str], Sequence[Address]] = resolve_host,
 ) -> socket.socket:
     """Connect to a public address of a host that is not emulated. Raises `RefusedError`, `OSError`.
@@ -45,12 +47,12 @@ def connect(
     for _, address in found:
         check_address(str(address[0]), host)
     if upstream is not None:
-        return connect_through(upstream, host)
+        return connect_through(upstream, host, seconds=seconds)
     error: OSError | None = None
     for family, address in found:
         connection = socket.socket(family, socket.SOCK_STREAM)
         try:
-            connection.settimeout(CONNECT_SECONDS)
+            connection.settimeout(seconds)
             connection.connect(address)
             return connection
         except OSError as failed:

@@ -15,10 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from vertex_emulator.http.auth import Access
 from vertex_emulator.http.open_connections import OpenConnection, OpenConnections, shut_down
 from vertex_emulator.http.secured import SecuredSocket
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.proxy import destinations
 from vertex_emulator.proxy.authority import Authority
 from vertex_emulator.proxy.hosts import is_emulated
@@ -33,10 +35,10 @@ _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 @dataclass(frozen=True, kw_only=True)
 class ProxyLimits:
-    """The limits of a proxy: seconds for a request and for a TLS handshake, seconds without traffic."""
+    """The limits of a proxy. `idle_seconds` is how long a connection is kept without traffic."""
 
+    timeouts: DaemonTimeouts = DAEMON
     connections: int = 256
-    head_seconds: float = 10.0
     idle_seconds: float = 600.0
 
 
@@ -55,7 +57,7 @@ class ProxyServer:
         authority: Authority,
         serve_http: Callable[[socket.socket, str], None],
         grpc_address: Callable[[], str | None],
-        connect: Callable[[str], socket.socket] = destinations.connect,
+        connect: Callable[[str], socket.socket] | None = None,
         limits: ProxyLimits | None = None,
     ) -> None:
         self._listener = listener
@@ -64,8 +66,9 @@ class ProxyServer:
         self._authority = authority
         self._serve_http = serve_http
         self._grpc_address = grpc_address
-        self._connect = connect
         self._limits = limits or ProxyLimits()
+        self._timeouts = self._limits.timeouts
+        self._connect = connect or partial(destinations.connect, seconds=self._timeouts.upstream)
         self.connections = OpenConnections(self._limits.connections)
         self._secured: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -83,7 +86,7 @@ class ProxyServer:
         with self._lock:
             for secured in self._secured:
                 shut_down(secured)
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=self._timeouts.threads_end)
 
     def _accept(self) -> None:
         while not self._stopping:
@@ -96,7 +99,8 @@ class ProxyServer:
                 continue
             thread = threading.Thread(target=self._serve, args=(connection,), name="proxied", daemon=True)
             if not self.connections.add(OpenConnection(connection, thread)):
-                _answer(connection, 503, f"All {self.connections.most} connections are in use.")
+                why = f"All {self.connections.most} connections are in use."
+                _answer(connection, 503, why, seconds=self._timeouts.refusal)
                 connection.close()
                 continue
             try:
@@ -111,7 +115,7 @@ class ProxyServer:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._proxy(connection)
         except RefusedError as refused:
-            _answer(connection, refused.status, str(refused))
+            _answer(connection, refused.status, str(refused), seconds=self._timeouts.refusal)
         except OSError as error:
             log.debug("A connection through the proxy ended: %s", error)
         except Exception:
@@ -121,7 +125,7 @@ class ProxyServer:
             connection.close()
 
     def _proxy(self, connection: socket.socket) -> None:
-        line, *fields = read_head(connection, seconds=self._limits.head_seconds)
+        line, *fields = read_head(connection, seconds=self._timeouts.tunnel_head)
         method, _, rest = line.partition(" ")
         target, _, version = rest.rpartition(" ")
         if version not in ("HTTP/1.1", "HTTP/1.0"):
@@ -135,7 +139,7 @@ class ProxyServer:
             raise RefusedError(405, "The proxy knows CONNECT only. Set it for https, not for http.")
         host = parse(target)
         if is_emulated(host):
-            connection.settimeout(self._limits.head_seconds)
+            connection.settimeout(self._timeouts.tunnel_head)
             connection.sendall(_ESTABLISHED)
             self._end_here(connection, host)
             return
@@ -144,7 +148,7 @@ class ProxyServer:
         except OSError as error:
             raise RefusedError(502, f"{host} cannot be reached: {error.strerror or error}.") from error
         with other:
-            connection.settimeout(self._limits.head_seconds)
+            connection.settimeout(self._timeouts.tunnel_head)
             connection.sendall(_ESTABLISHED)
             if isinstance(other, ssl.SSLSocket):  # the caller's own proxy has TLS
                 pipe_secured(other, connection, idle_seconds=self._limits.idle_seconds)
@@ -185,7 +189,7 @@ class ProxyServer:
         if address is None:
             return
         host, _, port = address.partition(":")
-        with socket.create_connection((host, int(port)), self._limits.head_seconds) as other:
+        with socket.create_connection((host, int(port)), self._timeouts.tunnel_head) as other:
             other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             pipe_secured(secured, other, idle_seconds=self._limits.idle_seconds)
 
@@ -205,7 +209,7 @@ _REASONS = {
 }
 
 
-def _answer(connection: socket.socket, status: int, message: str) -> None:
+def _answer(connection: socket.socket, status: int, message: str, *, seconds: float) -> None:
     body = f"{message}\n".encode("utf-8", "replace")
     lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Refused')}"]
     if status == 407:
@@ -215,7 +219,7 @@ def _answer(connection: socket.socket, status: int, message: str) -> None:
         ]
     lines += ["Connection: close", "Content-Type: text/plain; charset=utf-8", f"Content-Length: {len(body)}"]
     try:
-        connection.settimeout(1)
+        connection.settimeout(seconds)
         connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
         connection.shutdown(socket.SHUT_WR)
     except OSError:

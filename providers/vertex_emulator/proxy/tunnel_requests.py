@@ -45,7 +45,7 @@ def is_address(text: str) -> bool:
 _MAX_HEAD = 16 * 1024
 
 
-def read_head(connection: socket.socket, *, seconds: float = 30.0) -> list[str]:
+def read_head(connection: socket.socket, *, seconds: float) -> list[str]:
     """Return the lines of a message's head, byte by byte, so that nothing after it is consumed.
 
     Raises `RefusedError`, and `TimeoutError` if the whole head takes longer than `seconds`.

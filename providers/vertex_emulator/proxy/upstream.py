@@ -15,7 +15,6 @@ from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined
 from vertex_emulator.proxy.tunnel_requests import HTTPS, RefusedError, read_head
 from vertex_emulator.proxy.variables import is_own
 
-CONNECT_SECONDS = 30.0
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -55,9 +54,9 @@ def upstream_of(host: str, environment: Mapping[str, str] | None = None) -> Upst
     return Upstream(parts.hostname, port, authorization, secured=parts.scheme == "https")
 
 
-def connect_through(upstream: Upstream, host: str) -> socket.socket:
+def connect_through(upstream: Upstream, host: str, *, seconds: float) -> socket.socket:
     """Return a tunnel of the other proxy to a host. Raises `RefusedError`, `OSError`."""
-    connection = socket.create_connection((upstream.host, upstream.port), CONNECT_SECONDS)
+    connection = socket.create_connection((upstream.host, upstream.port), seconds)
     try:
         if upstream.secured:
             connection = ssl.create_default_context().wrap_socket(connection, server_hostname=upstream.host)
@@ -66,7 +65,7 @@ def connect_through(upstream: Upstream, host: str) -> socket.socket:
         if upstream.authorization is not None:
             lines.append(f"Proxy-Authorization: {upstream.authorization}")
         connection.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
-        status = read_head(connection)[0]
+        status = read_head(connection, seconds=seconds)[0]
         if not re.match(r"HTTP/1\.[01] 2[0-9]{2}(?: |$)", status):
             raise RefusedError(502, f"The proxy {upstream.host} does not connect to {host}: {status[:100]}")
     except BaseException:

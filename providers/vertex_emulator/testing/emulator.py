@@ -16,11 +16,12 @@ from vertex_emulator import addresses
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_emulator.lookup import Emulator
+from vertex_training.timeouts import VARIABLE, timeout_scale
 
 _OWN_PATHS = "/_local/"
 _ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
-_END_SECONDS = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +69,7 @@ class VertexEmulator:
     location: str
     """Region, `us-central1` by default."""
     _first: Emulator = field(repr=False)
+    _timeouts: ClientTimeouts = field(repr=False)
     _outer: Mapping[str, str] = field(repr=False)
 
     @property
@@ -104,7 +106,7 @@ class VertexEmulator:
     @property
     def control(self) -> Control:
         """All other controls of the emulator."""
-        return Control(url=self.host, token=self.token)
+        return Control(url=self.host, token=self.token, timeouts=self._timeouts)
 
     def fault(
         self,
@@ -312,17 +314,21 @@ def running(
 ) -> Iterator[VertexEmulator]:
     """Run an emulator for a `with` block. At its end, the jobs are ended and the emulator is stopped.
 
-    Raises `vertex_emulator.launcher.LauncherError` if it cannot be started.
+    Raises `vertex_emulator.launcher.LauncherError` if it cannot be started, `ValueError` for a bad scale of
+    timeouts.
     """
     from vertex_emulator import launcher
     from vertex_emulator import reset as emulator_reset
 
-    emulator = launcher.ensure(data_dir)
+    timeouts = CLIENT.at_least(timeout_scale(os.environ.get(VARIABLE)))
+    emulator = launcher.ensure(data_dir, timeouts=timeouts)
+    timeouts = timeouts.at_least(emulator.timeout_scale)
     found = VertexEmulator(
         data_dir=emulator.data_dir,
         project=project,
         location=location,
         _first=emulator,
+        _timeouts=timeouts,
         _outer=dict(os.environ),
     )
     try:
@@ -333,10 +339,10 @@ def running(
         except ControlError:
             # The test has stopped or killed it. After another start it finds its jobs.
             if any((data_dir / "jobs").glob("*")):
-                again = launcher.ensure(data_dir)
-                _cancel_all(Control(url=again.url, token=again.token))
+                again = launcher.ensure(data_dir, timeouts=timeouts)
+                _cancel_all(Control(url=again.url, token=again.token, timeouts=timeouts))
         finally:
-            emulator_reset.stop_and_end_jobs(data_dir)
+            emulator_reset.stop_and_end_jobs(data_dir, timeouts=timeouts)
 
 
 def _id(job: str) -> str:
@@ -352,6 +358,6 @@ def _cancel_all(control: Control) -> None:
         if job["state"] not in _ENDED:
             with contextlib.suppress(ControlError):  # the job has just ended
                 control.call("POST", f"/v1/{job['name']}:cancel", {})
-    until = time.monotonic() + _END_SECONDS
+    until = time.monotonic() + control.timeouts.jobs_end
     while time.monotonic() < until and any(job["state"] not in _ENDED for job in control.jobs()):
         time.sleep(0.02)

@@ -26,6 +26,7 @@ from vertex_emulator.http.messages import Request, Response, Route, Router, json
 from vertex_emulator.http.open_connections import most_connections
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer, listen
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 
 TOKEN, SERVICE_TOKEN = "a-token", "a-replica-s-token"
 NEVER = 10_000.0
@@ -101,7 +102,9 @@ WAITING = {
 def test_connections_without_a_token_leave_room(held: ExitStack, case: str) -> None:
     """Open more than fit, with no deadline that could help."""
     limits = Limits(
-        connections=8, first_byte_seconds=NEVER, head_seconds=NEVER, body_seconds=NEVER, idle_seconds=NEVER
+        connections=8,
+        timeouts=DaemonTimeouts(first_byte=NEVER, head=NEVER, body=NEVER),
+        idle_seconds=NEVER,
     )
     with serving(limits) as server:
         owner = kept_alive(server.server_port, held, TOKEN)
@@ -113,7 +116,7 @@ def test_connections_without_a_token_leave_room(held: ExitStack, case: str) -> N
 
 
 def test_the_one_that_waited_longest_is_closed(held: ExitStack) -> None:
-    with serving(Limits(connections=4, first_byte_seconds=NEVER)) as server:
+    with serving(Limits(connections=4, timeouts=DaemonTimeouts(first_byte=NEVER))) as server:
         idle = []
         for number in range(4):
             idle.append(raw(server.server_port, held))
@@ -138,7 +141,7 @@ def test_the_first_byte_has_a_deadline_without_a_token(held: ExitStack) -> None:
 
         return cast(T, eventually(tried))
 
-    with serving(Limits(first_byte_seconds=0.05, idle_seconds=NEVER)) as server:
+    with serving(Limits(timeouts=DaemonTimeouts(first_byte=0.05), idle_seconds=NEVER)) as server:
         proven = in_time(lambda: kept_alive(server.server_port, held, TOKEN))
         assert raw(server.server_port, held).recv(1) == b""
 
@@ -186,6 +189,7 @@ import os, resource, sys, time
 from pathlib import Path
 from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.deadlines import Limits
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.http.messages import Route, Router, json_response
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer, listen
@@ -198,7 +202,7 @@ server = EmulatorServer(
     router=Router([Route("GET", "/ok", lambda *_: json_response("ok"))]),
     requests=RequestLog(),
     data_dir=Path("/data"),
-    limits=Limits(connections=256, first_byte_seconds=600),
+    limits=Limits(connections=256, timeouts=DaemonTimeouts(first_byte=600)),
 )
 threading.Thread(target=server.serve, daemon=True).start()
 files = []

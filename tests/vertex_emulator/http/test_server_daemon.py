@@ -53,6 +53,7 @@ class Jobs(VertexService):
         scheduler: Scheduler,
         images: Images,
         object_store: ObjectStore,
+        timeouts: DaemonTimeouts,
     ) -> VertexService:
         assert folder.jobs.is_dir()
         database.migrate("jobs of a test", ["CREATE TABLE made_by_test (id TEXT)"])

@@ -30,6 +30,7 @@ from vertex_emulator.http.messages import (
 )
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer, listen
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 
 TOKEN = "a-token"
 AUTH = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -339,7 +340,7 @@ def test_streams_arrive_as_they_are_made_and_end_with_the_client(
 
 @pytest.fixture
 def impatient(service: Service) -> Iterator[EmulatorServer]:
-    with serving(service, Limits(head_seconds=0.2, body_seconds=0.2)) as made:
+    with serving(service, Limits(timeouts=DaemonTimeouts(head=0.2, body=0.2))) as made:
         yield made
 
 

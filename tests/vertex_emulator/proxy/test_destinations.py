@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.clients.forged_certificates import of_this_machine
+from support.waiting import TIMEOUT
 from vertex_emulator.http.server import listen
 from vertex_emulator.proxy.authority import Authority
 from vertex_emulator.proxy.destinations import Address, check_address, connect
@@ -250,7 +251,7 @@ def test_the_callers_own_proxy_may_have_tls(
             credentials = base64.b64encode(b"emulator:s").decode()
             head = f"CONNECT {HOST}:443 HTTP/1.1\r\nProxy-Authorization: Basic {credentials}\r\n\r\n"
             client.sendall(head.encode())
-            assert read_head(client)[0].startswith("HTTP/1.1 200 ")
+            assert read_head(client, seconds=TIMEOUT)[0].startswith("HTTP/1.1 200 ")
             received = client.makefile("rb")
             assert received.read(5) == b"hello"
             client.sendall(b"and back")

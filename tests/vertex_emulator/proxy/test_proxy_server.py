@@ -20,6 +20,7 @@ from support.emulator import call, running
 from support.waiting import eventually
 from vertex_emulator.http.server import listen
 from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.proxy.authority import Authority
 from vertex_emulator.proxy.server import ProxyLimits, ProxyServer
 from vertex_emulator.proxy.tunnel_requests import RefusedError
@@ -152,7 +153,8 @@ def proxy(
     folder: Path,
     *,
     connect: Callable[[str], socket.socket] | None = None,
-    **limits: float,
+    idle_seconds: float = 600.0,
+    tunnel_head: float = DAEMON.tunnel_head,
 ) -> Iterator[tuple[ProxyServer, Callable[[str], socket.socket]]]:
     def refuse(host: str) -> socket.socket:
         raise RefusedError(403, f"not to {host}")
@@ -164,7 +166,7 @@ def proxy(
         serve_http=lambda connection, host: connection.close(),
         grpc_address=lambda: None,
         connect=connect or refuse,
-        limits=ProxyLimits(**limits),  # type: ignore[arg-type]
+        limits=ProxyLimits(idle_seconds=idle_seconds, timeouts=DaemonTimeouts(tunnel_head=tunnel_head)),
     )
 
     def knock(head: str) -> socket.socket:
@@ -195,14 +197,14 @@ def read_all(connection: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("sent", ["", "CONNECT stor", f"{TARGET}CREDENTIALS\r\n"])
 def test_a_slow_head_is_cut_off(tmp_path: Path, sent: str) -> None:
-    with proxy(tmp_path, head_seconds=0.2) as (server, knock):
+    with proxy(tmp_path, tunnel_head=0.2) as (server, knock):
         assert read_all(knock(sent)) == b""
         eventually(lambda: len(server.connections) == 0)
 
 
 def test_a_head_of_single_bytes_has_one_deadline(tmp_path: Path) -> None:
     """Expect the end although each byte comes in time."""
-    with proxy(tmp_path, head_seconds=0.5) as (server, knock):
+    with proxy(tmp_path, tunnel_head=0.5) as (server, knock):
         connection = knock("C")
         stop = threading.Event()
 
@@ -224,7 +226,7 @@ def test_a_head_of_single_bytes_has_one_deadline(tmp_path: Path) -> None:
 
 
 def test_a_handshake_that_never_comes_is_cut_off(tmp_path: Path) -> None:
-    with proxy(tmp_path, head_seconds=0.2) as (server, knock):
+    with proxy(tmp_path, tunnel_head=0.2) as (server, knock):
 
         def is_answered() -> bool:
             with suppress(OSError):  # a slow test may have been cut off before its head

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
+
 SOCKET = "network.sock"
-_SECONDS = 10.0
 _IDLE_SECONDS = 86_400.0
 
 
@@ -28,13 +29,13 @@ class NetworkGoneError(ForwardError):
     """The network of the job does not exist, or no longer."""
 
 
-def connect(job_folder: Path, replica: str, port: int) -> socket.socket:
+def connect(job_folder: Path, replica: str, port: int, *, timeouts: ClientTimeouts = CLIENT) -> socket.socket:
     """Connect to a port of a replica: on its loopback address, or else on the address in its network.
 
     Raises `ForwardError`.
     """
     try:
-        addresses, descriptors = _ask(job_folder, replica)
+        addresses, descriptors = _ask(job_folder, replica, seconds=timeouts.forward)
     except (FileNotFoundError, ConnectionRefusedError) as error:
         raise NetworkGoneError("The job has no network: it has not started, or has ended.") from error
     except (OSError, ValueError) as error:
@@ -46,7 +47,7 @@ def connect(job_folder: Path, replica: str, port: int) -> socket.socket:
             stack.enter_context(each)
         for each, address in zip(sockets, addresses, strict=True):
             try:
-                each.settimeout(_SECONDS)
+                each.settimeout(timeouts.forward)
                 each.connect((address, port))
             except OSError as refused:
                 reason = refused.strerror or str(refused)
@@ -56,11 +57,11 @@ def connect(job_folder: Path, replica: str, port: int) -> socket.socket:
     raise ForwardError(f"{replica} does not accept connections at port {port}: {reason}.")
 
 
-def _ask(job_folder: Path, replica: str) -> tuple[list[str], list[int]]:
+def _ask(job_folder: Path, replica: str, *, seconds: float) -> tuple[list[str], list[int]]:
     folder = os.open(job_folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
-            asking.settimeout(_SECONDS)
+            asking.settimeout(seconds)
             asking.connect(f"/proc/self/fd/{folder}/{SOCKET}")  # the path of a socket has at most 107 bytes
             asking.send(replica.encode())
             data, descriptors, _, _ = socket.recv_fds(asking, 4096, 4, socket.MSG_CMSG_CLOEXEC)

@@ -32,7 +32,6 @@ LOOPBACK = "127.0.0.1"
 _BRIDGE, _INTERFACE = "replicas", "eth0"
 _MTU = 1460
 """The packet size of networks on Google Cloud."""
-_REQUEST_SECONDS = 5.0
 _BACKLOG = 128
 
 
@@ -40,7 +39,8 @@ _BACKLOG = 128
 class Wanted:
     """The network to make: the replicas' `names` and `ips` in their order, with `prefix` bits of network.
 
-    Each replica gets listeners at the loopback `ports`. `path` is that of the Unix socket.
+    Each replica gets listeners at the loopback `ports`. `path` is that of the Unix socket,
+    at which a client has `request_seconds` to send its request.
     """
 
     names: Sequence[str]
@@ -50,6 +50,7 @@ class Wanted:
     ports: Sequence[int]
     sandbox: Sandbox
     path: Path
+    request_seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ def hold(channel: int, wanted: Wanted, parent: int) -> NoReturn:
                 _send(given, {"error": str(error)}, [])
                 os._exit(1)
             _send(given, {}, [])
-        _serve(listener, replicas)
+        _serve(listener, replicas, request_seconds=wanted.request_seconds)
     finally:
         os._exit(1)
 
@@ -174,11 +175,11 @@ def _listen(path: Path) -> socket.socket:
     return listener
 
 
-def _serve(listener: socket.socket, replicas: Mapping[str, _Replica]) -> NoReturn:
+def _serve(listener: socket.socket, replicas: Mapping[str, _Replica], *, request_seconds: float) -> NoReturn:
     while True:
         connection, _ = listener.accept()
         with connection, contextlib.suppress(OSError):
-            connection.settimeout(_REQUEST_SECONDS)
+            connection.settimeout(request_seconds)
             _answer(connection, replicas.get(connection.recv(1024).decode(errors="replace")))
 
 

@@ -21,6 +21,7 @@ from vertex_emulator.custom_jobs.network.relay import Target, relay
 from vertex_emulator.custom_jobs.sandbox.network_namespace import NetworkNamespace
 from vertex_emulator.custom_jobs.sandbox.program import run_and_exit
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 
 PORT = 2222
 """The port of every replica on Vertex AI."""
@@ -54,6 +55,7 @@ class JobNetwork:
         targets: Mapping[int, Target],
         sandbox: Sandbox,
         path: Path,
+        timeouts: SupervisorTimeouts = SUPERVISOR,
     ) -> None:
         if len(names) > _MOST:
             raise NetworkError(f"it has at most {_MOST} replicas, and the job has {len(names)}")
@@ -73,13 +75,16 @@ class JobNetwork:
             ports=tuple(targets),
             sandbox=sandbox,
             path=path,
+            request_seconds=timeouts.network_request,
         )
         listeners: list[int] = []
         try:
             listeners += self._make(wanted)
             chosen = list(zip(listeners, list(targets.values()) * len(names), strict=True))
             if chosen:
-                self.processes.add(_fork(lambda parent: relay(chosen, parent)))
+                self.processes.add(
+                    _fork(lambda parent: relay(chosen, parent, connect_seconds=timeouts.relay))
+                )
         except (OSError, NetworkError) as error:
             self.close()
             raise NetworkError(str(error)) from error

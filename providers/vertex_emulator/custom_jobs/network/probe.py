@@ -18,11 +18,10 @@ from vertex_emulator.custom_jobs.sandbox.children import run
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.interpreter import interpreter
+from vertex_emulator.kernel.timeouts import CLIENT, Timeouts
 
-_PROBE_SECONDS = 20.0
 
-
-def problem_with(sandbox: Sandbox) -> str | None:
+def problem_with(sandbox: Sandbox, *, timeouts: Timeouts = CLIENT) -> str | None:
     """Return why replicas in a sandbox cannot have a network of their own, or None. Takes about 0.2 s.
 
     Runs in a process of its own: it forks, which a process with threads must not.
@@ -34,7 +33,7 @@ def problem_with(sandbox: Sandbox) -> str | None:
         input=json.dumps(asdict(sandbox)),
         capture_output=True,
         text=True,
-        timeout=_PROBE_SECONDS,
+        timeout=timeouts.sandbox,
         check=False,
     )
     if result.returncode:

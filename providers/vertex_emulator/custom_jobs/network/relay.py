@@ -22,12 +22,11 @@ from vertex_emulator.custom_jobs.sandbox.shim import keep_descriptors
 Target = Callable[[], tuple[str, int]]
 """Function that returns host and port to connect to."""
 
-_CONNECT_SECONDS = 10.0
 _IDLE_SECONDS = 86_400.0
 _RESET = struct.pack("ii", 1, 0)
 
 
-def relay(listeners: Sequence[tuple[int, Target]], parent: int) -> NoReturn:
+def relay(listeners: Sequence[tuple[int, Target]], parent: int, *, connect_seconds: float) -> NoReturn:
     """Pass connections on: the life of a forked process."""
     try:
         reset_signals()
@@ -36,7 +35,7 @@ def relay(listeners: Sequence[tuple[int, Target]], parent: int) -> NoReturn:
         with selectors.DefaultSelector() as selector:
             for number, (_, target) in zip(kept, listeners, strict=True):
                 listener = socket.socket(fileno=number)
-                accept = functools.partial(_accept, listener, target)
+                accept = functools.partial(_accept, listener, target, connect_seconds)
                 selector.register(listener, selectors.EVENT_READ, accept)
             while True:
                 for key, _ in selector.select():
@@ -45,22 +44,22 @@ def relay(listeners: Sequence[tuple[int, Target]], parent: int) -> NoReturn:
         os._exit(1)
 
 
-def _accept(listener: socket.socket, target: Target) -> None:
+def _accept(listener: socket.socket, target: Target, seconds: float) -> None:
     with contextlib.suppress(OSError):
         connection, _ = listener.accept()
-        thread = threading.Thread(target=_pass_on, args=(connection, target), daemon=True)
+        thread = threading.Thread(target=_pass_on, args=(connection, target, seconds), daemon=True)
         try:
             thread.start()
         except RuntimeError:  # the limit of threads
             _refuse(connection)
 
 
-def _pass_on(connection: socket.socket, target: Target) -> None:
+def _pass_on(connection: socket.socket, target: Target, seconds: float) -> None:
     from vertex_emulator.proxy.pipes import pipe
 
     with connection:
         try:
-            other = socket.create_connection(target(), _CONNECT_SECONDS)
+            other = socket.create_connection(target(), seconds)
         except OSError:
             _refuse(connection)
             return

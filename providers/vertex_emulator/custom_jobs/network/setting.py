@@ -12,6 +12,7 @@ from vertex_emulator.custom_jobs.plan import Network
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.kernel.timeouts import DaemonTimeouts
 
 _PATH = "/_local/network"
 _NETWORKS: tuple[Network, ...] = get_args(Network)
@@ -20,7 +21,8 @@ _NETWORKS: tuple[Network, ...] = get_args(Network)
 class ReplicaNetwork:
     """The network of the replicas of new jobs. `sandbox` returns how replicas are started here."""
 
-    def __init__(self, sandbox: Callable[[], Sandbox]) -> None:
+    def __init__(self, sandbox: Callable[[], Sandbox], *, timeouts: DaemonTimeouts) -> None:
+        self._timeouts = timeouts
         self.chosen: Network = "host"
         self._sandbox = sandbox
 
@@ -54,7 +56,9 @@ class ReplicaNetwork:
         given = body_of(request, "network").get("network")
         if given not in _NETWORKS:
             raise HttpError(400, "", f"network must be {' or '.join(_NETWORKS)}.")
-        problem = problem_with(self._sandbox()) if given == "namespace" else None
+        problem = None
+        if given == "namespace":
+            problem = problem_with(self._sandbox(), timeouts=self._timeouts)
         if problem is not None:
             raise HttpError(
                 400,

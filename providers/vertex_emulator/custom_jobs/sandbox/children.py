@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from vertex_emulator.custom_jobs.sandbox.program import Command, run_and_exit
 from vertex_emulator.custom_jobs.sandbox.shim import run_shim
+from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 
 
 @dataclass(kw_only=True)
@@ -79,7 +80,7 @@ class Child:
         self.lifeline = _close(self.lifeline)
 
 
-def spawn(command: Command) -> Child:
+def spawn(command: Command, *, timeouts: SupervisorTimeouts = SUPERVISOR) -> Child:
     """Start a program. Call it only from a process with one thread.
 
     An error after the fork is written to the program's standard error, and gives an exit status of 126 to
@@ -99,7 +100,7 @@ def spawn(command: Command) -> Child:
         raise
     (status_r, status_w), (life_r, life_w), (out_r, out_w), (err_r, err_w) = pipes
     if shim == 0:
-        run_and_exit(lambda: run_shim(command, status_w, life_r, out_w, err_w), err_w)
+        run_and_exit(lambda: run_shim(command, status_w, life_r, out_w, err_w, timeouts), err_w)
     for end in (status_w, life_r, out_w, err_w):
         os.close(end)
     for end in (status_r, out_r, err_r):

@@ -21,10 +21,9 @@ from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, interpreter_paths, make_folders
 from vertex_emulator.interpreter import interpreter
+from vertex_emulator.kernel.timeouts import CLIENT, Timeouts
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.replica_images import stack
-
-_PROBE_SECONDS = 20.0
 
 
 def candidates() -> Iterator[Sandbox]:
@@ -39,7 +38,7 @@ def candidates() -> Iterator[Sandbox]:
             yield Sandbox(kind="namespaces", user=True, pids=pids, as_root=os.geteuid() == 0)
 
 
-def probe(folder: Path | None = None) -> Sandbox:
+def probe(folder: Path | None = None, *, timeouts: Timeouts = CLIENT) -> Sandbox:
     """Return the best sandbox that can start this Python. Takes about 0.2 s.
 
     `folder` is where the files of replicas will lie; None for the folder of temporary files.
@@ -55,7 +54,7 @@ def probe(folder: Path | None = None) -> Sandbox:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=_PROBE_SECONDS,
+        timeout=timeouts.sandbox,
         check=False,
     )
     try:

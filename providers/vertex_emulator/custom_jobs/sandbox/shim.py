@@ -29,17 +29,19 @@ from vertex_emulator.custom_jobs.sandbox.program import (
 )
 from vertex_emulator.custom_jobs.sandbox.sandbox import unshare_namespaces
 from vertex_emulator.job_folder.outcome import START_ERROR
+from vertex_emulator.kernel.timeouts import SupervisorTimeouts
 
 if TYPE_CHECKING:
     import psutil
 
 _SLEEPERS = ("/bin/sleep", "/usr/bin/sleep")
 _FOR_EVER = str(2**31 - 1)
-_LOADING_SECONDS = 10.0
 _REAPED_AT_ONCE = 100
 
 
-def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -> None:
+def run_shim(
+    command: Command, status: int, lifeline: int, out: int, err: int, timeouts: SupervisorTimeouts
+) -> None:
     """Start the program, wait for it and exit: the life of a forked process with its ends of the pipes.
 
     `Child.feed` reads the lines that it writes to `status`.
@@ -52,7 +54,9 @@ def run_shim(command: Command, status: int, lifeline: int, out: int, err: int) -
             command.network.enter()
         status, lifeline, out, err = keep_descriptors(status, lifeline, out, err)
         user = unshare_namespaces(command.sandbox, command.view)
-        init = _start_init(status, lifeline, out, err) if command.sandbox.pids else None
+        init = None
+        if command.sandbox.pids:
+            init = _start_init(status, lifeline, out, err, seconds=timeouts.init)
         ns.adopt_orphans()
         exec_r, exec_w = os.pipe()
         shim = os.getpid()
@@ -115,7 +119,7 @@ def _report(status: int, text: str) -> None:
         os.write(status, text.encode())
 
 
-def _start_init(*ends: int) -> int:
+def _start_init(*ends: int, seconds: float) -> int:
     """Start the first process of the new process namespace: it collects orphans, and all others die with it.
 
     It becomes a program that only sleeps, which needs a twentieth of this one's memory; its settings for
@@ -140,13 +144,13 @@ def _start_init(*ends: int) -> int:
     became_another = not os.read(started, 1)  # a successful exec closes the other end
     os.close(started)
     if became_another:
-        _wait_until_asleep(init)
+        _wait_until_asleep(init, seconds=seconds)
     return init
 
 
-def _wait_until_asleep(pid: int) -> None:
+def _wait_until_asleep(pid: int, *, seconds: float) -> None:
     """Wait until a process that has just executed another program has loaded it and sleeps, or is gone."""
-    until = time.monotonic() + _LOADING_SECONDS
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
@@ -206,10 +210,7 @@ def _exit_code(wait_status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-_STRAY_SECONDS = 5.0
-
-
-def kill_strays(kept: Collection[int]) -> None:
+def kill_strays(kept: Collection[int], *, seconds: float) -> None:
     """Kill all children of this process except for those to keep (Linux): a killed shim left them behind.
 
     Needs `adopt_orphans`. The wait is short for each and for all together: the first process of a process
@@ -217,7 +218,7 @@ def kill_strays(kept: Collection[int]) -> None:
     """
     import psutil
 
-    until = time.monotonic() + _STRAY_SECONDS
+    until = time.monotonic() + seconds
     while strays := [one for one in psutil.Process().children() if one.pid not in kept]:
         for stray in strays:
             for process in (stray, *_descendants(stray)):

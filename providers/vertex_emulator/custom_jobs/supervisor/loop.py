@@ -19,6 +19,7 @@ from vertex_emulator.custom_jobs.sandbox.children import Child, spawn
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.sandbox.shim import kill_strays
 from vertex_emulator.job_folder.logs import LogWriter
+from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 
 _READ = 262_144
 
@@ -51,8 +52,15 @@ class Loop:
     `kept` are processes of the supervisor that are no children of the loop.
     """
 
-    def __init__(self, doorbell: Path, *, on_wake: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        doorbell: Path,
+        *,
+        on_wake: Callable[[], None] = lambda: None,
+        timeouts: SupervisorTimeouts = SUPERVISOR,
+    ) -> None:
         self._on_wake = on_wake
+        self._timeouts = timeouts
         self.running: dict[str, Running] = {}
         self.stop_requested = False
         self.kept: set[int] = set()
@@ -63,7 +71,7 @@ class Loop:
 
     def launch(self, name: str, command: Command, log: LogWriter, *, is_replica: bool = True) -> Running:
         """Start a child; it replaces an ended child of the same name. Raises `OSError`."""
-        child = spawn(command)
+        child = spawn(command, timeouts=self._timeouts)
         ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the service's severities
         one = Running(name=name, child=child, log=log, is_replica=is_replica, ends=ends)
         self.running[name] = one
@@ -108,7 +116,8 @@ class Loop:
             self._selector.unregister(one.child.status)
             one.shim_killed = one.child.finish()
             if one.shim_killed:
-                kill_strays({*self.kept, *(each.child.shim for each in self.unfinished())})
+                kept = {*self.kept, *(each.child.shim for each in self.unfinished())}
+                kill_strays(kept, seconds=self._timeouts.strays)
             for end in list(one.ends):
                 while rest := _read(end):
                     one.log.feed(one.ends[end], rest)

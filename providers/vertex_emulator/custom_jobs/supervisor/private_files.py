@@ -13,9 +13,6 @@ from pathlib import Path
 
 from vertex_emulator.job_folder.folder import PRIVATE, REMOVED
 
-_FINISH_SECONDS = 2.0
-"""How long the supervisor stays for it. Afterwards it goes on without the supervisor."""
-
 
 class PrivateFiles:
     """Removes private files of the replicas of one job; what is left then goes with the job's folder."""
@@ -46,9 +43,9 @@ class PrivateFiles:
                     )
                 )
 
-    def finish(self) -> None:
-        """Wait until the files are removed, for a moment at most."""
-        latest = time.monotonic() + _FINISH_SECONDS
+    def finish(self, *, seconds: float) -> None:
+        """Wait until the files are removed, for `seconds` at most."""
+        latest = time.monotonic() + seconds
         for each in self._running:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 each.wait(max(0.0, latest - time.monotonic()))

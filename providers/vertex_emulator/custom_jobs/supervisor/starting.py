@@ -167,6 +167,7 @@ def _open_addresses(plan: Plan, job_folder: JobFolder, services: Services | None
         targets={} if services is None else _targets(plan, services),
         sandbox=plan.sandbox,
         path=job_folder.network,
+        timeouts=plan.timeouts,
     )
 
 

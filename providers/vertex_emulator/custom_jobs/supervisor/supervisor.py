@@ -47,8 +47,6 @@ SERVICE = "service"
 """Task name of the service's own log."""
 
 _TICK_SECONDS = 0.5
-_START_SECONDS = 60.0
-_KILL_SECONDS = 10.0
 
 
 class Supervisor:
@@ -65,7 +63,7 @@ class Supervisor:
         self.reporter = Reporter(
             job_folder, [ReplicaProgress(name=each.name, role=each.role) for each in plan.replicas], emulated
         )
-        self.loop = Loop(job_folder.doorbell, on_wake=emulated.reload)
+        self.loop = Loop(job_folder.doorbell, on_wake=emulated.reload, timeouts=plan.timeouts)
         self.service_log = LogWriter(job_folder.log(SERVICE), time=emulated)
         self.outcome: Outcome | None = None
         self._starter: Starter | None = None
@@ -140,11 +138,11 @@ class Supervisor:
         if self.outcome is not None:
             return
         if not self._run_until(
-            lambda: all(one.child.started for one in self.loop.replicas()), seconds=_START_SECONDS
+            lambda: all(one.child.started for one in self.loop.replicas()), seconds=self.plan.timeouts.start
         ):
             late = [one.name for one in self.loop.replicas() if not one.child.started]
             self.outcome = outcome.broken(
-                f"Replicas not started after {_START_SECONDS:g} s: {', '.join(late)}."
+                f"Replicas not started after {self.plan.timeouts.start:g} s: {', '.join(late)}."
             )
             return
         if self._deadline is None:
@@ -304,11 +302,11 @@ class Supervisor:
                     severity="WARNING",
                 )
             one.child.kill()
-        if not self._run_until(lambda: not self.loop.unfinished(), seconds=_KILL_SECONDS):
+        if not self._run_until(lambda: not self.loop.unfinished(), seconds=self.plan.timeouts.kill):
             for one in self.loop.unfinished():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(one.child.shim, signal.SIGKILL)
-            self._run_until(lambda: not self.loop.unfinished(), seconds=_KILL_SECONDS)
+            self._run_until(lambda: not self.loop.unfinished(), seconds=self.plan.timeouts.kill)
 
     def _finish(self) -> None:
         result = self.outcome or outcome.broken("The job ended without a result.")
@@ -326,7 +324,7 @@ class Supervisor:
         while not self.reporter.flush() and self.folder.path.exists() and self.clock.seconds() < latest:
             time.sleep(_TICK_SECONDS)
             self.clock.reload()
-        self._private_files.finish()
+        self._private_files.finish(seconds=self.plan.timeouts.private_files)
 
 
 def main(path: str) -> int:
@@ -334,14 +332,14 @@ def main(path: str) -> int:
     os.umask(0o077)
     ns.adopt_orphans()  # adopt the processes that a killed shim leaves
     job_folder = folder.JobFolder(Path(path))
-    lock = job_folder.hold()
-    if lock is None:
-        return 0
-    if job_folder.supervisor.exists():  # an earlier supervisor died; the emulator reports it
-        return 0
     reporter = Reporter(job_folder, [], Clock())
     try:
         plan = Plan.from_json(folder.read_json(job_folder.plan))
+        lock = job_folder.hold(seconds=plan.timeouts.folder)
+        if lock is None:
+            return 0
+        if job_folder.supervisor.exists():  # an earlier supervisor died; the emulator reports it
+            return 0
         emulated = Clock(plan.data_dir / FILE)
         if not _note_start(job_folder, emulated, latest=emulated.seconds() + plan.timeout_seconds):
             return 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
@@ -18,10 +20,14 @@ from support.job_emulator import (
     job,
     pool,
     raise_flag,
+    running_jobs,
     wait_for_flags,
     wait_until_gone,
 )
 from support.waiting import eventually
+from vertex_emulator.custom_jobs.plan import Plan
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.kernel.timeouts import SUPERVISOR
 
 SERVICE_LINES = [
     "Waiting for job to be provisioned.",
@@ -304,3 +310,13 @@ def test_the_start_of_a_job_reaps_the_supervisors_that_have_ended(emulator: JobE
         return not psutil.pid_exists(supervisor)
 
     eventually(is_reaped, every=0.5)
+
+
+def test_a_job_has_the_timeouts_of_its_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
+    with running_jobs(tmp_path, sandbox=sandbox, timeout_scale=3) as emulator:
+        name = emulator.create(pool("pass"))
+        assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+        document = json.loads((emulator.folder(name) / "plan.json").read_text())
+        assert Plan.from_json(document).timeouts == SUPERVISOR.at_least(3)
+        del document["timeout_scale"]
+        assert Plan.from_json(document).timeouts == SUPERVISOR, "a plan of an earlier version"
