@@ -7,7 +7,6 @@ import os
 import re
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from vertex_emulator.http.bodies import body_of, number, seconds
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.kernel import clock as clocks
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import Clock, Setting
 from vertex_emulator.kernel.data_folder import write_private
 
@@ -199,9 +199,9 @@ class ClockControl:
         """
         with tempfile.TemporaryFile(dir=self._path.parent) as probe:
             first = found = _touch(probe)
-            until = time.monotonic() + _LONGEST_TICK
-            while found == first and time.monotonic() < until:
-                time.sleep(0.001)
+            until = machine_clock.monotonic() + _LONGEST_TICK
+            while found == first and machine_clock.monotonic() < until:
+                machine_clock.sleep(0.001)
                 found = _touch(probe)
         return found
 
@@ -220,4 +220,4 @@ def _touch(file: IO[bytes]) -> int:
 
 
 def _machine_time() -> tuple[int, float]:
-    return time.time_ns() // 1000, time.monotonic()
+    return machine_clock.unix_nanoseconds() // 1000, machine_clock.monotonic()

@@ -8,7 +8,6 @@ import secrets
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from vertex_emulator.http.deletions import with_reserve
 from vertex_emulator.http.messages import HttpError, Route, Router
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel import data_folder, machine_clock
 from vertex_emulator.kernel.clock import Clock, now
 from vertex_emulator.kernel.data_folder import Record
 from vertex_emulator.kernel.database import connect
@@ -408,9 +407,13 @@ class Daemon:
 
     def _changes(self, after: int | None, seconds: float) -> Mapping[str, Any]:
         """Return what changed after a number; wait for the first change."""
-        changes, until = self._database.change_log, time.monotonic() + seconds
+        changes, until = self._database.change_log, machine_clock.monotonic() + seconds
         self._jobs.take_in_reports()
-        while after == changes.number and (left := until - time.monotonic()) > 0 and not self._is_ending():
+        while (
+            after == changes.number
+            and (left := until - machine_clock.monotonic()) > 0
+            and not self._is_ending()
+        ):
             changes.wait(after, min(left, _REPORT_SECONDS))
             self._jobs.take_in_reports()
         found = changes.after(after)

@@ -11,7 +11,6 @@ import re
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 
 from vertex_emulator import extras
 from vertex_emulator.interpreter import VARIABLE, interpreter
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel import data_folder, machine_clock
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.locks import LockHeldError, locked
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
@@ -62,7 +61,7 @@ def ensure(
     the idle time after which a daemon that this call starts stops. Raises `LauncherError`.
     """
     folder = _folder(data_dir)
-    began = time.monotonic()
+    began = machine_clock.monotonic()
     try:
         running = find(folder.root, timeouts=timeouts)
     except EmulatorBusyError:
@@ -91,13 +90,13 @@ def stop(data_dir: Path | None = None, *, timeouts: ClientTimeouts = CLIENT) -> 
     Raises `LauncherError`.
     """
     folder = _folder(data_dir)
-    until = time.monotonic() + timeouts.stop
+    until = machine_clock.monotonic() + timeouts.stop
     while True:
         try:
             running = find(folder.root, timeouts=timeouts)
             break
         except EmulatorBusyError:
-            if time.monotonic() >= until:
+            if machine_clock.monotonic() >= until:
                 raise
     if running is None:
         return False
@@ -119,7 +118,7 @@ def _start(
         try:
             running = find(folder.root, timeouts=timeouts)
         except EmulatorBusyError:
-            if time.monotonic() >= until:
+            if machine_clock.monotonic() >= until:
                 raise
             continue
         if running is not None and not running.is_outdated:
@@ -128,14 +127,14 @@ def _start(
             timeouts = timeouts.at_least(running.timeout_scale)
             until = began + timeouts.start
             _shut_down(folder, running, timeouts=timeouts)
-        if time.monotonic() >= until:
+        if machine_clock.monotonic() >= until:
             raise EmulatorBusyError(folder, pid=lock_holder(folder), why="another process serves its folder")
         log_size = _log_size(folder)
         message = _spawn(folder, port=port, idle_minutes=idle_minutes, until=until, detach=timeouts.detach)
         if "error" in message:
             raise LauncherError(str(message["error"]))
         if not message:
-            raise _not_started(folder, since=log_size, timed_out=time.monotonic() >= until)
+            raise _not_started(folder, since=log_size, timed_out=machine_clock.monotonic() >= until)
 
 
 def _not_started(folder: DataFolder, *, since: int, timed_out: bool) -> LauncherError:
@@ -198,7 +197,7 @@ def _spawn(
 def _read_line(descriptor: int, *, until: float) -> dict[str, Any]:
     data = b""
     while not data.endswith(b"\n"):
-        left = until - time.monotonic()
+        left = until - machine_clock.monotonic()
         if left <= 0 or not _readable(descriptor, left):
             break
         part = os.read(descriptor, 65536)
@@ -229,7 +228,7 @@ def _environment(caller: Mapping[str, str]) -> dict[str, str]:
 
 
 def _shut_down(folder: DataFolder, running: Emulator, *, timeouts: ClientTimeouts) -> None:
-    until = time.monotonic() + timeouts.stop
+    until = machine_clock.monotonic() + timeouts.stop
     status = 0
     while lock_holder(folder) == running.pid:
         if status != 200:
@@ -241,12 +240,12 @@ def _shut_down(folder: DataFolder, running: Emulator, *, timeouts: ClientTimeout
                     f"The emulator at {running.url} (process {running.pid}) refused to stop: {answer}. See "
                     f"{folder.log}."
                 )
-        if time.monotonic() >= until:
+        if machine_clock.monotonic() >= until:
             raise LauncherError(
                 f"The emulator of {folder.root} (process {running.pid}) is busy: it has not stopped within "
                 f"{timeouts.stop:.0f} seconds. See {folder.log}, or end it with: kill {running.pid}"
             )
-        time.sleep(0.01)
+        machine_clock.sleep(0.01)
 
 
 def _at_port(running: Emulator, port: int | None) -> Emulator:

@@ -18,14 +18,13 @@ import http.client
 import json
 import os
 import secrets
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel import data_folder, machine_clock
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError, Record
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_training import __version__
@@ -135,27 +134,27 @@ def find(data_dir: Path | None = None, *, timeouts: ClientTimeouts = CLIENT) -> 
     `LauncherError` if the folder cannot be read.
     """
     folder = DataFolder(root=data_folder.chosen_data_dir(data_dir))
-    began = time.monotonic()
+    began = machine_clock.monotonic()
     while True:
         record = _record(folder)
         seconds = (timeouts if record is None else timeouts.at_least(record.timeout_scale)).probe
         found = (
             ""
             if record is None
-            else _ask(folder, record, seconds=max(began + seconds - time.monotonic(), 0.01))
+            else _ask(folder, record, seconds=max(began + seconds - machine_clock.monotonic(), 0.01))
         )
         if isinstance(found, Emulator):
             return found
         holder = lock_holder(folder)
         if holder is None:
             return None
-        if time.monotonic() - began >= seconds:
+        if machine_clock.monotonic() - began >= seconds:
             raise EmulatorBusyError(
                 folder,
                 pid=holder if holder > 0 else None,
                 why=found or f"it has been starting or stopping for {seconds:g} seconds",
             )
-        time.sleep(_POLL_SECONDS)
+        machine_clock.sleep(_POLL_SECONDS)
 
 
 def _record(folder: DataFolder) -> Record | None:

@@ -6,14 +6,13 @@ The cached virtual environments are kept, because they belong to no job; so are 
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_emulator import launcher
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel import data_folder, machine_clock
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.locks import LockHeldError, locked
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
@@ -39,8 +38,8 @@ def reset(
     data_dir: Path,
     *,
     timeouts: ClientTimeouts = CLIENT,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> ResetResult:
     """Reset the emulator of a data folder.
 
@@ -74,7 +73,7 @@ def stop_and_end_jobs(data_dir: Path, *, timeouts: ClientTimeouts = CLIENT) -> N
     except launcher.LauncherError as error:
         raise ResetError(str(error)) from error
     finally:
-        _end_jobs(folder, wait=timeouts.jobs_end, clock=time.monotonic, sleep=time.sleep)
+        _end_jobs(folder, wait=timeouts.jobs_end, clock=machine_clock.monotonic, sleep=machine_clock.sleep)
 
 
 def _end_jobs(

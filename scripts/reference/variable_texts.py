@@ -8,7 +8,8 @@ CLIENT: Mapping[str, str] = {
     "VERTEX_TRAINING_DATA_DIR": "Data folder of the emulator. `vertex-training:dataDir` and `--data-dir` are "
     "used before it.",
     "VERTEX_TRAINING_TIMEOUT_SCALE": "Factor of all timeouts of programs, commands, the emulator and its "
-    "jobs, from 1 to 100. Default: 1. Set it to 3 on a slow machine. An emulator keeps the value of its start.",
+    "jobs, from 1 to 100. Default: 1. Set it to 3 on a slow machine. An emulator keeps the value of its "
+    "start.",
     "VERTEX_TRAINING_PREFLIGHT": "`off` turns off the preflight of previews. See "
     "docs/guides/cost/preflight.md. "
     "`vertex-training plan` sets it for its own preview, because it makes the preflight itself.",

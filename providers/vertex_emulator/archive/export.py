@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,6 +32,7 @@ from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.http.messages import HttpError
 from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import now
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.storage.disk.files import state_of
@@ -98,7 +98,7 @@ def _add_object(
             return True
         file.seek(start)
         file.truncate()
-        time.sleep(_PAUSE_SECONDS)
+        machine_clock.sleep(_PAUSE_SECONDS)
     raise HttpError(
         409,
         "",

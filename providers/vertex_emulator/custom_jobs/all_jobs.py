@@ -6,7 +6,6 @@ Also ends imported jobs that were live when they were exported.
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.store import JobStore
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.kernel import times
+from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.timeouts import DaemonTimeouts
@@ -139,18 +138,18 @@ class AllJobs:
         """End all jobs, including those that are created meanwhile."""
         asked: set[str] = set()
         seconds = self._timeouts.jobs_end
-        until = time.monotonic() + seconds
+        until = machine_clock.monotonic() + seconds
         while live := self._live_ids():
             for job_id in live:
                 if job_id not in asked:
                     with suppress(OSError, RpcError):  # `RpcError`: it was deleted meanwhile
                         self._cancel(job_id)
                         asked.add(job_id)
-            if time.monotonic() >= until:
+            if machine_clock.monotonic() >= until:
                 raise TimeoutError(
                     f"the job {live[-1]} was cancelled, and has not ended {seconds:g} s after the reset began"
                 )
-            time.sleep(_POLL_SECONDS)
+            machine_clock.sleep(_POLL_SECONDS)
 
     def _live_ids(self) -> list[str]:
         """Return the ids of all live jobs.

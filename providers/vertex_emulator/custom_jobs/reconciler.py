@@ -11,7 +11,6 @@ import os
 import secrets
 import sqlite3
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,7 +22,7 @@ from vertex_emulator.custom_jobs.store import JobStore, WaitingJob, WaitingJobs
 from vertex_emulator.interpreter import interpreter
 from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.kernel import times
+from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.projects import Place
@@ -360,9 +359,11 @@ class Reconciler:
 
     def await_exit(self, job_id: str) -> None:
         """Wait a few seconds until the supervisor of a job that has ended has exited."""
-        deadline = time.monotonic() + self._timeouts.supervisor_end
-        while self._supervisors.is_alive(job_id, self.folder(job_id)) and time.monotonic() < deadline:
-            time.sleep(0.005)
+        deadline = machine_clock.monotonic() + self._timeouts.supervisor_end
+        while (
+            self._supervisors.is_alive(job_id, self.folder(job_id)) and machine_clock.monotonic() < deadline
+        ):
+            machine_clock.sleep(0.005)
 
     def _put_away(self, name: str) -> None:
         """Rename a folder, so that it is removed in the background."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.job_folder.progress import ReplicaProgress
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.vertex.records import Record
 
 _PROC = Path("/proc")
@@ -135,7 +135,7 @@ class UsageRoutes:
             self._known.move_to_end(record.id)
             while len(self._known) > _JOBS:
                 self._known.popitem(last=False)
-            kept, now = samples.kept, time.time()
+            kept, now = samples.kept, machine_clock.unix_nanoseconds() / 1e9
             if roots and not (kept and 0 <= now - kept[-1].at < _LEAST_SECONDS):
                 kept.append(Sample(now, with_descendants(roots, processes())))
             return tuple(kept)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.connection import Faults, Gate, Intervention, no_space
 from vertex_emulator.http.messages import Headers, HttpError, Response
 from vertex_emulator.http.request_log import RequestLog
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.reserve import Reserve
@@ -100,7 +100,7 @@ class Method:
     def start(self, context: grpc.ServicerContext) -> Started:
         """Return a call that has arrived."""
         metadata = [(key, value) for key, value in context.invocation_metadata() if isinstance(value, str)]
-        return Started(now(), time.perf_counter(), Headers(metadata))
+        return Started(now(), machine_clock.monotonic(), Headers(metadata))
 
     def admit(self, started: Started) -> Intervention | None:
         """Check the token, and return the fault that is due. Raises `HttpError`."""
@@ -133,7 +133,7 @@ class Method:
             method="POST",
             target=f"/{self.name.rpartition('.')[0]}/{self.name.rpartition('.')[2]}",
             status=200 if error is None else HTTP_STATUS[error.code],
-            milliseconds=(time.perf_counter() - started.began) * 1000,
+            milliseconds=(machine_clock.monotonic() - started.began) * 1000,
             received=received,
             sent=sent,
             client=started.headers.get("user-agent", "")[:200],
@@ -263,12 +263,16 @@ def unknown_fields(message: Message, path: str = "") -> Iterator[str]:
 def _waited(binding: Callable[[Any], Message], request: Any, context: grpc.ServicerContext) -> Message:
     """Wait for an operation until the request's timeout, and no longer than the client does."""
     wanted = request.timeout.ToNanoseconds() / 1e9 if request.HasField("timeout") else None
-    until = None if wanted is None else time.monotonic() + wanted
+    until = None if wanted is None else machine_clock.monotonic() + wanted
     while True:
-        left = _WAIT_STEP if until is None else min(_WAIT_STEP, max(until - time.monotonic(), 0))
+        left = _WAIT_STEP if until is None else min(_WAIT_STEP, max(until - machine_clock.monotonic(), 0))
         request.timeout.FromNanoseconds(int(left * 1e9))
         answer: Any = binding(request)
-        if answer.done or not context.is_active() or (until is not None and time.monotonic() >= until):
+        if (
+            answer.done
+            or not context.is_active()
+            or (until is not None and machine_clock.monotonic() >= until)
+        ):
             found: Message = answer
             return found
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import logging
 import socket
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -38,6 +37,7 @@ from vertex_emulator.http.messages import (
 from vertex_emulator.http.open_connections import OpenConnection
 from vertex_emulator.http.request_log import RequestLog, without_secrets
 from vertex_emulator.http.secured import SecuredSocket
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.disk_space import is_out_of_space
 
@@ -153,7 +153,7 @@ class Connection(StreamRequestHandler):
         self._finish_body()
 
     def _answer(self, head: Head, place: OpenConnection) -> None:
-        began = time.perf_counter()
+        began = machine_clock.monotonic()
         moment = now()
         raw_path, _, query = head.target.partition("?")
         self._logged_path = "(rejected before its path was read)"
@@ -168,7 +168,7 @@ class Connection(StreamRequestHandler):
                 method=head.method,
                 target=without_secrets(self._logged_path, query),
                 status=response.status,
-                milliseconds=(time.perf_counter() - began) * 1000,
+                milliseconds=(machine_clock.monotonic() - began) * 1000,
                 received=self.body.size,
                 sent=self._length(response),
                 client=head.headers.get("user-agent", "")[:200],
@@ -360,8 +360,8 @@ class Connection(StreamRequestHandler):
         Closing a socket with unread bytes resets the connection, and the client may lose the answer.
         """
         self.connection.shutdown(socket.SHUT_WR)
-        until = time.monotonic() + self._server.limits.timeouts.linger
-        while (left := until - time.monotonic()) > 0:
+        until = machine_clock.monotonic() + self._server.limits.timeouts.linger
+        while (left := until - machine_clock.monotonic()) > 0:
             self.connection.settimeout(left)
             if not self.connection.recv(1 << 20):
                 return

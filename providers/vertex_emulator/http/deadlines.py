@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import socket
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from vertex_emulator.http.secured import SecuredSocket
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 
 
@@ -53,7 +53,7 @@ class SocketReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         seconds = self._seconds
         if self._deadline is not None:
-            seconds = self._deadline - time.monotonic()
+            seconds = self._deadline - machine_clock.monotonic()
             if seconds <= 0:
                 raise TimeoutError("the head of the request took too long")
         if self._connection.gettimeout() != seconds:  # the same one again would cost a system call
@@ -63,5 +63,5 @@ class SocketReader(io.RawIOBase):
             # urllib3 lets a connection through a proxy wait for this before it sends the body.
             self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         if self._in_head and self._deadline is None:
-            self._deadline = time.monotonic() + self._timeouts.head
+            self._deadline = machine_clock.monotonic() + self._timeouts.head
         return size

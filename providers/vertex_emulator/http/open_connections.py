@@ -11,10 +11,10 @@ from __future__ import annotations
 import resource
 import socket
 import threading
-import time
 from dataclasses import dataclass, field
 
 from vertex_emulator.http.auth import Access
+from vertex_emulator.kernel import machine_clock
 
 _MOST = 256
 _RESERVED = 8
@@ -42,12 +42,12 @@ class OpenConnection:
     access: Access = Access.NONE
     google_host: str | None = None
     idle: bool = True
-    since: float = field(default_factory=time.monotonic)
+    since: float = field(default_factory=machine_clock.monotonic)
 
     def wait(self) -> None:
         """Record that it waits for a request. A new connection waits since it was opened."""
         if not self.idle:
-            self.since, self.idle = time.monotonic(), True
+            self.since, self.idle = machine_clock.monotonic(), True
 
 
 class OpenConnections:

@@ -6,7 +6,6 @@ import errno
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from socketserver import TCPServer
@@ -23,6 +22,7 @@ from vertex_emulator.http.open_connections import (
     shut_down,
 )
 from vertex_emulator.http.request_log import RequestLog
+from vertex_emulator.kernel import machine_clock
 
 log = logging.getLogger(__name__)
 
@@ -195,7 +195,7 @@ class EmulatorServer(TCPServer):
         connections = self.connections.all()
         for each in connections:
             shut_down(each.socket)
-        until = time.monotonic() + timeouts.threads_end
+        until = machine_clock.monotonic() + timeouts.threads_end
         for each in connections:
             if each.thread is not threading.current_thread():
-                each.thread.join(timeout=max(until - time.monotonic(), 0.0))
+                each.thread.join(timeout=max(until - machine_clock.monotonic(), 0.0))

@@ -25,10 +25,11 @@ import contextlib
 import fcntl
 import json
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from vertex_emulator.kernel import machine_clock
 
 METRIC_FILE = "hypertune/output.metrics"
 """Path below a replica's /tmp: the default of the package `cloudml-hypertune`."""
@@ -173,15 +174,15 @@ class JobFolder:
         Waits up to `seconds`, because `is_held` also takes the lock for a moment.
         """
         end = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        deadline = time.monotonic() + seconds
+        deadline = machine_clock.monotonic() + seconds
         while True:
             try:
                 fcntl.flock(end, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() >= deadline:
+                if machine_clock.monotonic() >= deadline:
                     os.close(end)
                     return None
-                time.sleep(0.005)
+                machine_clock.sleep(0.005)
             else:
                 return end
 

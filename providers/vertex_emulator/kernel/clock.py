@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
+
+from vertex_emulator.kernel import machine_clock
 
 FILE = "clock.json"
 
@@ -28,7 +29,7 @@ class Setting:
     """A setting of the clock: `rate` seconds pass in one second of the machine; 0 is a frozen clock.
 
     When the machine's clock showed `wall` (microseconds since 1970), the emulator's showed `utc`. When
-    `time.monotonic()` was `steady`, `seconds` had passed. Files written under this setting have a
+    `machine_clock.monotonic()` was `steady`, `seconds` had passed. Files written under this setting have a
     modification time of `files` (microseconds) or later. That is a little before `wall`, because a file
     system takes its times from the kernel's last tick.
     """
@@ -45,7 +46,7 @@ class Setting:
         return min(self.utc + round((wall - self.wall) * self.rate), _LAST)
 
     def seconds_at(self, steady: float) -> float:
-        """Convert a value of `time.monotonic()` to seconds of the emulator."""
+        """Convert a value of `machine_clock.monotonic()` to seconds of the emulator."""
         return self.seconds + (steady - self.steady) * self.rate
 
     def can_advance(self, by: float, *, wall: int) -> bool:
@@ -106,11 +107,11 @@ class Clock:
 
     def microseconds(self) -> int:
         """Return the time in microseconds since 1970."""
-        return self.setting.utc_at(time.time_ns() // 1000)
+        return self.setting.utc_at(machine_clock.unix_nanoseconds() // 1000)
 
     def seconds(self) -> float:
         """Return the seconds that have passed, for the length of waits. They never decrease."""
-        return self.setting.seconds_at(time.monotonic())
+        return self.setting.seconds_at(machine_clock.monotonic())
 
     def real_seconds(self, seconds: float) -> float | None:
         """Return the length of a wait on the machine's clock; None if the clock is frozen."""
@@ -119,9 +120,9 @@ class Clock:
         return seconds / self.setting.rate if self.setting.rate else None
 
     def steady_at(self, seconds: float) -> float | None:
-        """Return the value of `time.monotonic()` at `seconds`; None if the clock is frozen."""
+        """Return the value of `machine_clock.monotonic()` at `seconds`; None if the clock is frozen."""
         left = self.real_seconds(seconds - self.seconds())
-        return None if left is None else time.monotonic() + left
+        return None if left is None else machine_clock.monotonic() + left
 
     def now(self) -> str:
         """Return the time as RFC 3339 in UTC with milliseconds, such as 2026-02-03T04:05:06.789Z."""

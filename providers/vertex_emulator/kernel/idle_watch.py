@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 
 log = logging.getLogger(__name__)
@@ -20,18 +20,18 @@ class IdleWatch:
         self._seconds = minutes * 60
         self._busy = busy
         self._leave = leave
-        self._last = time.monotonic()
+        self._last = machine_clock.monotonic()
         if minutes > 0:
             scheduler.add("idle watch", self._check)
 
     def touch(self) -> None:
         """Record a request."""
-        self._last = time.monotonic()
+        self._last = machine_clock.monotonic()
 
     def _check(self) -> Next:
         if self._is_busy():
             self.touch()
-        left = self._last + self._seconds - time.monotonic()
+        left = self._last + self._seconds - machine_clock.monotonic()
         if left <= 0:
             self._leave()
             return Next()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.data_folder import unusable
 from vertex_emulator.kernel.disk_space import is_out_of_space
 
@@ -31,7 +31,7 @@ class FileLock:
 
         Raises `LockHeldError`, `DataFolderError`.
         """
-        until = time.monotonic() + timeout
+        until = machine_clock.monotonic() + timeout
         self._path = path
         try:
             # Not inheritable: a child process must not keep the lock alive.
@@ -40,9 +40,9 @@ class FileLock:
             raise unusable(path, error) from error
         try:
             while not self._try(path):
-                if time.monotonic() >= until:
+                if machine_clock.monotonic() >= until:
                     raise LockHeldError(path, _holder(self._descriptor))
-                time.sleep(_POLL_SECONDS)
+                machine_clock.sleep(_POLL_SECONDS)
             if note:
                 self._note()
         except OSError as error:

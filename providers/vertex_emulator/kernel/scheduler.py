@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 
@@ -84,11 +84,11 @@ class Task:
         """Wait until the next run is due. Return False if the task was ended instead."""
         with self._changed:
             self._changed.wait_for(lambda: self._woken or self._closed, self._seconds_until(following))
-            rest = self._began + self._pause - time.monotonic()
+            rest = self._began + self._pause - machine_clock.monotonic()
             if rest > 0:
                 self._changed.wait_for(lambda: self._closed, rest)
             self._woken = False
-            self._began = time.monotonic()
+            self._began = machine_clock.monotonic()
             return not self._closed
 
     def _seconds_until(self, following: Next) -> float | None:
@@ -127,6 +127,6 @@ class Scheduler:
         """End all tasks, and wait a few seconds for the runs in progress."""
         for task in self._tasks:
             task.end()
-        until = time.monotonic() + self._timeouts.tasks_end
+        until = machine_clock.monotonic() + self._timeouts.tasks_end
         for task in self._tasks:
-            task.join(seconds=until - time.monotonic())
+            task.join(seconds=until - machine_clock.monotonic())

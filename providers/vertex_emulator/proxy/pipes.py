@@ -6,11 +6,11 @@ import selectors
 import socket
 import ssl
 import threading
-import time
 from typing import cast
 
 from vertex_emulator.http.open_connections import shut_down
 from vertex_emulator.http.secured import SecuredSocket
+from vertex_emulator.kernel import machine_clock
 
 _BLOCK = 1 << 16
 
@@ -20,14 +20,14 @@ class _Activity:
 
     def __init__(self, idle_seconds: float) -> None:
         self._idle_seconds = idle_seconds
-        self._last = time.monotonic()
+        self._last = machine_clock.monotonic()
 
     def touch(self) -> None:
-        self._last = time.monotonic()
+        self._last = machine_clock.monotonic()
 
     @property
     def is_over(self) -> bool:
-        return time.monotonic() - self._last >= self._idle_seconds
+        return machine_clock.monotonic() - self._last >= self._idle_seconds
 
 
 def pipe(one: socket.socket, two: socket.socket, *, idle_seconds: float) -> None:

@@ -12,7 +12,6 @@ import logging
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +19,7 @@ from functools import partial
 from vertex_emulator.http.auth import Access
 from vertex_emulator.http.open_connections import OpenConnection, OpenConnections, shut_down
 from vertex_emulator.http.secured import SecuredSocket
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.proxy import destinations
 from vertex_emulator.proxy.authority import Authority
@@ -95,7 +95,7 @@ class ProxyServer:
             except OSError as error:
                 if not self._stopping:
                     log.error("The proxy cannot accept a connection, and waits: %s", error)
-                    time.sleep(0.25)
+                    machine_clock.sleep(0.25)
                 continue
             thread = threading.Thread(target=self._serve, args=(connection,), name="proxied", daemon=True)
             if not self.connections.add(OpenConnection(connection, thread)):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import socket
-import time
 from ipaddress import ip_address
+
+from vertex_emulator.kernel import machine_clock
 
 HTTPS = 443
 _NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_-]{1,63})*\.?")
@@ -50,10 +51,10 @@ def read_head(connection: socket.socket, *, seconds: float) -> list[str]:
 
     Raises `RefusedError`, and `TimeoutError` if the whole head takes longer than `seconds`.
     """
-    until = time.monotonic() + seconds
+    until = machine_clock.monotonic() + seconds
     head = bytearray()
     while not head.endswith(b"\r\n\r\n"):
-        left = until - time.monotonic()
+        left = until - machine_clock.monotonic()
         if left <= 0:
             raise TimeoutError("the head of the request took too long")
         connection.settimeout(left)

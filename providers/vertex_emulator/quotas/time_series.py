@@ -6,12 +6,12 @@ interval that ended earlier has no series.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from google.protobuf.message import Message
 
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.quotas import metrics, series_filters
@@ -70,7 +70,7 @@ class QuotaSeries:
 
     def _now(self) -> int:
         """Return the earlier of the emulator's time and the machine's: a caller may know either."""
-        return min(self._clock.microseconds(), time.time_ns() // 1000)
+        return min(self._clock.microseconds(), machine_clock.unix_nanoseconds() // 1000)
 
 
 def _project(name: str) -> str:

@@ -17,13 +17,13 @@ import contextlib
 import fcntl
 import os
 import secrets
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vertex_emulator.job_folder import folder
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.disk_space import size_text
 from vertex_emulator.kernel.trees import remove_tree
 
@@ -125,7 +125,7 @@ def clean(images: Path, *, keep_bytes: int = KEPT_BYTES, seconds: float | None =
 
     Begin no removal of a filled folder after `seconds`: the rest stays for the next time.
     """
-    started = time.monotonic()
+    started = machine_clock.monotonic()
     images.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(images / _FOLDERS_LOCK):
         for place in images.glob(f"{_NEW}*"):
@@ -134,7 +134,7 @@ def clean(images: Path, *, keep_bytes: int = KEPT_BYTES, seconds: float | None =
     found = sorted(_filled(images))
     total = sum(size for _, size, _ in found)
     for _, size, key in found:
-        if total <= keep_bytes or (seconds is not None and time.monotonic() - started >= seconds):
+        if total <= keep_bytes or (seconds is not None and machine_clock.monotonic() - started >= seconds):
             break
         if _remove(images, key):
             total -= size

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.rpc import descriptors
@@ -131,11 +131,11 @@ class Operations:
 
     def _wait(self, request: Any) -> Message:
         wanted = request.timeout.ToNanoseconds() / 1e9 if request.HasField("timeout") else _LONGEST_WAIT
-        until = time.monotonic() + min(wanted, _LONGEST_WAIT)
+        until = machine_clock.monotonic() + min(wanted, _LONGEST_WAIT)
         with self._changed:
             while True:
                 found: Any = self._get(request)
-                left = until - time.monotonic()
+                left = until - machine_clock.monotonic()
                 if found.done or left <= 0:
                     answer: Message = found
                     return answer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from typing import Any, Literal
 
 from vertex_emulator import addresses
 from vertex_emulator.control import Control, ControlError
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel import data_folder, machine_clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_emulator.lookup import Emulator
@@ -358,6 +357,6 @@ def _cancel_all(control: Control) -> None:
         if job["state"] not in _ENDED:
             with contextlib.suppress(ControlError):  # the job has just ended
                 control.call("POST", f"/v1/{job['name']}:cancel", {})
-    until = time.monotonic() + control.timeouts.jobs_end
-    while time.monotonic() < until and any(job["state"] not in _ENDED for job in control.jobs()):
-        time.sleep(0.02)
+    until = machine_clock.monotonic() + control.timeouts.jobs_end
+    while machine_clock.monotonic() < until and any(job["state"] not in _ENDED for job in control.jobs()):
+        machine_clock.sleep(0.02)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.rpc import descriptors
@@ -61,7 +61,7 @@ class Driver:
         self._task.wake()
 
     def _due(self) -> Next:
-        began = time.monotonic()
+        began = machine_clock.monotonic()
         live = self._records.live()
         for record in live:
             try:
@@ -69,7 +69,7 @@ class Driver:
             except Exception:  # the other jobs must continue
                 self._ended.pop(record.id, None)
                 log.exception("Tuning job %s: cannot be advanced", record.id)
-        took = time.monotonic() - began
+        took = machine_clock.monotonic() - began
         return Next(seconds=max(POLL_SECONDS, REST_FACTOR * took) if live else None)
 
     def step(self, job_id: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import heapq
 import sqlite3
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.changes import EVERYTHING
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
@@ -60,7 +60,9 @@ class _Change(Generic[Row]):
 class ChangeHistory(Generic[Row]):
     """The last changes of one store. `clock` returns seconds."""
 
-    def __init__(self, *, kept: int = _MAX_CHANGES, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, kept: int = _MAX_CHANGES, clock: Callable[[], float] = machine_clock.monotonic
+    ) -> None:
         self._changes: deque[_Change[Row]] = deque(maxlen=kept)
         self._lock = threading.Lock()
         self._clock = clock

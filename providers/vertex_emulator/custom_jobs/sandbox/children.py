@@ -11,11 +11,11 @@ import os
 import selectors
 import signal
 import sys
-import time
 from dataclasses import dataclass
 
 from vertex_emulator.custom_jobs.sandbox.program import Command, run_and_exit
 from vertex_emulator.custom_jobs.sandbox.shim import run_shim
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 
 
@@ -24,7 +24,7 @@ class Child:
     """A started program, as its supervisor sees it.
 
     `status` delivers the shim's lines (`feed`) and closes with the shim. `exit_code` is 128 + n for a program
-    that signal n ended, as containers report it. `ended_at` is on `time.monotonic_ns()`'s clock.
+    that signal n ended, as containers report it. `ended_at` is on the machine's clock.
     """
 
     shim: int
@@ -62,7 +62,7 @@ class Child:
             killed = os.WIFSIGNALED(os.waitpid(self.shim, 0)[1])
         self.started = True
         if self.exit_code is None:
-            self.exit_code, self.ended_at = 128 + signal.SIGKILL, time.monotonic_ns()
+            self.exit_code, self.ended_at = 128 + signal.SIGKILL, machine_clock.monotonic_ns()
         return killed
 
     def terminate(self) -> None:

@@ -14,7 +14,6 @@ import os
 import select
 import signal
 import sys
-import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from vertex_emulator.custom_jobs.sandbox.program import (
 )
 from vertex_emulator.custom_jobs.sandbox.sandbox import unshare_namespaces
 from vertex_emulator.job_folder.outcome import START_ERROR
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.timeouts import SupervisorTimeouts
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run_shim(
         program = os.fork()
     except OSError as error:
         report_start_error(err, str(error))
-        _report(status, f"started\nexit {START_ERROR} {time.monotonic_ns()}\n")
+        _report(status, f"started\nexit {START_ERROR} {machine_clock.monotonic_ns()}\n")
         os._exit(START_ERROR)
     if program == 0:
         run_and_exit(lambda: exec_program(command, shim, out, err, user=user), err)
@@ -72,7 +72,7 @@ def run_shim(
     _report(status, f"pid {program}\n")
     code = _wait(program, exec_r, lifeline, status)
     if code is not None:
-        _report(status, f"exit {code} {time.monotonic_ns()}\n")
+        _report(status, f"exit {code} {machine_clock.monotonic_ns()}\n")
     if init is not None:
         os.kill(init, signal.SIGKILL)  # the kernel kills all other processes of the namespace with it
     if code is None:
@@ -80,7 +80,7 @@ def run_shim(
             os.killpg(program, signal.SIGKILL)
         os.kill(program, signal.SIGKILL)
         code = _exit_code(os.waitpid(program, 0)[1])
-        _report(status, f"exit {code} {time.monotonic_ns()}\n")
+        _report(status, f"exit {code} {machine_clock.monotonic_ns()}\n")
     if init is not None:
         os.waitpid(init, 0)  # last: it ends only when the program, our child, has been waited for
     else:
@@ -150,15 +150,15 @@ def _start_init(*ends: int, seconds: float) -> int:
 
 def _wait_until_asleep(pid: int, *, seconds: float) -> None:
     """Wait until a process that has just executed another program has loaded it and sleeps, or is gone."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    until = machine_clock.monotonic() + seconds
+    while machine_clock.monotonic() < until:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
         except OSError:
             return
         if state in ("S", "Z"):
             return
-        time.sleep(0.0002)
+        machine_clock.sleep(0.0002)
 
 
 def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None:
@@ -218,16 +218,16 @@ def kill_strays(kept: Collection[int], *, seconds: float) -> None:
     """
     import psutil
 
-    until = time.monotonic() + seconds
+    until = machine_clock.monotonic() + seconds
     while strays := [one for one in psutil.Process().children() if one.pid not in kept]:
         for stray in strays:
             for process in (stray, *_descendants(stray)):
                 _kill(process)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(stray.pid, os.WNOHANG)
-        if time.monotonic() >= until:
+        if machine_clock.monotonic() >= until:
             return
-        time.sleep(0.005)
+        machine_clock.sleep(0.005)
 
 
 def kill_descendants() -> None:

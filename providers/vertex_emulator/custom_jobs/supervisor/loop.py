@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import selectors
 import signal
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from vertex_emulator.custom_jobs.sandbox.children import Child, spawn
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.sandbox.shim import kill_strays
 from vertex_emulator.job_folder.logs import LogWriter
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 
 _READ = 262_144
@@ -159,7 +159,7 @@ class Exits:
     """The ends of replicas in the order in which they happened.
 
     Often one replica fails because another did, and the two are reported in any order. So the first reported
-    end waits a moment in which earlier ones can arrive. `settled_at`, on `time.monotonic()`'s clock, is the
+    end waits a moment in which earlier ones can arrive. `settled_at`, on the machine's clock, is the
     end of that moment; None while no end is reported.
     """
 
@@ -173,12 +173,12 @@ class Exits:
             self.settled_at = None
             return None
         if self.settled_at is None:
-            self.settled_at = time.monotonic() + _SETTLE_SECONDS
-        if time.monotonic() < self.settled_at:
+            self.settled_at = machine_clock.monotonic() + _SETTLE_SECONDS
+        if machine_clock.monotonic() < self.settled_at:
             return None
         first = min(ends, key=lambda one: one.child.ended_at or 0)
         if not first.ended:  # its log is not complete; the shim's end wakes the loop
-            self.settled_at = time.monotonic() + _SETTLE_SECONDS
+            self.settled_at = machine_clock.monotonic() + _SETTLE_SECONDS
             return None
         first.taken = True
         return first

@@ -10,7 +10,6 @@ import contextlib
 import math
 import os
 import signal
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Literal
 
 from vertex_emulator.custom_jobs.supervisor.loop import Running
 from vertex_emulator.job_folder import folder
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import Clock
 
 OrderKind = Literal["kill", "out_of_memory", "preempt"]
@@ -72,12 +72,12 @@ class Orders:
                     one.name, None
                 )  # of the start before, which ended while the job was decided
                 self._carry_out(one, one.started_at)
-            elif self._gone_at.get(one.name, math.inf) <= time.monotonic():
+            elif self._gone_at.get(one.name, math.inf) <= machine_clock.monotonic():
                 del self._gone_at[one.name]
                 one.child.kill()
 
     def next_checks(self, running: Iterable[Running]) -> Iterator[float | None]:
-        """Yield the times at which an order will be due, on `time.monotonic()`'s clock."""
+        """Yield the times at which an order will be due, on the machine's clock."""
         for one in running:
             if one.started_at is None or one.child.exit_code is not None:
                 continue
@@ -106,7 +106,7 @@ class Orders:
             one.order_kind = order.kind
             self._pending[index : index + 1] = [(order, times - 1)] if times > 1 else []
             if order.kind == "preempt":
-                self._gone_at[one.name] = time.monotonic() + self._grace
+                self._gone_at[one.name] = machine_clock.monotonic() + self._grace
                 one.child.terminate()
             elif one.child.pid is not None:
                 with contextlib.suppress(ProcessLookupError):

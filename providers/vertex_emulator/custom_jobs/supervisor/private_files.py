@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-import time
 from itertools import count
 from pathlib import Path
 
 from vertex_emulator.job_folder.folder import PRIVATE, REMOVED
+from vertex_emulator.kernel import machine_clock
 
 
 class PrivateFiles:
@@ -45,9 +45,9 @@ class PrivateFiles:
 
     def finish(self, *, seconds: float) -> None:
         """Wait until the files are removed, for `seconds` at most."""
-        latest = time.monotonic() + seconds
+        latest = machine_clock.monotonic() + seconds
         for each in self._running:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                each.wait(max(0.0, latest - time.monotonic()))
+                each.wait(max(0.0, latest - machine_clock.monotonic()))
         with contextlib.suppress(OSError):
             self._folder.rmdir()

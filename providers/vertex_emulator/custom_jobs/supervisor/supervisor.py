@@ -14,7 +14,6 @@ import math
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -37,7 +36,7 @@ from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.job_folder.progress import ReplicaProgress, Reporter
-from vertex_emulator.kernel import times
+from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import FILE, Clock
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_training.job import custom_job
@@ -183,12 +182,12 @@ class Supervisor:
 
         Return whether it holds.
         """
-        deadline = None if seconds is None else time.monotonic() + seconds
+        deadline = None if seconds is None else machine_clock.monotonic() + seconds
         self._check()
         while not until():
-            times = [time.monotonic() + _TICK_SECONDS, deadline, *self._next_checks()]
-            wait = min(each for each in times if each is not None) - time.monotonic()
-            if deadline is not None and time.monotonic() >= deadline:
+            times = [machine_clock.monotonic() + _TICK_SECONDS, deadline, *self._next_checks()]
+            wait = min(each for each in times if each is not None) - machine_clock.monotonic()
+            if deadline is not None and machine_clock.monotonic() >= deadline:
                 return False
             self.loop.run_once(max(wait, 0.0))
             self._check()
@@ -197,7 +196,7 @@ class Supervisor:
         return True
 
     def _next_checks(self) -> list[float | None]:
-        """Return the times at which something is due without an event, on `time.monotonic()`'s clock."""
+        """Return the times at which something is due without an event, on the machine's clock."""
         if self.outcome is not None:
             return []
         settled_at = self._exits.settled_at  # until then, the deadline waits
@@ -322,7 +321,7 @@ class Supervisor:
         # With a full disk, repeat the report of the end until the job's timeout.
         latest = self._deadline or self.clock.seconds() + self.plan.timeout_seconds
         while not self.reporter.flush() and self.folder.path.exists() and self.clock.seconds() < latest:
-            time.sleep(_TICK_SECONDS)
+            machine_clock.sleep(_TICK_SECONDS)
             self.clock.reload()
         self._private_files.finish(seconds=self.plan.timeouts.private_files)
 
@@ -375,7 +374,7 @@ def _note_start(job_folder: folder.JobFolder, emulated: Clock, *, latest: float)
         job_folder.note_unreported("JOB_STATE_PENDING")
         if job_folder.cancel.exists() or emulated.seconds() >= latest:
             return False
-        time.sleep(_TICK_SECONDS)
+        machine_clock.sleep(_TICK_SECONDS)
         emulated.reload()
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database, ReadCache
 from vertex_emulator.storage.disk.records import (
@@ -83,7 +83,7 @@ class Store:
     def next_generation(self) -> int:
         """Return a new generation: microseconds of the machine's clock, but always increasing."""
         with self._generation_lock:
-            self._last_generation = max(self._last_generation + 1, time.time_ns() // 1000)
+            self._last_generation = max(self._last_generation + 1, machine_clock.unix_nanoseconds() // 1000)
             return int(self._last_generation)
 
     def advance_generation(self, generation: int) -> None:
