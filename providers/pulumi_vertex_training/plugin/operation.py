@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pulumi_vertex_training.plugin import settings as settings_module
+from pulumi_vertex_training.plugin.custom_timeouts import CustomTimeouts
 from pulumi_vertex_training.plugin.host import process
 from pulumi_vertex_training.plugin.run_context import Context, RunContext
 from pulumi_vertex_training.plugin.settings import Settings, Target
-from pulumi_vertex_training.plugin.timeouts import Timeouts
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class Operation(Context):
     """The inputs that the state has of a resource, by operation key. Written by `check`; read by `create`,
     which gets new inputs only."""
 
-    _timeouts: dict[str, Timeouts] = field(default_factory=dict)
+    _custom_timeouts: dict[str, CustomTimeouts] = field(default_factory=dict)
     """A resource's `custom_timeouts`, by operation key. Written by `check`; read by `create` and `update`:
     no state keeps them."""
 
@@ -237,11 +237,11 @@ class Operation(Context):
         found = self._get(self._recorded_inputs, resource)
         return found if isinstance(found, kind) else None
 
-    def note_timeouts(self, resource: str, timeouts: Timeouts) -> None:
-        self._put(self._timeouts, resource, timeouts)
+    def note_custom_timeouts(self, resource: str, timeouts: CustomTimeouts) -> None:
+        self._put(self._custom_timeouts, resource, timeouts)
 
-    def timeouts(self, resource: str) -> Timeouts:
-        return self._get(self._timeouts, resource) or Timeouts()
+    def custom_timeouts(self, resource: str) -> CustomTimeouts:
+        return self._get(self._custom_timeouts, resource) or CustomTimeouts()
 
     def note_recorded_id(self, id_: str) -> None:
         self._add(self._recorded_ids, id_)

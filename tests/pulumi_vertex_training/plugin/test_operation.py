@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.plugin.custom_timeouts import CustomTimeouts
 from pulumi_vertex_training.plugin.operation import Operation
 from pulumi_vertex_training.plugin.run_context import DeclaredRun, RunContext
 from pulumi_vertex_training.plugin.settings import Target
-from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs.policies.rerun import Policy
 
 RECORDED = {"asked_by": "127.0.0.1:2"}
@@ -93,8 +93,8 @@ def test_the_newest_recorded_run_counts() -> None:
 
 def test_recorded_inputs_are_those_of_the_kind_that_asks() -> None:
     operation = Operation()
-    operation.note_recorded_inputs("model m", Timeouts(create=1.0))
-    assert operation.recorded_inputs("model m", Timeouts) == Timeouts(create=1.0)
+    operation.note_recorded_inputs("model m", CustomTimeouts(create=1.0))
+    assert operation.recorded_inputs("model m", CustomTimeouts) == CustomTimeouts(create=1.0)
     assert operation.recorded_inputs("model m", DeclaredRun) is None
 
 

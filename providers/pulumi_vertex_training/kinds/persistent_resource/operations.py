@@ -13,9 +13,9 @@ from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPreconditio
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name, patch
+from pulumi_vertex_training.plugin.custom_timeouts import CustomTimeouts, InterruptedWaitError, wait
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.provider import Failure
-from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, wait
 
 DELETION_SECONDS = 60.0
 """Seconds to wait for a deletion, which continues at the service after that."""
@@ -31,7 +31,9 @@ BUSY_SECONDS = 300.0
 _BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
 
 
-def create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any], *, timeouts: Timeouts) -> None:
+def create(
+    endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any], *, timeouts: CustomTimeouts
+) -> None:
     """Start the creation. If a resource with this id is being deleted, wait until it is gone.
 
     Raises `CloudError`; `Failure` if the deletion does not end in time, and after Ctrl-C.
@@ -57,7 +59,7 @@ def update(
     new: PersistentResource,
     *,
     ownership_labels: Mapping[str, str],
-    timeouts: Timeouts,
+    timeouts: CustomTimeouts,
 ) -> None:
     """Start the update from `old` to `new`, if they differ. Raises the errors of `reboot`."""
     mask = patch(old, new, ownership_labels=ownership_labels).mask
@@ -75,7 +77,7 @@ def update(
     _begin_when_idle(endpoint, name, begin, timeouts=timeouts)
 
 
-def reboot(endpoint: Endpoint, name: str, *, timeouts: Timeouts) -> None:
+def reboot(endpoint: Endpoint, name: str, *, timeouts: CustomTimeouts) -> None:
     """Start a reboot when no other operation runs on the resource.
 
     Raises `CloudError`, such as `FailedPrecondition` if another operation does not end in time, and `Failure`
@@ -102,7 +104,7 @@ def begin_deletion(endpoint: Endpoint, name: str) -> None:
             if gateway.get(endpoint, name).state is not ResourceState.STOPPING:
                 raise
 
-    _begin_when_idle(endpoint, name, begin, busy=(ResourceState.REBOOTING,), timeouts=Timeouts())
+    _begin_when_idle(endpoint, name, begin, busy=(ResourceState.REBOOTING,), timeouts=CustomTimeouts())
 
 
 def wait_for_deletion(endpoint: Endpoint, name: str) -> bool:
@@ -119,7 +121,7 @@ def wait_for_deletion(endpoint: Endpoint, name: str) -> bool:
     )
 
 
-def _wait_for_previous_deletion(endpoint: Endpoint, name: str, timeouts: Timeouts) -> None:
+def _wait_for_previous_deletion(endpoint: Endpoint, name: str, timeouts: CustomTimeouts) -> None:
     seconds = PREVIOUS_DELETION_SECONDS if timeouts.create is None else timeouts.create
     title = _title(name)
     say(f"{title}: waiting up to {seconds:g} s until the previous one is deleted")
@@ -162,7 +164,7 @@ def _begin_when_idle(
     begin: Callable[[], object],
     *,
     busy: Collection[ResourceState] = _BUSY,
-    timeouts: Timeouts,
+    timeouts: CustomTimeouts,
 ) -> None:
     refusals: list[FailedPrecondition] = []
     was_busy = True

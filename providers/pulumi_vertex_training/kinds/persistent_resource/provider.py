@@ -25,18 +25,18 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     normalise,
     to_wire,
 )
-from pulumi_vertex_training.plugin import timeouts
+from pulumi_vertex_training.plugin import custom_timeouts
 from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
 from pulumi_vertex_training.plugin.conflicts import Identity
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
+from pulumi_vertex_training.plugin.custom_timeouts import CustomTimeouts
 from pulumi_vertex_training.plugin.host.process import engine_address, say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
 from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.cost_line import announce_resize
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
-from pulumi_vertex_training.plugin.timeouts import Timeouts
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.effects import Effect
 from vertex_training.fields.labels import has_key, key_label
@@ -103,10 +103,10 @@ class PersistentResourceProvider(CrudProvider):
     declared = DECLARED
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-        news, said = {**news}, timeouts.read(news.get(timeouts.KEY))
-        news.pop(timeouts.KEY, None)
+        news, said = {**news}, custom_timeouts.read(news.get(custom_timeouts.KEY))
+        news.pop(custom_timeouts.KEY, None)
         news = with_own_id("persistent_resource_id", id_from, olds, news)
-        OPERATION.note_timeouts(_timeouts_key(news), said)
+        OPERATION.note_custom_timeouts(_timeouts_key(news), said)
         return news
 
     def identity(self, inputs: PersistentResourceInputs) -> Identity:
@@ -242,7 +242,7 @@ def _adopt(
     found: ResourceRecord,
     inputs: PersistentResourceInputs,
     wire: Mapping[str, Any],
-    timeouts: Timeouts,
+    timeouts: CustomTimeouts,
 ) -> None:
     """Turn the resource of an interrupted deployment into the declared one: update it, or create it again."""
     left = f"persistent resource {inputs.persistent_resource_id}: "
@@ -259,7 +259,7 @@ def _adopt(
 
 
 def _adopt_existing(
-    endpoint: Endpoint, name: str, inputs: PersistentResourceInputs, timeouts: Timeouts
+    endpoint: Endpoint, name: str, inputs: PersistentResourceInputs, timeouts: CustomTimeouts
 ) -> None:
     """Check that a resource exists as it is declared, and label it as this one's. Raises AdoptionError."""
     what = f"persistent resource {inputs.persistent_resource_id}"
@@ -282,7 +282,7 @@ def _update(
     name: str,
     old: PersistentResource,
     inputs: PersistentResourceInputs,
-    timeouts: Timeouts,
+    timeouts: CustomTimeouts,
 ) -> None:
     labels = _labels_of(inputs)
     operations.update(
@@ -290,9 +290,9 @@ def _update(
     )
 
 
-def _timeouts(props: Mapping[str, Any]) -> Timeouts:
+def _timeouts(props: Mapping[str, Any]) -> CustomTimeouts:
     """Return the timeouts that check recorded in the operation context."""
-    return OPERATION.timeouts(_timeouts_key(props))
+    return OPERATION.custom_timeouts(_timeouts_key(props))
 
 
 def _timeouts_key(props: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from pulumi.dynamic import Resource
 from pulumi_vertex_training.kinds.persistent_resource import gateway, readiness, spec
 from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePoolArgs, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS, PersistentResourceProvider
-from pulumi_vertex_training.plugin import connection, timeouts
+from pulumi_vertex_training.plugin import connection, custom_timeouts
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
@@ -132,7 +132,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             "allow_unknown_types": allow_unknown_types or None,
             "allow_legacy_types": allow_legacy_types or None,
             "marks": ownership(resource_name),
-            timeouts.KEY: timeouts.declared(opts),
+            custom_timeouts.KEY: custom_timeouts.declared(opts),
             **target_inputs(project, location),
         }
         first = pulumi.ResourceOptions(delete_before_replace=True)

@@ -20,7 +20,7 @@ from pulumi_vertex_training.plugin.host.cancellation import CANCELLED
 from pulumi_vertex_training.plugin.host.process import say
 
 KEY = "timeouts"
-"""The input that has the fields of `Timeouts`."""
+"""The input that has the fields of `CustomTimeouts`."""
 
 SAID_EVERY = 15.0
 """Seconds between two lines about a wait."""
@@ -33,7 +33,7 @@ class InterruptedWaitError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timeouts:
+class CustomTimeouts:
     """The seconds of `custom_timeouts`, None where they are not given."""
 
     create: float | None = None
@@ -50,10 +50,10 @@ def declared(opts: pulumi.ResourceOptions | None) -> dict[str, Any] | None:
     return {name: value for name, value in given.items() if value is not None} or None
 
 
-def read(value: object) -> Timeouts:
+def read(value: object) -> CustomTimeouts:
     """Return the timeouts of an input that `declared` made."""
     given = value if isinstance(value, Mapping) else {}
-    return Timeouts(create=given.get("create"), update=given.get("update"))
+    return CustomTimeouts(create=given.get("create"), update=given.get("update"))
 
 
 def wait(

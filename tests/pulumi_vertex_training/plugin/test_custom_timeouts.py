@@ -8,8 +8,14 @@ from itertools import pairwise
 import pulumi
 import pytest
 
-from pulumi_vertex_training.plugin import timeouts
-from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, declared, read, wait
+from pulumi_vertex_training.plugin import custom_timeouts
+from pulumi_vertex_training.plugin.custom_timeouts import (
+    CustomTimeouts,
+    InterruptedWaitError,
+    declared,
+    read,
+    wait,
+)
 from support.waiting import TIMEOUT
 
 
@@ -43,7 +49,7 @@ def test_progress_is_said_at_times(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_is_said_four_times_a_minute() -> None:
-    assert timeouts.SAID_EVERY == 15
+    assert custom_timeouts.SAID_EVERY == 15
 
 
 def test_it_ends_with_the_deployment() -> None:
@@ -59,7 +65,7 @@ def test_it_ends_with_the_deployment() -> None:
 )
 def test_timeouts_are_those_of_pulumi(given: str, seconds: float) -> None:
     opts = pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create=given))
-    assert read(declared(opts)) == Timeouts(create=seconds)
+    assert read(declared(opts)) == CustomTimeouts(create=seconds)
 
 
 def test_an_update_has_a_timeout_of_its_own() -> None:
@@ -80,4 +86,4 @@ def test_without_options_nothing_is_said() -> None:
 
 
 def test_of_a_program_that_says_nothing_nothing_is_known() -> None:
-    assert read(None) == Timeouts()
+    assert read(None) == CustomTimeouts()
