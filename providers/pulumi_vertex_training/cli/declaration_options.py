@@ -109,7 +109,6 @@ def _add_preflight(parser: Parser, commands: Subparsers) -> None:
         "--timeout",
         type=_timeout,
         metavar="SECONDS",
-        default=10.0,
         help="longest time that all lookups together may take (default: 10)",
     )
 

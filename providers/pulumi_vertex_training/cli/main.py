@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
 from pulumi_vertex_training.views import output as output_module
-from pulumi_vertex_training.views.failure import FAILED, CommandError
+from pulumi_vertex_training.views.failure import FAILED, CommandError, InputError
 from pulumi_vertex_training.views.output import Output
+from vertex_training.timeouts import VARIABLE
 
 _INTERRUPTED = 130
 _DEBUG = "VERTEX_TRAINING_DEBUG"
@@ -30,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output = output_module.for_streams(as_json="--json" in words)
     try:
         options = parser.parse(words)
+        options.timeouts = _timeouts(options)
         code = _command(options)(options, output) or 0
         sys.stdout.flush()
         return code
@@ -54,6 +57,16 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
     entry = {"message": message, **({"path": path} if path else {}), **({"reason": reason} if reason else {})}
     output.errors([entry])
     return code
+
+
+def _timeouts(options: argparse.Namespace) -> Timeouts:
+    """Return the timeouts of this process. Raises InputError for a wrong scale, which `doctor` reports."""
+    try:
+        return timeouts_of(os.environ).for_emulator(getattr(options, "data_dir", None))
+    except ValueError as error:
+        if options.command == "doctor":
+            return ORDINARY
+        raise InputError(str(error), path=VARIABLE) from None
 
 
 def _command(options: argparse.Namespace) -> Command:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT, Endpoint
 from pulumi_vertex_training.runs.command_arguments import of_data_dir
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.catalog.regions import REGIONS
 from vertex_training.findings.words import nearest, shown
@@ -32,8 +33,9 @@ _PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]*|[0-9]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Endpoint options of the user; None for an option that is not given."""
+    """Endpoint options of the user; None for an option that is not given. `timeouts` are the command's."""
 
+    timeouts: Timeouts = ORDINARY
     kind: str | None = None
     project: str | None = None
     location: str | None = None
@@ -49,6 +51,7 @@ def of_options(options: argparse.Namespace) -> Choice:
         project=options.project or named.get("project"),
         location=named.get("location") or options.location,
         data_dir=options.data_dir,
+        timeouts=options.timeouts,
     )
 
 
@@ -65,9 +68,9 @@ def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endp
                 "--data-dir is for the emulator. Leave it out with --endpoint google.", path="--data-dir"
             )
         return _google(choice, environment)
-    running = find_emulator(choice.data_dir)
+    running = find_emulator(choice.data_dir, choice.timeouts)
     if running is not None:
-        return _emulator(choice, running.url, running.token, running.storage_url, data_dir=running.data_dir)
+        return _emulator(choice, running)
     if choice.data_dir is not None:
         raise not_running(choice.data_dir)
     url = environment.get("VERTEX_EMULATOR_HOST")
@@ -91,7 +94,7 @@ def location_hint(location: str) -> str:
     return f" {location!r} is not a known region; {nearest(location, REGIONS) or 'check its spelling.'}"
 
 
-def find_emulator(data_dir: Path | None) -> Emulator | None:
+def find_emulator(data_dir: Path | None, timeouts: Timeouts) -> Emulator | None:
     """Return the running emulator of the folder, by default the user's folder, or None.
 
     Raises `CommandError`, also for an emulator that is running but busy.
@@ -99,7 +102,7 @@ def find_emulator(data_dir: Path | None) -> Emulator | None:
     from vertex_emulator import launcher
 
     try:
-        return launcher.find(data_dir)
+        return launcher.find(data_dir, timeouts=timeouts)
     except launcher.EmulatorBusyError as error:
         raise CommandError(str(error)) from error
     except launcher.LauncherError as error:
@@ -137,7 +140,15 @@ def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) ->
             '`eval "$(vertex-training emulator env)"`.',
             path="VERTEX_EMULATOR_HOST",
         )
-    return _emulator(choice, url.rstrip("/"), token, _storage_url(environment))
+    return Endpoint(
+        kind="emulator",
+        project=choice.project or EMULATOR_PROJECT,
+        location=choice.location or DEFAULT_LOCATION,
+        url=url.rstrip("/"),
+        token=token,
+        storage_url=_storage_url(environment),
+        timeouts=choice.timeouts,
+    )
 
 
 def _storage_url(environment: Mapping[str, str]) -> str | None:
@@ -147,17 +158,16 @@ def _storage_url(environment: Mapping[str, str]) -> str | None:
     return environment.get("STORAGE_EMULATOR_HOST") or environment.get(addresses.GCSFS)
 
 
-def _emulator(
-    choice: Choice, url: str, token: str, storage_url: str | None, *, data_dir: Path | None = None
-) -> Endpoint:
+def _emulator(choice: Choice, running: Emulator) -> Endpoint:
     return Endpoint(
         kind="emulator",
         project=choice.project or EMULATOR_PROJECT,
         location=choice.location or DEFAULT_LOCATION,
-        url=url,
-        token=token,
-        storage_url=storage_url,
-        data_dir=None if data_dir is None else str(data_dir),
+        url=running.url,
+        token=running.token,
+        storage_url=running.storage_url,
+        data_dir=str(running.data_dir),
+        timeouts=choice.timeouts.at_least(running.timeout_scale),
     )
 
 
@@ -176,4 +186,9 @@ def _google(choice: Choice, environment: Mapping[str, str]) -> Endpoint:
             "`gcloud projects list` prints, such as my-project.",
             path="--project",
         )
-    return Endpoint(kind="google", project=project, location=choice.location or DEFAULT_LOCATION)
+    return Endpoint(
+        kind="google",
+        project=project,
+        location=choice.location or DEFAULT_LOCATION,
+        timeouts=choice.timeouts,
+    )

@@ -96,7 +96,7 @@ def _renewed_token(endpoint: Endpoint) -> str | None:
     from vertex_emulator import launcher
 
     try:
-        running = launcher.find(Path(endpoint.data_dir))
+        running = launcher.find(Path(endpoint.data_dir), timeouts=endpoint.timeouts)
     except launcher.LauncherError:
         return None
     return running.token if running is not None and running.url == endpoint.url else None

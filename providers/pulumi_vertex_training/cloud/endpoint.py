@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
+
 EndpointKind = Literal["google", "emulator"]
 
 EMULATOR_PROJECT = "local"
@@ -31,8 +33,8 @@ class Endpoint:
     emulator it is the address for clients without credentials, which is not used here. `addresses` are pairs
     of a host of Google's other services and the URL that replaces it. `allow_unknown_types` makes the
     emulator accept unknown machine types; it has no effect on Google. `data_dir` is the emulator's data
-    folder, which has the new token after the emulator was started again, or None if it is unknown.
-    `retry_seconds` is how long calls are tried again, or None for the default of `retry`.
+    folder, which has the new token after the emulator was started again, or None if it is unknown. `timeouts`
+    are those of this process, or longer ones for a slower emulator.
 
     Raises ValueError for an emulator without `url` or `token`.
     """
@@ -46,7 +48,7 @@ class Endpoint:
     addresses: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     allow_unknown_types: bool = False
     data_dir: str | None = None
-    retry_seconds: float | None = None
+    timeouts: Timeouts = field(default=ORDINARY, repr=False)
 
     def __post_init__(self) -> None:
         if self.kind == "emulator" and not (self.url and self.token):

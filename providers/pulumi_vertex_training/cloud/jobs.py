@@ -20,9 +20,6 @@ from pulumi_vertex_training.cloud.translation import translated
 from vertex_training.fields import resource_names
 from vertex_training.fields.resource_names import resource_id
 
-DELETE_SECONDS = 60.0
-"""Seconds that `delete` waits for its operation."""
-
 
 class JobState(enum.Enum):
     """The states of jobs, named as in the service."""
@@ -112,9 +109,7 @@ class JobClient:
 
     `noun` is the kind's name in messages, `collection` its part of the address ("customJobs"), `message` and
     `module` its class in `google.cloud.aiplatform_v1.types`, `field` that class in method names and requests
-    ("custom_job"), `client` the service's client, `states` the prefix of its states. `call_timeout` is in
-    seconds for one attempt, `retry_seconds` for all attempts to get or cancel a job; None is the default of
-    the endpoint's kind.
+    ("custom_job"), `client` the service's client, `states` the prefix of its states.
     """
 
     noun: str
@@ -125,8 +120,6 @@ class JobClient:
     client: Callable[[Endpoint], Any]
     states: str = "JOB_STATE_"
     page_size: int = 500
-    call_timeout: float = retry.CALL_TIMEOUT
-    retry_seconds: float | None = None
 
     def create(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
         """Submit a job, without retries: there are no request ids, so a retry could create a second job.
@@ -138,9 +131,8 @@ class JobClient:
         try:
             with translated(endpoint, action):
                 submit = getattr(self.client(endpoint), f"create_{self.field}")
-                return _record(
-                    submit(parent=endpoint.parent, timeout=self.call_timeout, **{self.field: message})
-                )
+                timeout = endpoint.timeouts.call
+                return _record(submit(parent=endpoint.parent, timeout=timeout, **{self.field: message}))
         except (Unavailable, Internal, UnexpectedAnswer) as error:
             cause = error.__cause__
             if cause is None or retry.was_refused(cause):
@@ -219,24 +211,23 @@ class JobClient:
         endpoint: Endpoint,
         name: str,
         *,
-        timeout: float = DELETE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Delete the record of a job that has ended, and wait until it is gone.
 
-        Raises NotFound if it did not exist, FailedPrecondition while the job is live, DeadlineExceeded after
-        `timeout` seconds.
+        Raises NotFound if it did not exist, FailedPrecondition while the job is live, DeadlineExceeded if it
+        takes too long.
         """
         action = f"delete {self.noun} {resource_id(name)}"
         with translated(endpoint, action):
             operation = rest.call(endpoint, "DELETE", f"{endpoint.vertex_url}/v1/{name}")
+        timeout = endpoint.timeouts.record_deletion
         rest.wait(endpoint, operation, action=action, timeout=timeout, clock=clock, sleep=sleep)
 
     def _ask(self, verb: str, endpoint: Endpoint, name: str) -> Any:
         method = getattr(self.client(endpoint), f"{verb}_{self.field}")
-        again = retry.for_idempotent(endpoint, seconds=self.retry_seconds)
-        return method(name=name, retry=again, timeout=self.call_timeout)
+        return method(name=name, retry=retry.for_idempotent(endpoint), timeout=endpoint.timeouts.call)
 
     def _message(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> Any:
         """Return the client's message for a JSON form. Raises InvalidArgument for an unknown field."""

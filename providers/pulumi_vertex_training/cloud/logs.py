@@ -24,8 +24,6 @@ _POLL_SECONDS_LOCAL = 0.5
 _POLL_SECONDS_CLOUD = 2.0
 _LATE_SECONDS_LOCAL = 2.0
 _LATE_SECONDS_CLOUD = 15.0
-OUTAGE_SECONDS = 30.0
-"""Seconds that `follow` retries while the service does not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +124,6 @@ def follow(
     task: str | None = None,
     poll: float | None = None,
     reconnect: Callable[[], Endpoint] | None = None,
-    outage_seconds: float = OUTAGE_SECONDS,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LogEntry]:
@@ -134,8 +131,8 @@ def follow(
 
     `job` is an id or a log; `task` applies to an id. Ends once `ended()` has returned true and two more polls
     returned nothing new. `poll` is in seconds, by default 0.5 in the emulator and 2 on Google Cloud. While
-    the service does not answer, it is polled for another `outage_seconds`; an emulator that may be restarted
-    is polled at the endpoint that `reconnect` returns.
+    the service does not answer, it is polled for the endpoint's `timeouts.outage`; an emulator that may be
+    restarted is polled at the endpoint that `reconnect` returns.
     """
     pause = poll if poll is not None else _POLL_SECONDS_LOCAL if endpoint.is_emulator else _POLL_SECONDS_CLOUD
     tail = Tail(job, task=task) if isinstance(job, str) else job
@@ -151,7 +148,7 @@ def follow(
                 yield entry
         except Unavailable:
             silent_since = clock() if silent_since is None or brought else silent_since
-            if clock() - silent_since >= outage_seconds:
+            if clock() - silent_since >= endpoint.timeouts.outage:
                 raise
             endpoint = reconnect() if reconnect is not None else endpoint
         else:

@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 from pulumi_vertex_training.cloud import clients, imports
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.objects import TRANSFER_TIMEOUT
 from pulumi_vertex_training.cloud.translation import translated
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def _opened(endpoint: Endpoint, bucket: str, name: str, headers: dict[str, str])
             url,
             params={"alt": "media"},
             headers={"Accept-Encoding": "gzip", **headers},  # without it, the service decodes what is stored
-            timeout=TRANSFER_TIMEOUT,
+            timeout=endpoint.timeouts.content,
             stream=True,
         )
         with response:

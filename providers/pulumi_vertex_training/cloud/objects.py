@@ -24,9 +24,6 @@ from pulumi_vertex_training.cloud.translation import translated
 SHA256_KEY = "sha256"
 """The key of an object's custom metadata for the hex digest of its content."""
 
-TRANSFER_TIMEOUT = 300.0
-"""Seconds without progress after which a transfer is aborted."""
-
 Source = Path | bytes | BinaryIO
 """Content to send; a stream must be seekable and is sent from its beginning."""
 
@@ -144,7 +141,7 @@ def upload(
                 content_type=content_type,
                 if_generation_match=if_generation_match,
                 checksum="crc32c",
-                timeout=TRANSFER_TIMEOUT,
+                timeout=endpoint.timeouts.content,
                 retry=retry.for_idempotent(endpoint),
             )
         return ObjectRecord(
@@ -281,7 +278,7 @@ def read_range(endpoint: Endpoint, bucket: str, name: str, *, start: int, most: 
             _url(endpoint, bucket, name),
             params={"alt": "media"},
             headers={"Accept-Encoding": "gzip", "Range": f"bytes={start}-{start + most - 1}"},
-            timeout=TRANSFER_TIMEOUT,
+            timeout=endpoint.timeouts.content,
         )
         if response.status_code != _PARTIAL:
             raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]
@@ -296,7 +293,7 @@ def _download(endpoint: Endpoint, bucket: str, name: str, stream: BinaryIO) -> N
         stream,
         raw_download=True,
         checksum="crc32c",
-        timeout=TRANSFER_TIMEOUT,
+        timeout=endpoint.timeouts.content,
         retry=retry.for_idempotent(endpoint),
     )
 

@@ -79,7 +79,12 @@ def _send(
     from requests.exceptions import InvalidJSONError
 
     response = clients.session(endpoint).request(
-        method, url, params=_parameters(query), json=body, timeout=retry.CALL_TIMEOUT, allow_redirects=False
+        method,
+        url,
+        params=_parameters(query),
+        json=body,
+        timeout=endpoint.timeouts.call,
+        allow_redirects=False,
     )
     if not 200 <= response.status_code < 300:
         raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]
@@ -98,7 +103,7 @@ def _read_lightly(endpoint: Endpoint, url: str, query: Query | None) -> Json | N
     Raises the errors of google.api_core and requests, as `call` does.
     """
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=retry.CALL_TIMEOUT)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=endpoint.timeouts.call)
     address = f"{parts.path}?{urlencode(_parameters(query), doseq=True)}"
     headers = {**endpoint.headers, "Authorization": f"Bearer {endpoint.token}"}
     try:
@@ -112,7 +117,7 @@ def _read_lightly(endpoint: Endpoint, url: str, query: Query | None) -> Json | N
         imports.load_transport()
         from requests.exceptions import ReadTimeout
 
-        raise ReadTimeout(f"no answer in {retry.CALL_TIMEOUT:g} s") from error
+        raise ReadTimeout(f"no answer in {endpoint.timeouts.call:g} s") from error
     except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None
     finally:

@@ -12,16 +12,11 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 if TYPE_CHECKING:
     from google.api_core.retry import Retry
 
-CALL_TIMEOUT = 30.0
-"""Seconds for one attempt of a call that transfers no data."""
-
 TRANSIENT_CODES = frozenset({408, 429, 500, 502, 503, 504})
-_SECONDS_LOCAL = 10.0
-_SECONDS_CLOUD = 60.0
 
 
 @functools.lru_cache(maxsize=4)
-def _retry(local: bool, seconds: float | None) -> Retry:
+def _retry(local: bool, seconds: float) -> Retry:
     imports.load_transport()
     from google.api_core.retry import Retry
 
@@ -31,16 +26,15 @@ def _retry(local: bool, seconds: float | None) -> Retry:
         initial=0.1 if local else 0.5,
         maximum=2.0 if local else 10.0,
         multiplier=1.6,
-        timeout=seconds or (_SECONDS_LOCAL if local else _SECONDS_CLOUD),
+        timeout=seconds,
     )
 
 
-def for_idempotent(endpoint: Endpoint, *, seconds: float | None = None) -> Retry:
-    """Return a jittered back-off with a deadline, for calls that may safely run twice.
-
-    `seconds` replaces the endpoint's `retry_seconds`.
-    """
-    return _retry(endpoint.is_emulator, seconds or endpoint.retry_seconds)
+def for_idempotent(endpoint: Endpoint) -> Retry:
+    """Return a jittered back-off with a deadline, for calls that may safely run twice."""
+    timeouts = endpoint.timeouts
+    local = endpoint.is_emulator
+    return _retry(local, timeouts.retry_emulator if local else timeouts.retry_google)
 
 
 def is_transient(error: BaseException) -> bool:

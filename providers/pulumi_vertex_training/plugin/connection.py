@@ -20,9 +20,11 @@ def connect(kind: EndpointKind, project: str, location: str, settings: Settings)
     Raises `vertex_emulator.launcher.LauncherError`.
     """
     if kind == "google":
-        return Endpoint(kind="google", project=project, location=location)
+        return Endpoint(kind="google", project=project, location=location, timeouts=settings.timeouts)
     with _starting:
-        return _endpoint(launcher.ensure(settings.data_dir), project, location)
+        return _endpoint(
+            launcher.ensure(settings.data_dir, timeouts=settings.timeouts), project, location, settings
+        )
 
 
 def endpoint_of(props: Mapping[str, Any]) -> Endpoint:
@@ -36,8 +38,8 @@ def connect_if_running(
     """Return the endpoint, or None if the emulator does not run: a preview starts nothing."""
     if kind == "google":
         return connect(kind, project, location, settings)
-    emulator = launcher.find(settings.data_dir)
-    return None if emulator is None else _endpoint(emulator, project, location)
+    emulator = launcher.find(settings.data_dir, timeouts=settings.timeouts)
+    return None if emulator is None else _endpoint(emulator, project, location, settings)
 
 
 def endpoint_for_lookups(target: Target, settings: Settings) -> Endpoint | None:
@@ -48,7 +50,7 @@ def endpoint_for_lookups(target: Target, settings: Settings) -> Endpoint | None:
         return None
 
 
-def _endpoint(emulator: launcher.Emulator, project: str, location: str) -> Endpoint:
+def _endpoint(emulator: launcher.Emulator, project: str, location: str, settings: Settings) -> Endpoint:
     return Endpoint(
         kind="emulator",
         project=project,
@@ -57,4 +59,5 @@ def _endpoint(emulator: launcher.Emulator, project: str, location: str) -> Endpo
         token=emulator.token,
         storage_url=emulator.storage_url,
         data_dir=str(emulator.data_dir),
+        timeouts=settings.timeouts.at_least(emulator.timeout_scale),
     )

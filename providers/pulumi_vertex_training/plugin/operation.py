@@ -132,7 +132,7 @@ class Operation(Context):
         """Take the stack's configuration; called by the engine before a provider's first call."""
         with self._lock:
             self._settings = settings_module.read(get)
-        process.leave_with_engine()
+        process.leave_with_engine(self.settings.timeouts)
 
     @property
     def settings(self) -> Settings:
@@ -147,7 +147,7 @@ class Operation(Context):
             if message in self._printed:
                 return
             self._printed.add(message)
-        process.say_on(urn, message)
+        process.say_on(urn, message, self.settings.timeouts)
 
     def note_checked(self, resource: str) -> None:
         self._add(self._checked, resource)

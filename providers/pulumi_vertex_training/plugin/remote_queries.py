@@ -17,22 +17,17 @@ from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.policies.run_status import LookupResult
+from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator.launcher import LauncherError
-
-DEADLINE_SECONDS = 15.0
-"""How long the queries of one target may hold up a plan."""
 
 T = TypeVar("T")
 
 
 class RemoteQueries:
-    """Remote queries of one operation at a time. Safe for threads.
+    """Remote queries of one operation at a time. Safe for threads. `timeouts` are those of the operation."""
 
-    `deadline` is the seconds that one query may take.
-    """
-
-    def __init__(self, *, deadline: float = DEADLINE_SECONDS) -> None:
-        self._deadline = deadline
+    def __init__(self, *, timeouts: Callable[[], Timeouts] = lambda: OPERATION.settings.timeouts) -> None:
+        self._timeouts = timeouts
 
     def ask(
         self, target: Target, query: Callable[[], T], *, unknown: str = ""
@@ -58,13 +53,14 @@ class RemoteQueries:
 
         thread = threading.Thread(target=look, name="remote-query", daemon=True)
         thread.start()
-        thread.join(self._deadline)
+        seconds = self._timeouts().remote_query
+        thread.join(seconds)
         if answers:
             return answers[0]
         if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
             raise troubles[0]
         OPERATION.note_unanswered(self, target)
-        trouble = troubles[0] if troubles else f"no answer within {self._deadline:g} s"
+        trouble = troubles[0] if troubles else f"no answer within {seconds:g} s"
         unknown = unknown or f"the state of the jobs of {target.project}, {target.location}"
         say(f"warning: {unknown} is not known: {trouble}")
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any, Literal, NamedTuple, cast
 
 from pulumi_vertex_training import configuration_keys as keys
 from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT
-from pulumi_vertex_training.configuration_keys import LOOKUP_SECONDS, PREFLIGHT_SECONDS
 from pulumi_vertex_training.costs.configured import NO_LIMITS, CostLimits, cost_limits
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import close
 
@@ -42,22 +43,24 @@ class Settings:
     folder; None means the emulator's own default (`vertex_emulator.launcher`). `lookup_seconds` is how long
     a preview waits for the lookups of one resource; 0 means that nothing is looked up. `preflight_seconds`
     is how long it waits for those of the preflight of a job on Google Cloud; 0 turns the preflight off. A
-    preview above the `cost_limits` is refused.
+    preview above the `cost_limits` is refused. `timeouts` are those of the process that read this, or longer
+    ones for a slower emulator.
     """
 
     endpoint: EndpointKind = "emulator"
     project: str | None = None
     location: str | None = None
     data_dir: Path | None = None
-    lookup_seconds: float = LOOKUP_SECONDS
+    lookup_seconds: float = ORDINARY.lookups
     cost_limits: CostLimits = NO_LIMITS
-    preflight_seconds: float = PREFLIGHT_SECONDS
+    preflight_seconds: float = ORDINARY.preflight
+    timeouts: Timeouts = ORDINARY
 
 
-def read(get: Callable[[str], str | None]) -> Settings:
+def read(get: Callable[[str], str | None], environment: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings, by a function that returns the value of a configuration key.
 
-    Raises SettingsError, with all errors in one message.
+    `environment` has the scale of the timeouts. Raises SettingsError, with all errors in one message.
     """
     problems: list[str] = []
     endpoint = get(keys.ENDPOINT.name) or "emulator"
@@ -70,13 +73,24 @@ def read(get: Callable[[str], str | None]) -> Settings:
     location = get(keys.LOCATION.name) or get("gcp:region")
     if endpoint == "emulator":
         project, location = project or EMULATOR_PROJECT, location or EMULATOR_LOCATION
-    lookup_seconds = _seconds(get, keys.LOOKUP_TIMEOUT.name, LOOKUP_SECONDS, problems)
-    preflight_seconds = _seconds(get, keys.PREFLIGHT_TIMEOUT.name, PREFLIGHT_SECONDS, problems)
+    timeouts = ORDINARY
+    try:
+        timeouts = timeouts_of(environment)
+    except ValueError as error:
+        problems.append(str(error))
+    lookup_seconds = _seconds(get, keys.LOOKUP_TIMEOUT.name, ORDINARY.lookups, problems)
+    preflight_seconds = _seconds(get, keys.PREFLIGHT_TIMEOUT.name, ORDINARY.preflight, problems)
     limits, wrong = cost_limits(get)
     problems += wrong
     settings = _checked(endpoint, project, location, get(keys.DATA_DIR.name), problems)
+    if endpoint == "emulator":
+        timeouts = timeouts.for_emulator(settings.data_dir)
     return dataclasses.replace(
-        settings, lookup_seconds=lookup_seconds, preflight_seconds=preflight_seconds, cost_limits=limits
+        settings,
+        lookup_seconds=timeouts.lookups if lookup_seconds is None else lookup_seconds,
+        preflight_seconds=timeouts.preflight if preflight_seconds is None else preflight_seconds,
+        cost_limits=limits,
+        timeouts=timeouts,
     )
 
 
@@ -101,10 +115,11 @@ def project_problems(project: str) -> list[Problem]:
     return [Problem(path="project", message=f"is not given. {remedy}")]
 
 
-def _seconds(get: Callable[[str], str | None], key: str, default: float, problems: list[str]) -> float:
+def _seconds(get: Callable[[str], str | None], key: str, default: float, problems: list[str]) -> float | None:
+    """Return the value of a key, or None if it is not set. `default` is for the message about a wrong one."""
     text = get(key)
     if not text:
-        return default
+        return None
     try:
         seconds = float(text)
     except ValueError:
@@ -114,7 +129,6 @@ def _seconds(get: Callable[[str], str | None], key: str, default: float, problem
             f"{key} is {text!r}; it must be a number of seconds from 0 to "
             f"{keys.MOST_LOOKUP_SECONDS:g}. Run `pulumi config set {key} {default:g}`."
         )
-        return default
     return seconds
 
 

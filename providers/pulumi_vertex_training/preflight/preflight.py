@@ -23,8 +23,6 @@ from pulumi_vertex_training.preflight.question import Check, Facts, Question, Tr
 from pulumi_vertex_training.preflight.scope import CALLER, PROJECT, Scope, not_known
 from pulumi_vertex_training.runs.lookups import Lookups
 
-SECONDS = 10.0
-"""How long all lookups together may take."""
 _RETRIED = 0.4
 """The part of that time in which a call is tried again: its reason is known before the time is over."""
 
@@ -40,7 +38,7 @@ def findings_of(
     connect: Callable[[], Endpoint | None],
     lookups: Lookups,
     *,
-    seconds: float = SECONDS,
+    seconds: float,
     checks: Callable[[Scope], Iterable[Check]] = all_checks,
 ) -> tuple[Finding, ...]:
     """Return the findings about the jobs of a place, in the order of `CHECKS`.
@@ -55,7 +53,12 @@ def findings_of(
 
     def hasty() -> Endpoint | None:
         endpoint = connect()
-        return endpoint and dataclasses.replace(endpoint, retry_seconds=seconds * _RETRIED)
+        if endpoint is None:
+            return None
+        retried = dataclasses.replace(
+            endpoint.timeouts, retry_emulator=seconds * _RETRIED, retry_google=seconds * _RETRIED
+        )
+        return dataclasses.replace(endpoint, timeouts=retried)
 
     def ask(some: Mapping[str, Question[Any]]) -> dict[str, object]:
         looks = {key: functools.partial(answered, question) for key, question in some.items()}

@@ -190,7 +190,7 @@ def start_emulator() -> None:
 @functools.lru_cache(maxsize=1)
 def _start_once(configured: Settings) -> None:
     try:
-        launcher.ensure(configured.data_dir)
+        launcher.ensure(configured.data_dir, timeouts=configured.timeouts)
     except launcher.LauncherError as error:
         raise pulumi.RunError(str(error)) from None
 

@@ -25,15 +25,10 @@ from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.watching import Pace, is_transient
+from pulumi_vertex_training.timeouts import Timeouts
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import visible
-
-TIMEOUT_SECONDS = 60.0
-"""How long a cancellation is tried."""
-
-APPEAR_SECONDS = 15.0
-"""How long to look for a job that was being created when the deployment ended."""
 
 _CLOCKS_DIFFER = timedelta(seconds=5)
 _PACE = Pace(first=0.2, most=5.0)
@@ -62,7 +57,10 @@ def read(line: str) -> Order:
     """Return the order of a line that `Order.line` made."""
     document: dict[str, Any] = json.loads(line)
     endpoint = document.pop("endpoint")
-    return Order(**document, endpoint=Endpoint(**endpoint) if endpoint else None)
+    if endpoint is None:
+        return Order(**document)
+    timeouts = Timeouts(**endpoint.pop("timeouts"))
+    return Order(**document, endpoint=Endpoint(**endpoint, timeouts=timeouts))
 
 
 def held(orders: Iterable[Order]) -> dict[str, Order]:
@@ -76,21 +74,19 @@ def held(orders: Iterable[Order]) -> dict[str, Order]:
     return kept
 
 
-def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: float = APPEAR_SECONDS) -> str:
-    """Cancel the job of an order, trying for a while. Return a line, "" if there was nothing to cancel.
-
-    `appear` is how many seconds to look for a job that was being created.
-    """
+def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep) -> str:
+    """Cancel the job of an order, trying for a while. Return a line, "" if there was nothing to cancel."""
     endpoint = order.endpoint
     if endpoint is None:
         return ""
-    deadline = time.monotonic() + TIMEOUT_SECONDS
+    begun = time.monotonic()
+    deadline = begun + endpoint.timeouts.last_cancel
     name, gateway = order.name, gateway_in(order.collection)
     for delay in _PACE.delays():
         try:
             if name.startswith(RUN_PREFIX):
                 found = _of_run(gateway, endpoint, order)
-                if found is None and time.monotonic() > deadline - TIMEOUT_SECONDS + appear:
+                if found is None and time.monotonic() > begun + endpoint.timeouts.last_submission:
                     return ""
                 name = found or name
             if not name.startswith(RUN_PREFIX):

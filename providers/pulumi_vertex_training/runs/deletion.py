@@ -22,7 +22,6 @@ from pulumi_vertex_training.runs.policies.deletion_policy import Step, plan
 from pulumi_vertex_training.runs.policies.run_status import LIVE, last_run
 from vertex_training.fields.resource_names import resource_id
 
-WAIT_SECONDS = 300.0
 PROGRESS_SECONDS = 15.0
 """Seconds between two progress lines of a wait."""
 
@@ -47,7 +46,6 @@ def delete_run(
     keep_record: bool = False,
     kept_because: str = "",
     protect_running: bool = False,
-    wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
@@ -56,8 +54,8 @@ def delete_run(
     `label` is what the user calls the run. `before_stop` is called right before the first step that changes
     anything, `before_delete` right before the record is deleted.
     `kept_because` is the reason to report if the record is kept; "" reports nothing.
-    Raises `ProtectedError` before anything is done, and `StillRunningError` if the run has not ended after
-    `wait` seconds.
+    Raises `ProtectedError` before anything is done, and `StillRunningError` if the run has not ended in
+    time.
     """
     try:
         record = gateway.get(endpoint, name)
@@ -71,7 +69,7 @@ def delete_run(
             tell(f"cancelling {gateway.noun} {resource_id(name)}, which is {_state(record)}")
             _cancel(gateway, endpoint, name)
         if Step.WAIT in steps.steps:
-            _until_ended(gateway, endpoint, name, tell=tell, wait=wait, clock=clock, sleep=sleep)
+            _until_ended(gateway, endpoint, name, tell=tell, clock=clock, sleep=sleep)
         if Step.DELETE in steps.steps:
             if before_delete is not None:
                 before_delete(endpoint, name)
@@ -110,11 +108,10 @@ def _until_ended(
     name: str,
     *,
     tell: Callable[[str], None],
-    wait: float,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> None:
-    began = clock()
+    began, wait = clock(), endpoint.timeouts.job_end
     deadline, reported = began + wait, began
     pause = 0.1
     while True:

@@ -11,8 +11,6 @@ from typing import Generic, Protocol, TypeVar
 
 from pulumi_vertex_training.cloud.errors import CloudError, DataLoss, Internal, ResourceExhausted, Unavailable
 
-LEAST_ANSWER_SECONDS = 5.0
-
 
 class State(Protocol):
     """The state of a resource that ends."""
@@ -75,9 +73,9 @@ async def watch(
     timeout: float,
     report: Callable[[Record], Awaitable[None]],
     trouble: Callable[[CloudError], None],
+    least_answer: float,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    least_answer: float = LEAST_ANSWER_SECONDS,
 ) -> Watched[Record]:
     """Poll until `reached` is true of a record, the record is terminal, or `timeout` seconds have passed.
 

@@ -18,8 +18,6 @@ from pulumi_vertex_training.views.output import Output
 from vertex_emulator import extras
 
 HOST = "127.0.0.1"
-_END_SECONDS = 3
-"""Seconds that requests have to end after Ctrl-C."""
 
 
 def serve(options: argparse.Namespace, output: Output) -> None:
@@ -37,6 +35,7 @@ def serve(options: argparse.Namespace, output: Output) -> None:
         project=options.project,
         location=options.location,
         data_dir=options.data_dir,
+        timeouts=options.timeouts,
     )
     source = Source(choice)
     if not source.is_emulator:
@@ -76,7 +75,7 @@ def serve(options: argparse.Namespace, output: Output) -> None:
         server_header=False,
         proxy_headers=False,
         ws="none",
-        timeout_graceful_shutdown=_END_SECONDS,
+        timeout_graceful_shutdown=round(options.timeouts.dashboard_end),
     )
     servers.append(uvicorn.Server(config))
     servers[0].run(sockets=[listener])

@@ -17,6 +17,7 @@ from pulumi_vertex_training.cli.doctor.command import (
 from support.command import environment, run
 from support.tables import every_row
 from vertex_emulator import extras
+from vertex_training.timeouts import VARIABLE
 
 GOOD = Machine(
     python=(3, 11, 7),
@@ -225,3 +226,14 @@ def test_it_repairs_the_state_files_of_a_killed_pulumi(tmp_path: Path) -> None:
     repaired = run("doctor", "--repair", env=env).out
     assert f"Repaired: {stacks}/prod.json.attrs has no content." in repaired.splitlines()
     assert sorted(path.name for path in stacks.iterdir()) == ["locked.json", "locked.json.attrs", "prod.json"]
+
+
+def test_the_scale_of_timeouts_is_shown_and_a_wrong_one_is_refused(tmp_path: Path) -> None:
+    wrong = run("doctor", "--json", "--data-dir", str(tmp_path), env=environment(tmp_path, **{VARIABLE: "0"}))
+    assert wrong.code == 1
+    finding = next(each for each in wrong.json["findings"] if each["about"] == "Timeouts")
+    assert finding["level"] == "error"
+    assert finding["message"] == f"{VARIABLE} is '0', but must be a number from 1 to 100"
+    assert finding["remedy"] == "Set it to 3 on a slow machine, or unset it."
+    (shown,) = [each for each in findings(replace(GOOD, timeout_scale=3.0)) if each.about == "Timeouts"]
+    assert (shown.level, shown.message[:19]) == ("note", "3 times the usual o")

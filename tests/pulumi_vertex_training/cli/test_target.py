@@ -7,10 +7,18 @@ import argparse
 import pytest
 
 from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.timeouts import ORDINARY
 
 
 def choice(job: str, **given: str | None) -> target.Choice:
-    options = {"endpoint": None, "project": None, "location": None, "data_dir": None, **given}
+    options = {
+        "endpoint": None,
+        "project": None,
+        "location": None,
+        "data_dir": None,
+        "timeouts": ORDINARY,
+        **given,
+    }
     return target.of_options(argparse.Namespace(job=job, **options))
 
 

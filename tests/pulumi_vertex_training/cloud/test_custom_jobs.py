@@ -11,6 +11,7 @@ from pulumi_vertex_training.cloud import errors
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
+from pulumi_vertex_training.timeouts import Timeouts
 from support.scripted_service import Answer, Asked, Service, refusal
 
 NAME = "projects/116273516712/locations/us-central1/customJobs/2970106362064797696"
@@ -108,16 +109,16 @@ def test_a_create_that_may_have_succeeded_is_not_tried_again_and_says_so(
 
 def test_a_create_that_is_not_answered_in_time(service: Service, endpoint: Endpoint) -> None:
     service.script(Answer(document=CAPTURED, delay=3600))
-    impatient = replace(custom_jobs.GATEWAY, call_timeout=0.2)
+    impatient = replace(endpoint, timeouts=Timeouts(call=0.2))
     with pytest.raises(errors.Unavailable, match=r"no answer in time.* may have been submitted"):
-        impatient.create(endpoint, {"displayName": "d"})
+        custom_jobs.create(impatient, {"displayName": "d"})
     assert len(service.asked) == 1
 
 
 def test_a_service_that_stays_away_is_given_up(service: Service, endpoint: Endpoint) -> None:
     service.script(refusal(503, "UNAVAILABLE", "come back later"))
     with pytest.raises(errors.Unavailable, match="come back later"):
-        replace(custom_jobs.GATEWAY, retry_seconds=1.0).get(endpoint, NAME)
+        custom_jobs.get(replace(endpoint, timeouts=Timeouts(retry_emulator=1.0)), NAME)
     assert len(service.asked) >= 2
 
 
@@ -249,8 +250,9 @@ def test_delete_gives_up_after_its_deadline(service: Service, endpoint: Endpoint
         now[0] += seconds
 
     service.script(Answer(document={"name": OPERATION}))
+    impatient = replace(endpoint, timeouts=Timeouts(record_deletion=5.0))
     with pytest.raises(errors.DeadlineExceeded, match=f"{OPERATION} has not ended after 5 s"):
-        custom_jobs.delete(endpoint, NAME, timeout=5, clock=lambda: now[0], sleep=sleep)
+        custom_jobs.delete(impatient, NAME, clock=lambda: now[0], sleep=sleep)
     assert 5 <= now[0] < 8
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.cloud import errors, logs
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.timeouts import Timeouts
 from support.scripted_service import Answer, Asked, Service, refusal
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -138,12 +140,9 @@ def test_following_does_not_wait_for_ever_for_a_service_that_does_not_answer(end
     def ended() -> bool:
         raise errors.Unavailable("gone")
 
+    patient = replace(endpoint, timeouts=Timeouts(outage=60.0))
     with pytest.raises(errors.Unavailable):
-        list(
-            logs.follow(
-                endpoint, "5", ended=ended, sleep=slept.append, outage_seconds=60, clock=lambda: next(moments)
-            )
-        )
+        list(logs.follow(patient, "5", ended=ended, sleep=slept.append, clock=lambda: next(moments)))
     assert 2 <= len(slept) <= 6
 
 

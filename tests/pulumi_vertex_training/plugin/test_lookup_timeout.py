@@ -9,7 +9,7 @@ from pulumi_vertex_training.plugin.settings import SettingsError, read
 
 @pytest.mark.parametrize(("text", "seconds"), [(None, 2.0), ("", 2.0), ("0", 0.0), ("7.5", 7.5)])
 def test_the_timeout_is_a_number_of_seconds(text: str | None, seconds: float) -> None:
-    assert read({"vertex-training:lookupTimeout": text}.get).lookup_seconds == seconds
+    assert read({"vertex-training:lookupTimeout": text}.get, {}).lookup_seconds == seconds
 
 
 @pytest.mark.parametrize("text", ["-1", "soon", "nan", "inf"])

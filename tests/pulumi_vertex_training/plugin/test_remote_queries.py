@@ -11,6 +11,7 @@ from pulumi_vertex_training.cloud.errors import NotFound, PermissionDenied
 from pulumi_vertex_training.plugin.remote_queries import RemoteQueries
 from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.policies.run_status import LookupResult
+from pulumi_vertex_training.timeouts import Timeouts
 from support.waiting import TIMEOUT
 
 TARGET = Target("google", "p", "us-central1")
@@ -71,7 +72,7 @@ def test_a_target_that_is_not_known_yet_is_not_asked() -> None:
 
 def test_an_answer_that_does_not_come_in_time(capsys: pytest.CaptureFixture[str]) -> None:
     later = threading.Event()
-    asked = RemoteQueries(deadline=0.05)
+    asked = RemoteQueries(timeouts=lambda: Timeouts(remote_query=0.05))
     assert asked.ask_endpoint(TARGET, lambda _: later.wait(TIMEOUT), unknown="it") is None
     later.set()
     assert capsys.readouterr().out == "warning: it is not known: no answer within 0.05 s\n"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.runs import cancel_watchdog
 from pulumi_vertex_training.runs.cancel_watchdog import Order, held, read
+from pulumi_vertex_training.timeouts import Timeouts
 from support.waiting import eventually
 from vertex_emulator.testing.emulator import VertexEmulator
 
@@ -82,7 +84,13 @@ def state(endpoint: Endpoint, name: str) -> str:
 
 def test_an_order_arrives_as_it_was_written() -> None:
     addresses = (("logging.googleapis.com", "http://127.0.0.1:1"),)
-    place = Endpoint(kind="google", project="p", location="us-central1", addresses=addresses)
+    place = Endpoint(
+        kind="google",
+        project="p",
+        location="us-central1",
+        addresses=addresses,
+        timeouts=Timeouts(last_cancel=180.0),
+    )
     order = Order(name="projects/p/locations/us-central1/customJobs/1", hold=True, endpoint=place, since="s")
     (found,) = cancel_watchdog.held([cancel_watchdog.read(order.line().decode())]).values()
     assert (found, hash(found.endpoint)) == (order, hash(place))
@@ -122,8 +130,9 @@ def test_of_a_run_only_a_job_that_is_created_after_the_order_is_meant(endpoint: 
 def test_a_job_that_was_there_long_before_is_not(endpoint: Endpoint) -> None:
     job = submit(endpoint, run="k-3")
     later = "2100-01-01T00:00:00+00:00"
-    order = Order(name=f"{cancel_watchdog.RUN_PREFIX}k-3", hold=True, endpoint=endpoint, since=later)
-    assert cancel_watchdog.stop(order, appear=1.0) == ""
+    soon = replace(endpoint, timeouts=Timeouts(last_submission=1.0))
+    order = Order(name=f"{cancel_watchdog.RUN_PREFIX}k-3", hold=True, endpoint=soon, since=later)
+    assert cancel_watchdog.stop(order) == ""
     assert state(endpoint, job) in ("PENDING", "RUNNING")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from pulumi_vertex_training.cli import parser, target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.runs import command_arguments
+from pulumi_vertex_training.timeouts import ORDINARY
 
 LOCAL = "projects/790239471140/locations/us-central1/customJobs/7"
 BELGIUM = "projects/790239471140/locations/europe-west1/customJobs/7"
@@ -41,16 +43,22 @@ def test_a_job_in_another_project_or_region_of_the_emulator_has_its_full_name() 
     assert command_arguments.of_job(emulator(project="mine"), LOCAL) == LOCAL
 
 
+def parsed(written: str) -> argparse.Namespace:
+    options = parser.build().parse_args(["logs", *shlex.split(written)])
+    options.timeouts = ORDINARY
+    return options
+
+
 def test_another_emulator_is_named_by_its_folder(tmp_path: Path) -> None:
     written = command_arguments.of_job(emulator(data_dir=tmp_path / "my data"), LOCAL)
-    options = parser.build().parse_args(["logs", *shlex.split(written)])
+    options = parsed(written)
     assert options.job == "7"
     assert target.of_options(options).data_dir == tmp_path / "my data"
 
 
 def test_a_job_in_google_cloud_is_not_looked_up_on_an_emulator_that_runs() -> None:
     google = Endpoint(kind="google", project="p", location="europe-west1")
-    options = parser.build().parse_args(["logs", *shlex.split(command_arguments.of_job(google, BELGIUM))])
+    options = parsed(command_arguments.of_job(google, BELGIUM))
     found = target.resolve(target.of_options(options), {})
     assert (found.kind, found.project, found.location) == ("google", "790239471140", "europe-west1")
 

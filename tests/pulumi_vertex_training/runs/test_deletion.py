@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound, Unavailable
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError, delete_run
+from pulumi_vertex_training.timeouts import Timeouts
 from support.services.fake_gateway import FakeGateway
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
@@ -55,12 +56,14 @@ class Service:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def remove(self, *, said: list[str] | None = None, **options: Any) -> list[str]:
+    def remove(
+        self, *, said: list[str] | None = None, endpoint: Endpoint = ENDPOINT, **options: Any
+    ) -> list[str]:
         kind = FakeGateway(noun="job", get=self.get, cancel=self.cancel, delete=self.delete)
         said = [] if said is None else said
         delete_run(
             kind,
-            ENDPOINT,
+            endpoint,
             NAME,
             label="train",
             tell=said.append,
@@ -120,10 +123,14 @@ def test_protection_ends_with_the_run() -> None:
     assert service.called == ["delete"]
 
 
+def impatient(seconds: float) -> Endpoint:
+    return replace(ENDPOINT, timeouts=Timeouts(job_end=seconds))
+
+
 def test_a_run_that_does_not_end_is_left_for_the_next_time() -> None:
     service = Service(JobState.JOB_STATE_RUNNING, stubborn=True)
     with pytest.raises(StillRunningError, match="CANCELLING, 20 s after it was asked to stop"):
-        service.remove(wait=20.0)
+        service.remove(endpoint=impatient(20.0))
     assert service.called == ["cancel"]
 
 
@@ -131,6 +138,6 @@ def test_a_long_wait_says_that_it_goes_on() -> None:
     service = Service(JobState.JOB_STATE_RUNNING, stubborn=True)
     said: list[str] = []
     with pytest.raises(StillRunningError):
-        service.remove(wait=40.0, said=said)
+        service.remove(endpoint=impatient(40.0), said=said)
     going_on = [line for line in said if "is still CANCELLING" in line]
     assert [int(line.split(", ")[1].split()[0]) for line in going_on] == [16, 31]

@@ -21,7 +21,8 @@ from pulumi_vertex_training.cloud.errors import (
     UnexpectedAnswer,
 )
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.runs.watching import LEAST_ANSWER_SECONDS, Pace, Watched, is_transient, watch
+from pulumi_vertex_training.runs.watching import Pace, Watched, is_transient, watch
+from pulumi_vertex_training.timeouts import ORDINARY
 
 RUNNING, DONE = JobState.JOB_STATE_RUNNING, JobState.JOB_STATE_SUCCEEDED
 
@@ -52,7 +53,7 @@ class Clock:
         *,
         timeout: float = 60.0,
         reached: Callable[[Any], bool] = lambda _: False,
-        least_answer: float = LEAST_ANSWER_SECONDS,
+        least_answer: float = ORDINARY.least_answer,
     ) -> Watched:
         return asyncio.run(
             watch(

@@ -34,7 +34,7 @@ def apply(options: argparse.Namespace, output: Output) -> int:
     saved = saved_plan.load(options.plan)
     if sys.stderr.isatty():
         output.note("Comparing the plan with a new preview ...")
-    previewed = preview(folder, options.stack, refresh=saved.refresh, save=True)
+    previewed = preview(folder, options.stack, timeouts=options.timeouts, refresh=saved.refresh, save=True)
     found = previewed.plan
     _check_place(saved, found, options)
     if found.errors:

@@ -65,6 +65,7 @@ def _records(options: argparse.Namespace) -> Sequence[JobRecord]:
     from pulumi_vertex_training.cli import target
     from pulumi_vertex_training.cli.jobs.lookup import all_jobs
     from pulumi_vertex_training.cloud.errors import CloudError
+    from pulumi_vertex_training.timeouts import ORDINARY
     from pulumi_vertex_training.views.failure import CommandError
 
     try:
@@ -74,6 +75,7 @@ def _records(options: argparse.Namespace) -> Sequence[JobRecord]:
                 project=getattr(options, "project", None),
                 location=getattr(options, "location", None),
                 data_dir=getattr(options, "data_dir", None),
+                timeouts=ORDINARY,
             )
         )
         return all_jobs(endpoint) if endpoint.is_emulator else ()

@@ -18,11 +18,13 @@ from typing import Any, Literal
 
 from pulumi_vertex_training.cli.doctor import backend_files, state_check
 from pulumi_vertex_training.kinds.training_image import container_tools
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
 from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output, Style
 from vertex_emulator import disk_use, extras, launcher
 from vertex_emulator.custom_jobs.sandbox import probe
 from vertex_emulator.kernel import data_folder, disk_space
+from vertex_training.timeouts import VARIABLE
 
 Level = Literal["ok", "note", "warning", "error"]
 
@@ -33,7 +35,6 @@ LITTLE_SPACE = 2 * 1024**3
 NO_SPACE = 1024**2
 """Free bytes below which the emulator can store nothing."""
 
-_TIMEOUT = 20.0
 _PLUGINS = ("pulumi-language-python", "pulumi-resource-pulumi-python")
 
 
@@ -60,6 +61,7 @@ def findings(machine: Machine) -> list[Finding]:
         *_extras(machine),
         _container_tools(machine),
         _google(machine),
+        *_timeout_scale(machine),
     ]
 
 
@@ -229,6 +231,17 @@ def _google(machine: Machine) -> Finding:
     return Finding(about=about, level="ok", message=machine.credentials)
 
 
+def _timeout_scale(machine: Machine) -> Iterator[Finding]:
+    if machine.timeout_problem:
+        message, _, remedy = machine.timeout_problem.partition(". ")
+        yield Finding(about="Timeouts", level="error", message=message, remedy=remedy)
+    elif machine.timeout_scale != 1:
+        message = (
+            f"{machine.timeout_scale:g} times the usual ones, as {VARIABLE} or the running emulator says"
+        )
+        yield Finding(about="Timeouts", level="note", message=message)
+
+
 def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
@@ -270,7 +283,8 @@ class Machine:
     `installed_packages` the space that these take, in words.
     `sandbox_reason` says why replicas have no namespaces, None if they have. `emulator` is the address of the
     running emulator, `address_given` the one in the shell's environment. `credentials` is the file of
-    Application Default Credentials.
+    Application Default Credentials. `timeout_scale` is the factor of the timeouts, `timeout_problem` says
+    what is wrong with the one that is set.
     """
 
     python: tuple[int, ...]
@@ -294,6 +308,8 @@ class Machine:
     container_tools: tuple[str, ...]
     credentials: str | None
     credentials_problem: str | None
+    timeout_scale: float = 1.0
+    timeout_problem: str = ""
     unpacked_images: str = ""
     installed_packages: str = ""
 
@@ -321,17 +337,18 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
     folder = data_dir or data_folder.default_data_dir()
     existing = next((path for path in (folder, *folder.parents) if path.exists()), Path("/"))
     usable = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
-    emulator, emulator_problem = _running_emulator(folder)
+    timeouts, scale_problem = _timeouts(folder, environment)
+    emulator, emulator_problem = _running_emulator(folder, timeouts)
     credentials, credentials_problem = _credentials(environment)
     pulumi = shutil.which("pulumi")
-    sandbox = probe.probe()
+    sandbox = probe.probe(timeouts=timeouts)
     space = disk_space.disk_space(existing)
     root = state_check.file_backend_of(environment)
     return Machine(
         python=sys.version_info[:3],
         executable=sys.executable,
         pulumi=pulumi,
-        pulumi_version=_pulumi_version(pulumi) if pulumi else None,
+        pulumi_version=_pulumi_version(pulumi, timeouts) if pulumi else None,
         damages=tuple(state_check.damages(root)),
         interrupted=tuple(state_check.interrupted(root)),
         missing_plugins=tuple(name for name in _PLUGINS if shutil.which(name) is None),
@@ -353,15 +370,17 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         container_tools=tuple(tool for tool in container_tools.TOOLS if container_tools.find_tool([tool])),
         credentials=credentials,
         credentials_problem=credentials_problem,
+        timeout_scale=timeouts.scale,
+        timeout_problem=scale_problem,
         unpacked_images=_unpacked_images(folder),
         installed_packages=_installed_packages(folder),
     )
 
 
-def _pulumi_version(pulumi: str) -> tuple[int, ...] | None:
+def _pulumi_version(pulumi: str, timeouts: Timeouts) -> tuple[int, ...] | None:
     try:
         done = subprocess.run(  # noqa: S603 - the program that PATH names
-            [pulumi, "version"], capture_output=True, text=True, timeout=_TIMEOUT, check=False
+            [pulumi, "version"], capture_output=True, text=True, timeout=timeouts.pulumi_version, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -369,9 +388,18 @@ def _pulumi_version(pulumi: str) -> tuple[int, ...] | None:
     return tuple(map(int, found.groups())) if found else None
 
 
-def _running_emulator(folder: Path) -> tuple[str | None, str | None]:
+def _timeouts(folder: Path, environment: Mapping[str, str]) -> tuple[Timeouts, str]:
+    """Return the timeouts of this process, and a problem with the scale that is set."""
     try:
-        running = launcher.find(folder)
+        own, problem = timeouts_of(environment), ""
+    except ValueError as error:
+        own, problem = ORDINARY, str(error)
+    return own.for_emulator(folder), problem
+
+
+def _running_emulator(folder: Path, timeouts: Timeouts) -> tuple[str | None, str | None]:
+    try:
+        running = launcher.find(folder, timeouts=timeouts)
     except launcher.LauncherError as error:
         return None, str(error)
     return (running.url if running else None), None

@@ -18,7 +18,7 @@ def drift(options: argparse.Namespace, output: Output) -> int:
     folder = pulumi_command.folder_of(options.cwd)
     if sys.stderr.isatty():
         output.note("Reading the live resources ...")
-    found = report(refresh(folder, options.stack))
+    found = report(refresh(folder, options.stack, options.timeouts))
     place = view.Place(stack=options.stack, folder=str(options.cwd) if options.cwd else None)
     if output.as_json:
         output.document(view.document(found, place))

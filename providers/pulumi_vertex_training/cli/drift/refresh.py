@@ -16,9 +16,8 @@ from typing import Any
 
 from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.plan.plan import Finding, findings_of
+from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError
-
-_TIMEOUT = 1800.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +47,7 @@ class Refresh:
         return tuple(finding for finding in self.findings if finding.severity == "error")
 
 
-def refresh(folder: Path, stack: str | None) -> Refresh:
+def refresh(folder: Path, stack: str | None, timeouts: Timeouts) -> Refresh:
     """Read the live state of each resource of a stack. Raises CommandError if there is no refresh."""
     # The log has the state's values, so nobody else may read it.
     with tempfile.TemporaryDirectory(prefix="vertex-training-drift-") as private:
@@ -64,7 +63,7 @@ def refresh(folder: Path, stack: str | None) -> Refresh:
                 *pulumi_command.stack_arguments(stack),
             ],
             folder,
-            _TIMEOUT,
+            timeouts.pulumi_preview,
             environment={"PULUMI_DEBUG_COMMANDS": "true"},  # else the engine does not know --event-log
         )
         found = read(_events(log))

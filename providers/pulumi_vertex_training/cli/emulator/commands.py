@@ -41,7 +41,7 @@ def start(options: argparse.Namespace, output: Output) -> None:
 
     try:
         before = _pid(options)
-        emulator = launcher.ensure(options.data_dir, port=options.port)
+        emulator = launcher.ensure(options.data_dir, port=options.port, timeouts=options.timeouts)
     except launcher.LauncherError as error:
         raise CommandError(str(error)) from error
     started = before != emulator.pid
@@ -75,7 +75,7 @@ def _pid(options: argparse.Namespace) -> int | None:
     from vertex_emulator import launcher
 
     try:
-        running = launcher.find(options.data_dir)
+        running = launcher.find(options.data_dir, timeouts=options.timeouts)
     except launcher.EmulatorBusyError as busy:
         return busy.pid
     return None if running is None else running.pid
@@ -86,7 +86,7 @@ def stop(options: argparse.Namespace, output: Output) -> None:
     from vertex_emulator import launcher
 
     try:
-        stopped = launcher.stop(options.data_dir)
+        stopped = launcher.stop(options.data_dir, timeouts=options.timeouts)
     except launcher.LauncherError as error:
         raise CommandError(str(error)) from error
     if output.as_json:
@@ -103,7 +103,7 @@ def status(options: argparse.Namespace, output: Output) -> int:
     from vertex_emulator.kernel.data_folder import DataFolder
 
     try:
-        emulator = launcher.find(options.data_dir)
+        emulator = launcher.find(options.data_dir, timeouts=options.timeouts)
     except launcher.EmulatorBusyError as busy:
         return _busy(busy, output)
     except launcher.LauncherError as error:
@@ -115,7 +115,7 @@ def status(options: argparse.Namespace, output: Output) -> int:
             output.line(str(target.not_running(options.data_dir)))
         return 1
     try:
-        state = emulator_api.state(_endpoint(emulator))
+        state = emulator_api.state(_endpoint(emulator, options))
     except Unavailable:
         why = f"it did not answer at {emulator.url}"
         folder = DataFolder(root=emulator.data_dir)
@@ -204,17 +204,17 @@ def env(options: argparse.Namespace, output: Output) -> None:
     """Print shell lines that set the environment, for `eval`."""
     from pulumi_vertex_training.cloud import emulator_api
 
-    emulator = target.find_emulator(options.data_dir)
+    emulator = target.find_emulator(options.data_dir, options.timeouts)
     if emulator is None:
         raise target.not_running(options.data_dir)
     values = addresses.variables(
         emulator, project=options.project, location=options.location, environment=os.environ
     )
-    values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_api.signing_key(_endpoint(emulator))
+    values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_api.signing_key(_endpoint(emulator, options))
     unset: list[str] = []
     with_proxy = options.proxy or options.java
     if with_proxy:
-        proxy = emulator_api.proxy(_endpoint(emulator))
+        proxy = emulator_api.proxy(_endpoint(emulator, options))
         if proxy is None:
             raise CommandError(
                 f"The emulator's proxy could not be started. See {emulator.data_dir / 'emulator.log'}."
@@ -240,7 +240,7 @@ def reset(options: argparse.Namespace, output: Output) -> None:
         if answer.strip().lower() not in ("y", "yes"):
             raise CommandError("Nothing was deleted.")
     try:
-        was = emulator_reset.reset(data_dir)
+        was = emulator_reset.reset(data_dir, timeouts=options.timeouts)
     except emulator_reset.ResetError as error:
         raise CommandError(str(error)) from error
     if output.as_json:
@@ -276,7 +276,7 @@ def _where(emulator: Emulator) -> str:
     return f"{emulator.url} (process {emulator.pid}, data in {emulator.data_dir})"
 
 
-def _endpoint(emulator: Emulator) -> Endpoint:
+def _endpoint(emulator: Emulator, options: argparse.Namespace) -> Endpoint:
     from pulumi_vertex_training.cloud.endpoint import Endpoint
 
     return Endpoint(
@@ -285,6 +285,7 @@ def _endpoint(emulator: Emulator) -> Endpoint:
         location=target.DEFAULT_LOCATION,
         url=emulator.url,
         token=emulator.token,
+        timeouts=options.timeouts.at_least(emulator.timeout_scale),
     )
 
 
@@ -333,16 +334,16 @@ def _started(options: argparse.Namespace) -> Iterator[Control]:
     """Yield the controls of the emulator. If it is not running, run it meanwhile."""
     from vertex_emulator import launcher
 
-    started = target.find_emulator(options.data_dir) is None
+    started = target.find_emulator(options.data_dir, options.timeouts) is None
     try:
         if started:
-            launcher.ensure(options.data_dir)
+            launcher.ensure(options.data_dir, timeouts=options.timeouts)
         try:
             with control_of(options, bad_input=(400, 404, 409)) as control:
                 yield control
         finally:
             if started:
-                launcher.stop(options.data_dir)
+                launcher.stop(options.data_dir, timeouts=options.timeouts)
     except launcher.LauncherError as error:
         raise CommandError(str(error)) from error
 

@@ -37,7 +37,13 @@ def forward(options: argparse.Namespace, output: Output) -> None:
                 "Stop with Ctrl-C."
             )
             sys.stdout.flush()
-        connect = functools.partial(forwarding.connect, Path(found["folder"]), options.replica, options.port)
+        connect = functools.partial(
+            forwarding.connect,
+            Path(found["folder"]),
+            options.replica,
+            options.port,
+            timeouts=options.timeouts,
+        )
         try:
             forwarding.serve(
                 listener, connect, lambda text: print(visible(text), file=sys.stderr, flush=True)

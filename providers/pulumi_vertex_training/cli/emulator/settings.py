@@ -25,11 +25,12 @@ def control_of(options: argparse.Namespace, *, bad_input: Collection[int] = (400
     """
     from vertex_emulator.control import Control, ControlError
 
-    emulator = target.find_emulator(options.data_dir)
+    emulator = target.find_emulator(options.data_dir, options.timeouts)
     if emulator is None:
         raise target.not_running(options.data_dir)
     try:
-        yield Control(url=emulator.url, token=emulator.token)
+        timeouts = options.timeouts.at_least(emulator.timeout_scale)
+        yield Control(url=emulator.url, token=emulator.token, timeouts=timeouts)
     except ControlError as error:
         raise (InputError if error.status in bad_input else CommandError)(str(error)) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -31,6 +32,7 @@ from pulumi_vertex_training.cli.gc.findings import (
     object_findings,
     persistent_findings,
 )
+from pulumi_vertex_training.cli.gc.pulumi_backends import Pulumi
 from pulumi_vertex_training.cli.gc.stack_state import StackName
 from pulumi_vertex_training.cli.gc.sweep import (
     AT_ONCE,
@@ -56,11 +58,12 @@ def collect(options: argparse.Namespace, output: Output) -> int:
     """Run the command `gc`. Return 1 if something that should be deleted still exists."""
     endpoint = target.resolve(target.of_options(options))
     project = options.pulumi_project or pulumi_backends.project_here(Path.cwd())
-    urls = pulumi_backends.backend_urls(options.backend)
+    run = functools.partial(pulumi_backends.pulumi, timeout=options.timeouts.pulumi)
+    urls = pulumi_backends.backend_urls(options.backend, run)
     of = None if options.names else project
     # List before reading the stacks: a run or a pending creation is in the state before it is made.
     jobs, persistent = labelled_jobs(endpoint, of), labelled_persistent(endpoint, of)
-    stacks = _stacks(urls, jobs, persistent, endpoint)
+    stacks = _stacks(urls, run, jobs, persistent, endpoint)
     findings: list[Finding] = [
         *job_findings(jobs, stacks),
         *persistent_findings(persistent, stacks, endpoint),
@@ -70,7 +73,7 @@ def collect(options: argparse.Namespace, output: Output) -> int:
         findings = _named(options.names, findings, endpoint)
     chosen = [one for one in findings if one.decision.status is Status.ORPHAN or options.names]
     if options.yes and chosen:
-        again = SharedRead(lambda: _again(urls, stacks, endpoint))
+        again = SharedRead(lambda: _again(urls, run, stacks, endpoint))
         _delete(chosen, endpoint, again, named=bool(options.names), output=output)
     report = gc_view.Report(
         endpoint=endpoint,
@@ -86,13 +89,17 @@ def collect(options: argparse.Namespace, output: Output) -> int:
 
 
 def _stacks(
-    urls: Sequence[str], jobs: Sequence[JobRecord], persistent: Sequence[PersistentRecord], endpoint: Endpoint
+    urls: Sequence[str],
+    run: Pulumi,
+    jobs: Sequence[JobRecord],
+    persistent: Sequence[PersistentRecord],
+    endpoint: Endpoint,
 ) -> list[KnownStack]:
     """Return the stacks with their past.
 
     If reading the past is expensive, only the stacks that unknown resources name in their labels are read.
     """
-    read = {url: pulumi_backends.read_stacks(url) for url in urls}
+    read = {url: pulumi_backends.read_stacks(url, run) for url in urls}
     now = [stack for stacks in read.values() for stack in stacks]
     judged = [(job.labels, decide_job(job, now)) for job in jobs]
     judged += [(one.labels, decide_persistent(one, now, endpoint)) for one in persistent]
@@ -106,7 +113,9 @@ def _stacks(
         return (ownership_label_value(name.project), ownership_label_value(name.stack)) in owners
 
     return [
-        stack for url, stacks in read.items() for stack in pulumi_backends.with_history(stacks, url, wanted)
+        stack
+        for url, stacks in read.items()
+        for stack in pulumi_backends.with_history(stacks, url, wanted, run)
     ]
 
 
@@ -114,13 +123,13 @@ Snapshot = tuple[list[KnownStack], str]
 """The stacks, and the text of the specs of live jobs."""
 
 
-def _again(urls: Sequence[str], before: Sequence[KnownStack], endpoint: Endpoint) -> Snapshot:
+def _again(urls: Sequence[str], run: Pulumi, before: Sequence[KnownStack], endpoint: Endpoint) -> Snapshot:
     """Read the stacks again, keep the past that was read before, and read the specs of live jobs."""
     pasts = {stack.name: stack for stack in before}
     now = [
         replace(stack, past=pasts[stack.name].past, has_history=True) if stack.name in pasts else stack
         for url in urls
-        for stack in pulumi_backends.read_stacks(url)
+        for stack in pulumi_backends.read_stacks(url, run)
     ]
     gone = [replace(stack, now=None) for stack in before if stack.name not in {one.name for one in now}]
     return [*now, *gone], live_text(endpoint)

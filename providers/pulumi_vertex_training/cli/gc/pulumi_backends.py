@@ -155,7 +155,6 @@ def _written(state: dict[str, Any] | None) -> float | None:
 
 
 _AT_ONCE = 4
-_TIMEOUT = 300.0
 _NEWEST_VERSIONS = 50
 """Versions of a stack on Pulumi Cloud that are read, from the newest: each one takes a request."""
 
@@ -173,11 +172,11 @@ Pulumi = Callable[[Sequence[str], "str | None"], Ran]
 """Run `pulumi` with these arguments and this backend; None is the one that it is logged in to."""
 
 
-def pulumi(words: Sequence[str], backend: str | None) -> Ran:
+def pulumi(words: Sequence[str], backend: str | None, *, timeout: float) -> Ran:
     """Run the `pulumi` on PATH.
 
     With a backend it runs outside of any project, so that stacks have full names. Raises CommandError if the
-    command does not exist or does not end in time.
+    command does not exist or does not end within `timeout` seconds.
     """
     environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     environment.pop("PULUMI_STACK", None)
@@ -192,7 +191,7 @@ def pulumi(words: Sequence[str], backend: str | None) -> Ran:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=_TIMEOUT,
+                timeout=timeout,
             )
         except FileNotFoundError:
             raise CommandError(
@@ -201,12 +200,12 @@ def pulumi(words: Sequence[str], backend: str | None) -> Ran:
             ) from None
         except subprocess.TimeoutExpired:
             raise CommandError(
-                f"`pulumi {' '.join(words)}` did not end within {_TIMEOUT:g} s. Nothing was deleted."
+                f"`pulumi {' '.join(words)}` did not end within {timeout:g} s. Nothing was deleted."
             ) from None
     return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
-def backend_urls(given: Sequence[str], run: Pulumi = pulumi) -> list[str]:
+def backend_urls(given: Sequence[str], run: Pulumi) -> list[str]:
     """Return the URLs of the given backends without duplicates, or of the one that `pulumi` uses here."""
     if given:
         return list(dict.fromkeys(map(absolute, given)))
@@ -221,7 +220,7 @@ def backend_urls(given: Sequence[str], run: Pulumi = pulumi) -> list[str]:
     return [absolute(str(url))]
 
 
-def read_stacks(backend: str, run: Pulumi = pulumi) -> list[KnownStack]:
+def read_stacks(backend: str, run: Pulumi) -> list[KnownStack]:
     """Return every stack of the backend with its present state, without its past."""
     listed = _list(backend, run)
     names = [_name(backend, str(one.get("name", ""))) for one in listed]
@@ -240,7 +239,7 @@ def read_stacks(backend: str, run: Pulumi = pulumi) -> list[KnownStack]:
 
 
 def with_history(
-    stacks: Sequence[KnownStack], backend: str, wanted: Callable[[StackName], bool], run: Pulumi = pulumi
+    stacks: Sequence[KnownStack], backend: str, wanted: Callable[[StackName], bool], run: Pulumi
 ) -> list[KnownStack]:
     """Return the stacks of one backend with their past as far as it can be read, and the removed stacks.
 

@@ -12,7 +12,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, Conflict, DeadlineExceeded, NotFound
 from pulumi_vertex_training.cloud.objects import ObjectRecord
-from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, delete_run
+from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, StillRunningError, delete_run
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord
 
@@ -57,7 +57,6 @@ def delete_job(
     *,
     refusal: Callable[[Any], str],
     report: Callable[[str], None],
-    wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
@@ -79,7 +78,6 @@ def delete_job(
                 label=kind.noun,
                 tell=lambda _: None,
                 keep_record=True,
-                wait=wait,
                 clock=clock,
                 sleep=sleep,
             )
@@ -101,7 +99,6 @@ def delete_persistent(
     *,
     refusal: Callable[[PersistentRecord], str],
     report: Callable[[str], None],
-    wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
@@ -122,7 +119,7 @@ def delete_persistent(
     except CloudError as error:
         return Outcome(words=str(error), failed=True)
     try:
-        _wait_until_deleted(kind, endpoint, record, report=report, wait=wait, clock=clock, sleep=sleep)
+        _wait_until_deleted(kind, endpoint, record, report=report, clock=clock, sleep=sleep)
     except CloudError as error:
         return Outcome(words=str(error), failed=True)
     return Outcome(words="deleted", deleted=True)
@@ -134,12 +131,11 @@ def _wait_until_deleted(
     deleted: PersistentRecord,
     *,
     report: Callable[[str], None],
-    wait: float,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> None:
     began = reported = clock()
-    pause = 0.1
+    wait, pause = endpoint.timeouts.job_end, 0.1
     while True:
         try:
             record = kind.get(endpoint, deleted.name)

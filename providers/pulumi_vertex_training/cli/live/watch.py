@@ -16,7 +16,6 @@ from pulumi_vertex_training.cli.live.snapshot import Snapshot, SnapshotReader
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.cloud.logs import OUTAGE_SECONDS
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.views.failure import FAILED, CommandError
@@ -36,7 +35,8 @@ def watch(options: argparse.Namespace, output: Output) -> int:
     read = SnapshotReader(again, record, recent=watch_view.RECENT if live else None)
     if live:
         return _on_screen(endpoint, read, seconds, output)
-    return _in_lines(read, _Lines(output=output, tasks=status_view.tasks(endpoint, record)), seconds)
+    lines = _Lines(output=output, tasks=status_view.tasks(endpoint, record))
+    return _in_lines(read, lines, seconds, endpoint.timeouts.outage)
 
 
 def _on_screen(endpoint: Endpoint, read: SnapshotReader, seconds: float, output: Output) -> int:
@@ -58,8 +58,8 @@ def _on_screen(endpoint: Endpoint, read: SnapshotReader, seconds: float, output:
     return _end(record, output)
 
 
-def _in_lines(read: SnapshotReader, lines: _Lines, seconds: float) -> int:
-    """Print each change, until the job has ended. A service that does not answer is read again for a time."""
+def _in_lines(read: SnapshotReader, lines: _Lines, seconds: float, outage: float) -> int:
+    """Print each change until the job has ended. Read a service that is down again for `outage` seconds."""
     silent_since: float | None = None
     while True:
         try:
@@ -67,7 +67,7 @@ def _in_lines(read: SnapshotReader, lines: _Lines, seconds: float) -> int:
         except (CloudError, CommandError) as error:
             now = time.monotonic()
             silent_since = silent_since if silent_since is not None else now
-            if not lines.shown or not screen.passes(error) or now - silent_since >= OUTAGE_SECONDS:
+            if not lines.shown or not screen.passes(error) or now - silent_since >= outage:
                 raise
         else:
             silent_since = None

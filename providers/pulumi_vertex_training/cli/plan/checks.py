@@ -18,6 +18,7 @@ from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.costs.configured import LIMITS_VARIABLE, REPORTED
 from pulumi_vertex_training.preflight import before_submission
 from pulumi_vertex_training.runs.lookups import in_parallel
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
 
 Severity = Literal["error", "warning", "unknown", "info"]
 
@@ -69,11 +70,12 @@ class CheckResult:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanContext:
-    """A preview to check: its plan, steps and configuration, and where it was made."""
+    """A preview to check: its plan, steps and configuration, where it was made, and with which timeouts."""
 
     previewed: Preview
     folder: Path
     stack: str | None = None
+    timeouts: Timeouts = ORDINARY
 
 
 Check = Callable[[PlanContext], "CheckResult | None"]

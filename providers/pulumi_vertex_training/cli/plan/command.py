@@ -31,6 +31,7 @@ def plan(options: argparse.Namespace, output: Output) -> int:
         previewed = preview(
             folder,
             options.stack,
+            timeouts=options.timeouts,
             refresh=options.refresh,
             save=options.save_plan is not None,
             environment=checks.ENVIRONMENT,
@@ -43,8 +44,10 @@ def plan(options: argparse.Namespace, output: Output) -> int:
             output.line(comment_of_failure(project, stack, str(error), datetime.now(timezone.utc)))
         raise
     found = previewed.plan
-    live = live_jobs(found, _data_dir(previewed))
-    context = checks.PlanContext(previewed=previewed, folder=folder, stack=options.stack)
+    live = live_jobs(found, _data_dir(previewed), options.timeouts)
+    context = checks.PlanContext(
+        previewed=previewed, folder=folder, stack=options.stack, timeouts=options.timeouts
+    )
     results = () if found.errors else checks.run(context)
     code = checks.exit_code(results)
     is_refused = bool(found.errors or code)

@@ -16,6 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.runs import progress
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import counted, duration
@@ -67,7 +68,7 @@ class LiveJob:
         }
 
 
-def live_jobs(found: Plan, data_dir: Path | None) -> dict[str, LiveJob]:
+def live_jobs(found: Plan, data_dir: Path | None, timeouts: Timeouts) -> dict[str, LiveJob]:
     """Return the live jobs that the deployment will stop, by the URN of their resource.
 
     A job whose service does not answer is reported with the state `UNKNOWN`. `data_dir` is the emulator's
@@ -77,13 +78,13 @@ def live_jobs(found: Plan, data_dir: Path | None) -> dict[str, LiveJob]:
     if not stopped:
         return {}
     with ThreadPoolExecutor(min(len(stopped), _READS_AT_A_TIME)) as pool:
-        read = pool.map(lambda pair: _live_job(pair[0], pair[1], data_dir), stopped)
+        read = pool.map(lambda pair: _live_job(pair[0], pair[1], data_dir, timeouts), stopped)
         return {change.urn: job for (change, _), job in zip(stopped, read, strict=True) if job is not None}
 
 
-def _live_job(change: Change, job: RecordedJob, data_dir: Path | None) -> LiveJob | None:
+def _live_job(change: Change, job: RecordedJob, data_dir: Path | None, timeouts: Timeouts) -> LiveJob | None:
     try:
-        endpoint = _endpoint(job, data_dir)
+        endpoint = _endpoint(job, data_dir, timeouts)
         record = gateway_of(job.name).read(endpoint, job.name)
     except NotFound:
         return None
@@ -101,11 +102,12 @@ def _live_job(change: Change, job: RecordedJob, data_dir: Path | None) -> LiveJo
     )
 
 
-def _endpoint(job: RecordedJob, data_dir: Path | None) -> Endpoint:
+def _endpoint(job: RecordedJob, data_dir: Path | None, timeouts: Timeouts) -> Endpoint:
     choice = target.Choice(
         kind=job.endpoint,
         project=job.project,
         location=job.location,
         data_dir=data_dir if job.endpoint == "emulator" else None,
+        timeouts=timeouts,
     )
     return target.resolve(choice)

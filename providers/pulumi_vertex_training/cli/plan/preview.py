@@ -11,9 +11,8 @@ from typing import Any
 
 from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.plan.plan import Plan, read
+from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError
-
-_TIMEOUT = 1800.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +32,7 @@ def preview(
     folder: Path,
     stack: str | None,
     *,
+    timeouts: Timeouts,
     refresh: bool = False,
     save: bool = False,
     environment: Mapping[str, str] | None = None,
@@ -56,7 +56,7 @@ def preview(
                 *(["--refresh"] if refresh else []),
             ],
             folder,
-            _TIMEOUT,
+            timeouts.pulumi_preview,
             environment={**pulumi_command.NO_POLICIES, **(environment or {})},
         )
         document = _document(ran)

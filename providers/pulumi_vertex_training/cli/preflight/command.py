@@ -54,6 +54,7 @@ def _of_file(options: argparse.Namespace, output: Output) -> int:
             project=options.project,
             location=options.location or document.location,
             data_dir=options.data_dir,
+            timeouts=options.timeouts,
         )
     )
     subject = Subject(
@@ -72,7 +73,7 @@ def _of_stack(options: argparse.Namespace, output: Output) -> int:
     if sys.stderr.isatty():
         output.note("Previewing ...")
     off = {before_submission.VARIABLE: before_submission.OFF}
-    previewed = preview(folder, options.stack, environment=off)
+    previewed = preview(folder, options.stack, timeouts=options.timeouts, environment=off)
     if previewed.plan.errors:
         output.errors(
             [
@@ -82,7 +83,7 @@ def _of_stack(options: argparse.Namespace, output: Output) -> int:
         )
         return BAD_INPUT
     title = "/".join(part for part in (previewed.plan.project, previewed.plan.stack) if part)
-    places = places_of(previewed, data_dir=options.data_dir)
+    places = places_of(previewed, options.timeouts, data_dir=options.data_dir)
     return _show(places, f"stack {title}", options, output)
 
 
@@ -97,9 +98,10 @@ def _scope(endpoint: Endpoint, subjects: tuple[Subject, ...]) -> Scope:
 
 
 def _show(places: Sequence[Place], title: str, options: argparse.Namespace, output: Output) -> int:
+    seconds = options.timeout or options.timeouts.preflight
     if sys.stderr.isatty() and places:
-        output.note(f"Looking up, {options.timeout:g} s at most ...")
-    report = report_of(places, title, seconds=options.timeout)
+        output.note(f"Looking up, {seconds:g} s at most ...")
+    report = report_of(places, title, seconds=seconds)
     if output.as_json:
         output.document(report.document())
     elif options.markdown:

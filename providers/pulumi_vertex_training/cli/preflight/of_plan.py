@@ -17,11 +17,11 @@ def check(context: PlanContext) -> CheckResult | None:
 
     Return None without such a job. A plan starts no emulator, so it checks nothing on one that does not run.
     """
-    places = places_of(context.previewed)
+    places = places_of(context.previewed, context.timeouts)
     if not places or context.previewed.plan.errors:
         return None
     try:
-        report = report_of(places, context.stack or "")
+        report = report_of(places, context.stack or "", seconds=context.timeouts.preflight)
     except CommandError as error:
         return CheckResult(
             name="preflight",

@@ -15,12 +15,13 @@ from pulumi_vertex_training.cli.plan.plan import effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.preflight.finding import Finding
-from pulumi_vertex_training.preflight.preflight import SECONDS, findings_of
+from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups, in_parallel
 from pulumi_vertex_training.runs.resource_names import is_of_content, names_made
+from pulumi_vertex_training.timeouts import Timeouts
 from vertex_training.fields.decode import decode
 from vertex_training.job.job_kind import JobKind
 
@@ -39,7 +40,7 @@ class Place:
     connect: Callable[[], Endpoint | None]
 
 
-def places_of(previewed: Preview, *, data_dir: Path | None = None) -> list[Place]:
+def places_of(previewed: Preview, timeouts: Timeouts, *, data_dir: Path | None = None) -> list[Place]:
     """Return the places of the jobs that a deployment submits, and of those of schedules that it changes.
 
     The job of a schedule that is submitted as well is one job. `data_dir` replaces the stack's.
@@ -70,10 +71,10 @@ def places_of(previewed: Preview, *, data_dir: Path | None = None) -> list[Place
         if job in jobs and job not in submitted:
             found = _subject(jobs[job], _inputs(jobs[job]), made)
             add(found and replace(found, name=name_of(step), is_scheduled=True), _inputs(jobs[job]))
-    return [_place(*where, tuple(found), folder) for where, found in subjects.items()]
+    return [_place(*where, tuple(found), folder, timeouts) for where, found in subjects.items()]
 
 
-def report_of(places: Sequence[Place], title: str, *, seconds: float = SECONDS) -> Report:
+def report_of(places: Sequence[Place], title: str, *, seconds: float) -> Report:
     """Look everything up within `seconds`, in all places at the same time, and return the findings.
 
     Raises CommandError for an emulator that does not run.
@@ -88,11 +89,20 @@ def report_of(places: Sequence[Place], title: str, *, seconds: float = SECONDS) 
 
 
 def _place(
-    endpoint: str, project: str, location: str, subjects: tuple[Subject, ...], folder: Path | None
+    endpoint: str,
+    project: str,
+    location: str,
+    subjects: tuple[Subject, ...],
+    folder: Path | None,
+    timeouts: Timeouts,
 ) -> Place:
     is_emulator = endpoint != "google"
     choice = target.Choice(
-        kind=endpoint, project=project, location=location, data_dir=folder if is_emulator else None
+        kind=endpoint,
+        project=project,
+        location=location,
+        data_dir=folder if is_emulator else None,
+        timeouts=timeouts,
     )
     scope = Scope(
         project=project,

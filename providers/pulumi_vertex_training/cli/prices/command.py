@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from pulumi_vertex_training.cli.prices import view
@@ -79,7 +80,7 @@ def _words(name: str) -> set[str]:
 def _refresh(options: argparse.Namespace, output: Output) -> None:
     if options.location is not None or options.of is not None:
         raise InputError("`prices refresh` reads all prices. Leave out --location and --of.", path="refresh")
-    catalog = billing_catalog.endpoint()
+    catalog = replace(billing_catalog.endpoint(), timeouts=options.timeouts)
     if sys.stderr.isatty():
         output.note("Reading the Cloud Billing catalog of Vertex AI and Compute Engine ...")
     rows = billing_catalog.read(catalog, date=datetime.now(timezone.utc).date().isoformat())

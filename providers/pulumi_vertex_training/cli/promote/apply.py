@@ -6,6 +6,7 @@ what it ran before.
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Callable
@@ -20,9 +21,9 @@ from pulumi_vertex_training.cloud.container_registry import copying
 from pulumi_vertex_training.kinds.staged import promoted
 from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
 from pulumi_vertex_training.plugin import promotion
+from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError
 
-_TIMEOUT = 300.0
 _TELL_SECONDS = 5.0
 
 
@@ -34,7 +35,7 @@ class Sent:
     mounted: int = 0
 
 
-def carry_out(plan: Plan, folder: Path, tell: Callable[[str], None]) -> dict[str, Sent]:
+def carry_out(plan: Plan, folder: Path, timeouts: Timeouts, tell: Callable[[str], None]) -> dict[str, Sent]:
     """Carry a plan out. Return what was sent, by KIND/NAME. `tell` is called before each longer step.
 
     Raises CloudError and CommandError; the same command continues then.
@@ -50,7 +51,7 @@ def carry_out(plan: Plan, folder: Path, tell: Callable[[str], None]) -> dict[str
             _copy_package(plan, one)
     if plan.writes_configuration:
         tell(f"Writing the configuration of stack {plan.target.name} ...")
-        _write(plan, folder)
+        _write(plan, functools.partial(_pulumi, folder=folder, timeouts=timeouts))
     return sent
 
 
@@ -85,22 +86,22 @@ def _copy_package(plan: Plan, package: Package) -> None:
     promoted.ensure(endpoint, spec, package.entry)
 
 
-def _write(plan: Plan, folder: Path) -> None:
+def _write(plan: Plan, pulumi: Callable[..., None]) -> None:
     """Write secrets first, each through a pipe, and then everything else at once."""
     stack = ("--stack", plan.target.name)
     for one in plan.settings:
         if one.changes and one.new.secret:
-            _pulumi(["config", "set", one.key, "--secret", *stack], folder, stdin=f"{one.new.text or ''}\n")
+            pulumi(["config", "set", one.key, "--secret", *stack], stdin=f"{one.new.text or ''}\n")
     values = {one.key: chosen.as_json(one.new) for one in plan.settings if one.changes and not one.new.secret}
     if plan.before != plan.after:
         structure = promotion.document(plan.after)
         values[promotion.KEY] = {"value": json.dumps(structure), "objectValue": structure, "secret": False}
     if values:
-        _pulumi(["config", "set-all", "--json", json.dumps(values), *stack], folder)
+        pulumi(["config", "set-all", "--json", json.dumps(values), *stack])
 
 
-def _pulumi(words: list[str], folder: Path, *, stdin: str | None = None) -> None:
-    ran = pulumi_command.run(words, folder, _TIMEOUT, stdin=stdin)
+def _pulumi(words: list[str], *, folder: Path, timeouts: Timeouts, stdin: str | None = None) -> None:
+    ran = pulumi_command.run(words, folder, timeouts.pulumi, stdin=stdin)
     if ran.code:
         raise CommandError(
             f"`pulumi {' '.join(words[:2])}` failed with exit code {ran.code}: {ran.message} Everything "

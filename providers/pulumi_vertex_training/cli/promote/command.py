@@ -27,8 +27,8 @@ def promote(options: argparse.Namespace, output: Output) -> int:
             output.note(text)
 
     tell("Reading both stacks ...")
-    found = plan.make(folder, options.source, options.to, options.run)
-    sent = apply.carry_out(found, folder, tell) if options.yes else None
+    found = plan.make(folder, options.source, options.to, options.run, options.timeouts)
+    sent = apply.carry_out(found, folder, options.timeouts, tell) if options.yes else None
     if output.as_json:
         output.document(view.document(found, sent))
     elif options.markdown:

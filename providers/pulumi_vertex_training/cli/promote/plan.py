@@ -24,6 +24,7 @@ from pulumi_vertex_training.kinds.staged import promoted
 from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.plugin.promotion import Promotion
 from pulumi_vertex_training.plugin.settings import SettingsError
+from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_emulator import launcher
 
@@ -74,7 +75,7 @@ class Plan:
         return self.writes_configuration or any(step.copy in ("mount", "send", "copy") for step in self.steps)
 
 
-def make(folder: Path, source: str, target: str, run: str | None) -> Plan:
+def make(folder: Path, source: str, target: str, run: str | None, timeouts: Timeouts) -> Plan:
     """Return the plan. Reads both stacks and their services, and changes nothing.
 
     Raises InputError, CommandError and CloudError.
@@ -82,7 +83,7 @@ def make(folder: Path, source: str, target: str, run: str | None) -> Plan:
     here = project_here(folder) or ""
     with ThreadPoolExecutor(max_workers=2) as pool:
         reading = [
-            pool.submit(stacks.read, folder, name, here, path=path)
+            pool.submit(stacks.read, folder, name, here, timeouts, path=path)
             for name, path in ((source, "--from"), (target, "--to"))
         ]
         old, new = (one.result() for one in reading)
@@ -95,7 +96,7 @@ def make(folder: Path, source: str, target: str, run: str | None) -> Plan:
     ]
     if not found:
         raise CommandError(_nothing(old, runs if run is not None else []))
-    settings, notes = _settings(folder, old, new, runs[0] if run is not None else None)
+    settings, notes = _settings(folder, old, new, runs[0] if run is not None else None, timeouts)
     after = _after(before if run is not None else Promotion(), found)
     return Plan(
         source=old,
@@ -158,21 +159,21 @@ def _nothing(source: Stack, runs: Sequence[Tried]) -> str:
 
 
 def _settings(
-    folder: Path, source: Stack, target: Stack, run: Tried | None
+    folder: Path, source: Stack, target: Stack, run: Tried | None, timeouts: Timeouts
 ) -> tuple[list[Setting], list[str]]:
     """Return the configuration to copy: that of the present, or that with which an earlier run was made."""
     names = chosen.declared(source.config, source.name, source.project)
     secrets = bool(names.secrets)
     theirs = target.config
     if secrets:
-        theirs = stacks.read_config(folder, target.name, path="--to", secrets=True)
+        theirs = stacks.read_config(folder, target.name, timeouts, path="--to", secrets=True)
     if run is None:
         now = source.config
         if secrets:
-            now = stacks.read_config(folder, source.name, path="--from", secrets=True)
+            now = stacks.read_config(folder, source.name, timeouts, path="--from", secrets=True)
         return chosen.settings(names, now, theirs, source.name)
     created = run.record.create_time or ""
-    then = stacks.deployment_at(folder, source.name, created, secrets=secrets) if created else None
+    then = stacks.deployment_at(folder, source.name, created, timeouts, secrets=secrets) if created else None
     if then is None:
         note = (
             f"The configuration of run {run.run} is not in the history of stack {source.name}. That of stack "

@@ -14,10 +14,10 @@ from pulumi_vertex_training.cli import pulumi_command, target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.plugin import settings as settings_module
 from pulumi_vertex_training.plugin.settings import Settings, SettingsError
+from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.fields import timestamps
 
-_TIMEOUT = 300.0
 _PAGE = 100
 _MOST_PAGES = 20
 _JOBS = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
@@ -104,23 +104,26 @@ class Stack:
                 project=(resource.text("project") if resource is not None else "") or own.project,
                 location=(resource.text("location") if resource is not None else "") or own.location,
                 data_dir=own.data_dir if (kind or own.endpoint) == "emulator" else None,
+                timeouts=own.timeouts,
             )
         )
 
 
-def read(folder: Path, name: str, project: str, *, path: str) -> Stack:
+def read(folder: Path, name: str, project: str, timeouts: Timeouts, *, path: str) -> Stack:
     """Read a stack. `path` is the option that names it. Raises InputError if it does not exist."""
-    config = read_config(folder, name, path=path)
-    state = _json(folder, ["stack", "export", "--stack", name], path=path)
+    config = read_config(folder, name, timeouts, path=path)
+    state = _json(folder, ["stack", "export", "--stack", name], timeouts, path=path)
     deployment = state.get("deployment") if isinstance(state, Mapping) else None
     listed = deployment.get("resources") if isinstance(deployment, Mapping) else None
     return Stack(name=name, project=project, config=config, resources=tuple(_resources(listed or [])))
 
 
-def read_config(folder: Path, name: str, *, path: str, secrets: bool = False) -> dict[str, Value]:
+def read_config(
+    folder: Path, name: str, timeouts: Timeouts, *, path: str, secrets: bool = False
+) -> dict[str, Value]:
     """Return a stack's configuration with the defaults of the project; secrets only if they are asked for."""
     words = ["config", "--json", "--stack", name, *(["--show-secrets"] if secrets else [])]
-    return values_of(_json(folder, words, path=path))
+    return values_of(_json(folder, words, timeouts, path=path))
 
 
 def values_of(document: object) -> dict[str, Value]:
@@ -149,13 +152,15 @@ class Deployment:
     is_dirty: bool = False
 
 
-def deployment_at(folder: Path, name: str, moment: str, *, secrets: bool = False) -> Deployment | None:
+def deployment_at(
+    folder: Path, name: str, moment: str, timeouts: Timeouts, *, secrets: bool = False
+) -> Deployment | None:
     """Return the last deployment of a stack that began by a moment (RFC 3339), None without one."""
     words = ["stack", "history", "--json", "--stack", name, "--page-size", str(_PAGE)]
     words += ["--show-secrets"] if secrets else []
     at = timestamps.parse(moment)
     for page in range(1, _MOST_PAGES + 1):
-        listed = _json(folder, [*words, "--page", str(page)], path="--from")
+        listed = _json(folder, [*words, "--page", str(page)], timeouts, path="--from")
         if not isinstance(listed, list) or not listed:
             return None
         for one in listed:  # newest first
@@ -189,8 +194,8 @@ def _resources(listed: list[Any]) -> Iterator[Resource]:
         yield Resource(kind=kind, name=name, id=str(one.get("id") or ""), props=props)
 
 
-def _json(folder: Path, words: list[str], *, path: str) -> Any:
-    ran = pulumi_command.run(words, folder, _TIMEOUT)
+def _json(folder: Path, words: list[str], timeouts: Timeouts, *, path: str) -> Any:
+    ran = pulumi_command.run(words, folder, timeouts.pulumi)
     if ran.code:
         name = words[words.index("--stack") + 1]
         if "no stack named" in ran.message:

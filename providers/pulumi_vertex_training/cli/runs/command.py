@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.policies.rerun import words_of
+from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.study_view import why_failed
@@ -70,7 +72,9 @@ def list_runs(options: argparse.Namespace, output: Output) -> None:
         return
     stack = options.stack.rpartition("/")[2] if options.stack else None
     narrowed = Filter(kind=options.kind, project=options.pulumi_project, stack=stack)
-    found = history.find(endpoint, options.name, narrowed, here=stack_here)
+    found = history.find(
+        endpoint, options.name, narrowed, here=functools.partial(stack_here, options.timeouts)
+    )
     runs = _runs(endpoint, found)
     if options.compare is not None:
         _compare(endpoint, found, runs, options.compare, output)
@@ -106,7 +110,7 @@ def _side(run: Run) -> comparison.Side:
     return comparison.Side(number=run.number, record=run.record, metrics=run.result.metrics, facts=facts)
 
 
-def stack_here() -> Filter:
+def stack_here(timeouts: Timeouts) -> Filter:
     """Return the project of the working directory, and its selected stack if there is one."""
     project = pulumi_backends.project_here(Path.cwd())
     if project is None:
@@ -114,7 +118,7 @@ def stack_here() -> Filter:
     stack = os.environ.get("PULUMI_STACK", "")
     if not stack:
         try:
-            ran = pulumi_backends.pulumi(["stack", "--show-name"], None)
+            ran = pulumi_backends.pulumi(["stack", "--show-name"], None, timeout=timeouts.pulumi)
         except CommandError:
             return Filter(project=project)
         stack = ran.out.strip() if ran.code == 0 else ""

@@ -25,6 +25,7 @@ from pulumi_vertex_training.cli.tensorboard.mirror import Mirror, Source, source
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_training.job.job_kind import JobKind
@@ -34,7 +35,6 @@ _FIRST_PORT, _LAST_PORT = 6006, 6026
 _LOCAL_SECONDS, _CLOUD_SECONDS = 2.0, 20.0
 """Seconds between two copies of what is new."""
 _LOOP_SECONDS = 0.2
-_GRACE_SECONDS = 5.0
 _INSTALL = "Install it with `pip install tensorboard`, in this environment or in another one on PATH."
 
 
@@ -52,7 +52,8 @@ def tensorboard(options: argparse.Namespace, output: Output) -> int:
             output.note("There are no TensorBoard logs yet. They appear once the jobs write them.")
         words = [*program, "--logdir", folder, "--host", _HOST, "--port", str(port)]
         with contextlib.suppress(KeyboardInterrupt), terminated_as_interrupted():
-            _serve(words, port, sources, mirror, endpoint_again(named, endpoint), output)
+            again = endpoint_again(named, endpoint)
+            _serve(words, port, sources, mirror, again, options.timeouts, output)
     return 0
 
 
@@ -105,6 +106,7 @@ def _serve(
     sources: Sequence[Source],
     mirror: Mirror,
     again: Callable[[], Endpoint],
+    timeouts: Timeouts,
     output: Output,
 ) -> None:
     """Run TensorBoard, and copy what is new until it ends. Raises CommandError if it ends by itself."""
@@ -130,7 +132,7 @@ def _serve(
                     trouble, due = str(error), time.monotonic() + _LOCAL_SECONDS
             time.sleep(_LOOP_SECONDS)
     finally:
-        _end(process)
+        _end(process, timeouts)
     raise CommandError(
         f"TensorBoard ended with exit code {process.returncode}. To see why, run {shlex.join(words)}"
     )
@@ -156,13 +158,13 @@ def _answers(port: int) -> bool:
     return True
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], timeouts: Timeouts) -> None:
     """End TensorBoard, which Ctrl-C on the terminal may have reached, too."""
     if process.poll() is not None:
         return
     process.terminate()
     try:
-        process.wait(_GRACE_SECONDS)
+        process.wait(timeouts.tensorboard_end)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -22,7 +22,6 @@ from pulumi_vertex_training.cloud.container_registry.http import (
     LARGEST_MANIFEST,
     PULL,
     PUSH,
-    TRANSFER_TIMEOUT,
     TooLargeError,
     blocks,
     load,
@@ -295,7 +294,7 @@ def ask(
             body=body,
             stream=stream,
             most=most,
-            timeout=TRANSFER_TIMEOUT if stream or body is not None else retry.CALL_TIMEOUT,
+            transfers=stream or body is not None,
         )
         if stream and response.status_code >= 300 and response.status_code not in also:
             load(response, most=LARGEST_DOCUMENT)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from pulumi_vertex_training.cloud import clients, retry
+from pulumi_vertex_training.cloud import clients
 from pulumi_vertex_training.cloud.container_registry.image_names import DOCKER_HUB, ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unauthenticated, UnexpectedAnswer
@@ -76,9 +76,6 @@ def load(response: Response, *, most: int) -> None:
 
 PULL, PUSH = "pull", "pull,push"
 
-TRANSFER_TIMEOUT = 300.0
-"""Seconds without progress after which a transfer is aborted."""
-
 _CONNECTIONS = 16
 _RECEIVED_BLOCK = 1 << 18
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
@@ -119,16 +116,18 @@ class RegistryHttp:
         body: Callable[[], Any] | None = None,
         stream: bool = False,
         most: int = LARGEST_DOCUMENT,
-        timeout: float = retry.CALL_TIMEOUT,
+        transfers: bool = False,
     ) -> Response:
         """Send one request, again with a token if the registry requires one of its own.
 
         `url` may be a location that the registry returned. At most `most` bytes of the answer are read, none
-        with `stream`. Raises the errors of requests and google.auth, `TooLargeError`, and Unauthenticated.
+        with `stream`. `transfers` allows for the content of a blob. Raises the errors of requests and
+        google.auth, `TooLargeError`, and Unauthenticated.
         """
         url = urljoin(self._base(name.host), url)
         own = urlsplit(url)[:2] == urlsplit(self._base(name.host))[:2]
         known = self._header(name, actions) if own else None
+        timeouts = self._endpoint.timeouts
 
         def ask(authorization: str | None) -> Response:
             sent = {**(headers or {}), **({"Authorization": authorization} if authorization else {})}
@@ -139,7 +138,7 @@ class RegistryHttp:
                 headers=sent,
                 data=body() if body is not None else None,
                 stream=True,
-                timeout=timeout,
+                timeout=timeouts.content if transfers else timeouts.call,
                 allow_redirects=method in ("GET", "HEAD"),
             )
 
@@ -225,7 +224,7 @@ class RegistryHttp:
                 headers = {"Authorization": f"Basic {basic}"}
         query = {"service": parameters.get("service", ""), "scope": f"repository:{name.path}:{actions}"}
         response = self._session.get(
-            realm, params=query, headers=headers, timeout=retry.CALL_TIMEOUT, stream=True
+            realm, params=query, headers=headers, timeout=self._endpoint.timeouts.call, stream=True
         )
         found = _token_in(response)
         if not (isinstance(found, str) and _TOKEN.fullmatch(found)):

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
+
 _ASK: Final = "import platform; print(platform.python_implementation(), platform.python_version())"
-_ASK_SECONDS: Final = 10.0
 
 _COMPILE: Final = """
 import importlib.util, os, py_compile, sys
@@ -72,7 +73,7 @@ class Compiler:
     version: str
 
 
-def find_compiler(python_version: str) -> Compiler | None:
+def find_compiler(python_version: str, timeouts: Timeouts = ORDINARY) -> Compiler | None:
     """Return the Python of this machine with a minor version ("3.11"), or None."""
     own = f"{platform.python_implementation()} {platform.python_version()}"
     if _is_minor(own, python_version):
@@ -85,7 +86,7 @@ def find_compiler(python_version: str) -> Compiler | None:
             [path, "-I", "-S", "-c", _ASK],
             capture_output=True,
             text=True,
-            timeout=_ASK_SECONDS,
+            timeout=timeouts.python_version,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

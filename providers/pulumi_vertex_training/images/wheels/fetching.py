@@ -18,13 +18,11 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from pulumi_vertex_training.images.dockerfile.rules import HASHED_LOCK
 from pulumi_vertex_training.images.wheels.requirements_lock import Lock, read_lock, without_credentials
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
 from vertex_training.findings.problems import Problem
 
 NEWEST_GLIBC: Final = 31
 """Wheels up to manylinux_2_31 are accepted: older images of Vertex AI are Debian 11, with glibc 2.31."""
-
-TIMEOUT: Final = 1800
-"""Seconds that pip may take."""
 
 _MACHINES: Final = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 _OLDEST_GLIBC: Final = {"x86_64": 5, "aarch64": 17}
@@ -57,6 +55,7 @@ def fetch_wheels(
     *,
     find_links: str | None = None,
     index_url: str | None = None,
+    timeouts: Timeouts = ORDINARY,
 ) -> WheelFolder:
     """Download the pinned wheels of a lock file to `folder`, and check the hash of each.
 
@@ -74,7 +73,9 @@ def fetch_wheels(
             pinned.write_text(
                 "\n".join(_lines(lock, requirements.parent, find_links, index_url)) + "\n", encoding="utf-8"
             )
-            _download(requirements.name, pinned, Path(temporary), _target(python_version, platform))
+            _download(
+                requirements.name, pinned, Path(temporary), _target(python_version, platform), timeouts.pip
+            )
         wheels = tuple(_kept(lock, Path(temporary), folder, requirements.name))
     return WheelFolder(wheels=wheels, python_version=python_version, platform=platform)
 
@@ -112,7 +113,7 @@ def _lines(lock: Lock, folder: Path, find_links: str | None, index_url: str | No
         yield " ".join([pin.requirement, *(f"--hash=sha256:{each}" for each in pin.hashes)])
 
 
-def _download(name: str, pinned: Path, folder: Path, target: Sequence[str]) -> None:
+def _download(name: str, pinned: Path, folder: Path, target: Sequence[str], timeout: float) -> None:
     command = [
         *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"),
         *("--require-hashes", "--only-binary=:all:", "--no-deps", "--dest", str(folder)),
@@ -121,10 +122,10 @@ def _download(name: str, pinned: Path, folder: Path, target: Sequence[str]) -> N
     ]
     try:
         done = subprocess.run(  # noqa: S603
-            command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT, check=False
+            command, capture_output=True, text=True, errors="replace", timeout=timeout, check=False
         )
     except subprocess.TimeoutExpired as error:
-        message = f"pip did not finish within {TIMEOUT} s. Check whether the index responds, and run again."
+        message = f"pip did not finish within {timeout:g} s. Check whether the index responds, and run again."
         raise PackagingError([HASHED_LOCK.broken(name, message)]) from error
     if done.returncode:
         raise PackagingError([_failure(name, done.stderr + done.stdout)])

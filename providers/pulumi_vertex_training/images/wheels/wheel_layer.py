@@ -28,6 +28,7 @@ from pulumi_vertex_training.images.wheels.bytecode import compile_modules, find_
 from pulumi_vertex_training.images.wheels.fetching import Wheel, WheelFolder
 from pulumi_vertex_training.images.wheels.layout import HOME, SCRIPTS, SITE, WheelLayer
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
 from vertex_training.findings.problems import Problem
 
 _STANDARD: Final = "opt"
@@ -53,14 +54,14 @@ if __name__ == "__main__":
 """
 
 
-def write_wheel_layer(wheels: WheelFolder, folder: Path) -> WheelLayer:
+def write_wheel_layer(wheels: WheelFolder, folder: Path, timeouts: Timeouts = ORDINARY) -> WheelLayer:
     """Write the layer of all wheels, with bytecode, to `folder`. Raises PackagingError.
 
     It does not depend on the base, so that all images with the same requirements share it. If two wheels have
     the same file, the one with the later file name wins.
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix="wheels-") as spool:
-        nodes, problems = _installed(wheels, Path(spool))
+        nodes, problems = _installed(wheels, Path(spool), timeouts)
         layer = write_layer(nodes, folder)
     return WheelLayer(
         digest=layer.digest,
@@ -72,7 +73,7 @@ def write_wheel_layer(wheels: WheelFolder, folder: Path) -> WheelLayer:
     )
 
 
-def _installed(wheels: WheelFolder, root: Path) -> tuple[list[Node], list[Problem]]:
+def _installed(wheels: WheelFolder, root: Path, timeouts: Timeouts) -> tuple[list[Node], list[Problem]]:
     problems: list[Problem] = []
     written: dict[str, bool] = {}
     for wheel in sorted(wheels.wheels, key=lambda wheel: wheel.path.name):
@@ -86,7 +87,7 @@ def _installed(wheels: WheelFolder, root: Path) -> tuple[list[Node], list[Proble
             raise PackagingError([_broken(wheel, error)]) from error
         written |= destination.written
         problems += _start_up_files(wheel, destination.written)
-    compiler = find_compiler(wheels.python_version)
+    compiler = find_compiler(wheels.python_version, timeouts)
     if compiler is not None:
         modules = [path for path in written if path.startswith(f"{SITE}/") and path.endswith(".py")]
         written |= dict.fromkeys(compile_modules(compiler, root, modules), False)

@@ -18,9 +18,6 @@ from pulumi_vertex_training.cloud.translation import translated
 if TYPE_CHECKING:
     from google.api_core.operation import Operation
 
-OPERATION_TIMEOUT = 300.0
-"""Seconds to wait for the end of a creation or deletion."""
-
 API = "artifactregistry.googleapis.com"
 
 
@@ -38,12 +35,10 @@ class RepositoryRecord:
         return labels
 
 
-def create(
-    endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, seconds: float = OPERATION_TIMEOUT
-) -> RepositoryRecord:
+def create(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> RepositoryRecord:
     """Create the repository with this full name, and wait until it exists. The call is never retried.
 
-    Raises AlreadyExists, and DeadlineExceeded after `seconds`.
+    Raises AlreadyExists, and DeadlineExceeded if that takes too long.
     """
     parent, _, repository_id = name.partition("/repositories/")
     action = f"create repository {name}"
@@ -54,9 +49,9 @@ def create(
                 "repository_id": repository_id,
                 "repository": _message({**wire, "name": name}),
             },
-            timeout=retry.CALL_TIMEOUT,
+            timeout=endpoint.timeouts.call,
         )
-        return _record(_wait_for(endpoint, operation, action, seconds))
+        return _record(_wait_for(endpoint, operation, action))
 
 
 def labels_of(endpoint: Endpoint, repository_id: str) -> Mapping[str, str]:
@@ -73,7 +68,7 @@ def get(endpoint: Endpoint, name: str) -> RepositoryRecord:
     with _translated(endpoint, f"read repository {name}"):
         return _record(
             clients.artifact_registry(endpoint).get_repository(
-                name=name, retry=retry.for_idempotent(endpoint), timeout=retry.CALL_TIMEOUT
+                name=name, retry=retry.for_idempotent(endpoint), timeout=endpoint.timeouts.call
             )
         )
 
@@ -90,22 +85,22 @@ def patch(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> RepositoryR
                 repository=_message({**wire, "name": name}),
                 update_mask=mask,
                 retry=retry.for_idempotent(endpoint),
-                timeout=retry.CALL_TIMEOUT,
+                timeout=endpoint.timeouts.call,
             )
         )
 
 
-def delete(endpoint: Endpoint, name: str, *, seconds: float = OPERATION_TIMEOUT) -> None:
+def delete(endpoint: Endpoint, name: str) -> None:
     """Delete the repository with all its images, and wait until it is gone.
 
-    Raises NotFound, and DeadlineExceeded after `seconds`.
+    Raises NotFound, and DeadlineExceeded if that takes too long.
     """
     action = f"delete repository {name}"
     with _translated(endpoint, action):
         operation = clients.artifact_registry(endpoint).delete_repository(
-            name=name, retry=retry.for_idempotent(endpoint), timeout=retry.CALL_TIMEOUT
+            name=name, retry=retry.for_idempotent(endpoint), timeout=endpoint.timeouts.call
         )
-        _wait_for(endpoint, operation, action, seconds)
+        _wait_for(endpoint, operation, action)
 
 
 def packages(endpoint: Endpoint, name: str, *, limit: int = 100) -> tuple[str, ...]:
@@ -114,7 +109,7 @@ def packages(endpoint: Endpoint, name: str, *, limit: int = 100) -> tuple[str, .
         pager = clients.artifact_registry(endpoint).list_packages(
             request={"parent": name, "page_size": limit},
             retry=retry.for_idempotent(endpoint),
-            timeout=retry.CALL_TIMEOUT,
+            timeout=endpoint.timeouts.call,
         )
         # An empty page may have successors (Google API Improvement Proposal 158).
         found = next((page.packages for page in pager.pages if page.packages), ())
@@ -134,12 +129,13 @@ def _translated(endpoint: Endpoint, action: str) -> Any:
     )
 
 
-def _wait_for(endpoint: Endpoint, operation: Operation, action: str, seconds: float) -> Any:
-    """Wait for an operation, and return its result. Raises DeadlineExceeded after `seconds`."""
+def _wait_for(endpoint: Endpoint, operation: Operation, action: str) -> Any:
+    """Wait for an operation, and return its result. Raises DeadlineExceeded."""
     from concurrent.futures import TimeoutError as FutureTimeout
 
     from google.api_core.exceptions import RetryError
 
+    seconds = endpoint.timeouts.repository_operation
     try:
         return operation.result(timeout=seconds)  # type: ignore[no-untyped-call]
     except (FutureTimeout, RetryError) as error:

@@ -19,9 +19,6 @@ from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
 from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord, marks_of
 from vertex_training.fields.labels import OWNERSHIP_LABELS
 
-OPERATION_SECONDS = 600.0
-"""The timeout of an upload or a deletion, in seconds."""
-
 _PAGE_SIZE = 100
 
 
@@ -69,7 +66,7 @@ def upload(
             body=body,
             idempotent=False,
         )
-    done = rest.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+    done = rest.wait(endpoint, operation, action=action, timeout=endpoint.timeouts.model_operation)
     answer = done.get("response") or {}
     name, _, version = str(answer.get("model") or "").partition("@")
     return name, str(answer.get("modelVersionId") or version or "1")
@@ -125,7 +122,7 @@ def wait_for_uploads(endpoint: Endpoint, name: str) -> None:
         if operation.get("done") or not kind.endswith(".UploadModelOperationMetadata"):
             continue
         try:
-            rest.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+            rest.wait(endpoint, operation, action=action, timeout=endpoint.timeouts.model_operation)
         except DeadlineExceeded:
             raise
         except CloudError:  # The upload failed, so there is no version.
@@ -171,7 +168,7 @@ def delete(endpoint: Endpoint, name: str) -> None:
 def _delete(endpoint: Endpoint, address: str, action: str) -> None:
     with _translated(endpoint, action):
         operation = rest.call(endpoint, "DELETE", address)
-    rest.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+    rest.wait(endpoint, operation, action=action, timeout=endpoint.timeouts.model_operation)
 
 
 def _record(wire: Mapping[str, Any]) -> ModelRecord:

@@ -17,17 +17,6 @@ from pulumi_vertex_training.plugin.custom_timeouts import CustomTimeouts, Interr
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.provider import Failure
 
-DELETION_SECONDS = 60.0
-"""Seconds to wait for a deletion, which continues at the service after that."""
-
-PREVIOUS_DELETION_SECONDS = 300.0
-"""Seconds for which a creation waits until the previous resource with the same id is deleted.
-
-`custom_timeouts` overrides it."""
-
-BUSY_SECONDS = 300.0
-"""Seconds for which an update waits for another operation on the resource. `custom_timeouts` overrides it."""
-
 _BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
 
 
@@ -116,13 +105,13 @@ def wait_for_deletion(endpoint: Endpoint, name: str) -> bool:
     return _is_gone_within(
         endpoint,
         name,
-        DELETION_SECONDS,
+        endpoint.timeouts.resource_deletion,
         progress=lambda passed: f"{title}: still being deleted after {passed:.0f} s",
     )
 
 
 def _wait_for_previous_deletion(endpoint: Endpoint, name: str, timeouts: CustomTimeouts) -> None:
-    seconds = PREVIOUS_DELETION_SECONDS if timeouts.create is None else timeouts.create
+    seconds = endpoint.timeouts.previous_deletion if timeouts.create is None else timeouts.create
     title = _title(name)
     say(f"{title}: waiting up to {seconds:g} s until the previous one is deleted")
     try:
@@ -187,7 +176,7 @@ def _begin_when_idle(
     try:
         done = wait(
             begun,
-            seconds=BUSY_SECONDS if timeouts.update is None else timeouts.update,
+            seconds=endpoint.timeouts.resource_busy if timeouts.update is None else timeouts.update,
             pause=_pause(endpoint),
             progress=lambda passed: f"{title}: another operation is still running after {passed:.0f} s",
         )

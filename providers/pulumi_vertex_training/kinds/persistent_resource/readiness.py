@@ -25,6 +25,7 @@ from pulumi_vertex_training.program.waiting.interruption import (
 )
 from pulumi_vertex_training.program.waiting.waits import Wait, WaitFailed, WaitResult, held
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, watch
+from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator.launcher import LauncherError
 
 DEFAULT_TIMEOUT = 3600.0
@@ -60,15 +61,16 @@ async def ready(
 async def _ready(poll: _Wait, wait: Wait, *, timeout: float, ours: bool, engine: str | None) -> str:
     title = poll.title if wait.name == poll.resource_id else f"{wait.name}: {poll.title}"
     try:
-        await poll.begin()
+        endpoint = await poll.begin()
         watched = await watch(
             poll.poll,
             reached=lambda record: record.state in READY,
-            pace=LOCAL_PACE if poll.is_local else CLOUD_PACE,
+            pace=LOCAL_PACE if endpoint.is_emulator else CLOUD_PACE,
             timeout=timeout,
             report=poll.show,
             trouble=poll.trouble,
-            sleep=functools.partial(_sleep, engine=engine),
+            least_answer=endpoint.timeouts.least_answer,
+            sleep=functools.partial(_sleep, engine=engine, timeouts=endpoint.timeouts),
         )
     except NotFound:
         raise WaitFailed(f"{title} no longer exists. Run `pulumi refresh`", state="GONE") from None
@@ -120,11 +122,6 @@ class _Wait:
         """The name of the resource in messages."""
         return f"persistent resource {self.resource_id}"
 
-    @property
-    def is_local(self) -> bool:
-        """True if the endpoint is an emulator."""
-        return self._endpoint is not None and self._endpoint.is_emulator
-
     async def begin(self) -> Endpoint:
         """Connect to the endpoint, also again after a failure."""
         self._endpoint = await asyncio.to_thread(self._connect)
@@ -163,9 +160,9 @@ def _progress_line(record: ResourceRecord) -> str:
     return f"{record.state.word.lower()}: {'; '.join(pools)}"
 
 
-async def _sleep(seconds: float, *, engine: str | None) -> None:
+async def _sleep(seconds: float, *, engine: str | None, timeouts: Timeouts) -> None:
     """Sleep between two polls. Raises `Interrupted` after Ctrl-C, or if the engine was killed."""
     if await interrupted_within(seconds):
         raise Interrupted
-    if not await asyncio.to_thread(plugin.engine_is_alive, engine):
+    if not await asyncio.to_thread(plugin.engine_is_alive, engine, timeouts):
         raise Interrupted

@@ -127,8 +127,8 @@ def stage(props: Mapping[str, Any], content: Listing) -> None:
             if SHA256_KEY in one.metadata
         },
     )
-    row = OPERATION.row_of(uri)
-    progress = Progress(count=len(content.files), tell=lambda line: say_on(row, line, passing=True))
+    row, timeouts = OPERATION.row_of(uri), OPERATION.settings.timeouts
+    progress = Progress(count=len(content.files), tell=lambda line: say_on(row, line, timeouts, passing=True))
     _for_each(
         content.files,
         lambda file: _ensure(staging, file, content, progress),
@@ -136,7 +136,7 @@ def stage(props: Mapping[str, Any], content: Listing) -> None:
             f"{progress.done:,} of {counted(progress.count, 'file')} are staged; `pulumi up` sends the others"
         ),
     )
-    say_on(row, progress.summary())
+    say_on(row, progress.summary(), timeouts)
     if key and props["on_delete"] == "delete":
         _delete_orphans(endpoint, spec, found.values(), {key})
     begun_work.forget(uri)

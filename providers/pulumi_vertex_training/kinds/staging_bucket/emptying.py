@@ -61,7 +61,7 @@ def _request(endpoint: Endpoint, method: str, url: str, params: dict[str, str]) 
 
     def send() -> str:
         response = clients.session(endpoint).request(
-            method, url, params=params, timeout=retry.CALL_TIMEOUT, allow_redirects=False
+            method, url, params=params, timeout=endpoint.timeouts.call, allow_redirects=False
         )
         if not 200 <= response.status_code < 300:
             raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]

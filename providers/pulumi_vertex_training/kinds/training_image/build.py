@@ -125,14 +125,14 @@ def _with_requirements(
     build: Callable[[WheelLayer], PushedImage],
 ) -> PushedImage:
     """Build and push an image with the layer of its requirements, which is built only if it is nowhere."""
-    with requirements_layer.locked_record(plan) as record:
+    with requirements_layer.locked_record(plan, endpoint.timeouts) as record:
         wheels = record.find(endpoint, target)
         if wheels is not None:
             with contextlib.suppress(errors.NotFound):  # deleted in this moment
                 pushed = build(wheels)
                 record.write(wheels, target.repository)
                 return pushed
-        wheels = requirements_layer.build_layer(plan, folder / "requirements")
+        wheels = requirements_layer.build_layer(plan, folder / "requirements", endpoint.timeouts)
         pushed = build(wheels)
         record.write(wheels, target.repository)
     return pushed
@@ -156,7 +156,7 @@ def _build_with_tool(
     if isinstance(chosen, Problem):
         raise PackagingError([chosen])
     if isinstance(chosen, Tool):
-        archive = container_tools.build(chosen, plan, folder, tell=tell)
+        archive = container_tools.build(chosen, plan, folder, tell=tell, timeouts=endpoint.timeouts)
         manifest, parts = tool_images.read_archive(archive, plan.source, folder)
     else:
         manifest, parts = _build_on_google(endpoint, plan, target, folder, chosen, tell)

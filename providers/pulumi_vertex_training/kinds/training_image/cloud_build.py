@@ -66,7 +66,7 @@ def build(
     if not build_id:
         raise UnexpectedAnswer(f"Could not {action} ({endpoint}): the answer names no build.")
     tell(f"Cloud Build is building {image}: {running.get('logUrl', build_id)}")
-    deadline, pause = clock() + BUILD_TIMEOUT + 60, _FIRST_PAUSE
+    deadline, pause = clock() + BUILD_TIMEOUT + endpoint.timeouts.build_answer, _FIRST_PAUSE
     while running.get("status", "STATUS_UNKNOWN") in _WAITING:
         if clock() >= deadline:
             raise DeadlineExceeded(

@@ -27,6 +27,7 @@ from pulumi_vertex_training.images.files.tree import Node
 from pulumi_vertex_training.images.stages.origins import read_named_context
 from pulumi_vertex_training.kinds.training_image.spec import Builder
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import all_of, shown
 
@@ -56,7 +57,7 @@ def find_tool(names: Sequence[ToolName] = TOOLS) -> Tool | None:
     return None
 
 
-def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
+def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell, timeouts: Timeouts = ORDINARY) -> Path:
     """Build the plan's Dockerfile, and return the archive of the image, a file in `folder`.
 
     `tell` is called with each line that the tool prints. Raises PackagingError, at the line of the first RUN,
@@ -82,7 +83,7 @@ def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
             _run(tool, plan, ["save", "--output", str(archive), built], tell)
     finally:
         subprocess.run(  # noqa: S603  no shell, and the tool's own path
-            [tool.path, "rmi", built], check=False, capture_output=True, timeout=120
+            [tool.path, "rmi", built], check=False, capture_output=True, timeout=timeouts.image_removal
         )
     return archive
 

@@ -27,6 +27,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.images import ImagePlan, WheelLayer, fetch_wheels
 from pulumi_vertex_training.images.wheels.bytecode import find_compiler
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator import extras
 from vertex_training.findings.problems import Problem
 
@@ -86,10 +87,10 @@ class LayerRecord:
 
 
 @contextlib.contextmanager
-def locked_record(plan: ImagePlan) -> Iterator[LayerRecord]:
+def locked_record(plan: ImagePlan, timeouts: Timeouts) -> Iterator[LayerRecord]:
     """Yield the record of a plan's requirements. Other deployments with the same ones wait until the end."""
     source = plan.source
-    compiler = find_compiler(source.python_version or "")
+    compiler = find_compiler(source.python_version or "", timeouts)
     version = compiler.version if compiler else "no bytecode"
     key = hashlib.sha256(f"{plan.requirements_hash} {version}".encode()).hexdigest()[:32]
     try:
@@ -104,7 +105,7 @@ def locked_record(plan: ImagePlan) -> Iterator[LayerRecord]:
         yield LayerRecord(path=folder / f"{key}.json")
 
 
-def build_layer(plan: ImagePlan, folder: Path) -> WheelLayer:
+def build_layer(plan: ImagePlan, folder: Path, timeouts: Timeouts) -> WheelLayer:
     """Fetch the wheels of a plan and write their layer. Raises PackagingError."""
     source = plan.source
     if source.requirements is None or source.python_version is None:
@@ -115,8 +116,10 @@ def build_layer(plan: ImagePlan, folder: Path) -> WheelLayer:
     from pulumi_vertex_training.images.wheels.wheel_layer import write_wheel_layer
 
     folder.mkdir()
-    wheels = fetch_wheels(source.requirements, source.python_version, source.platform, folder / "wheels")
-    return write_wheel_layer(wheels, folder)
+    wheels = fetch_wheels(
+        source.requirements, source.python_version, source.platform, folder / "wheels", timeouts=timeouts
+    )
+    return write_wheel_layer(wheels, folder, timeouts)
 
 
 def _cache_folder() -> Path:

@@ -20,8 +20,6 @@ from vertex_training.fields.labels import KEY_LABEL
 
 SCHEDULER = "cloudscheduler.googleapis.com"
 WORKFLOWS = "workflows.googleapis.com"
-OPERATION_TIMEOUT = 120.0
-"""Seconds to wait for the end of a change of a workflow."""
 
 _JOB_FIELDS = "schedule,timeZone,description,attemptDeadline,retryConfig,httpTarget"
 _WORKFLOW_FIELDS = "description,labels,sourceContents,serviceAccount"
@@ -157,7 +155,7 @@ def _wait(endpoint: Endpoint, operation: rest.Json, action: str) -> None:
         endpoint,
         operation,
         action=action,
-        timeout=OPERATION_TIMEOUT,
+        timeout=endpoint.timeouts.schedule_operation,
         url=_host(endpoint, WORKFLOWS),
     )
 

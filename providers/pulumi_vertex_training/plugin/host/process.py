@@ -9,11 +9,11 @@ import threading
 
 from pulumi_vertex_training.plugin.host import cancellation, host_threads
 from pulumi_vertex_training.plugin.secret_masking import SECRETS
+from pulumi_vertex_training.timeouts import Timeouts
 from vertex_training.findings.words import visible_lines
 
 _ENGINE_CHECK_SECONDS = 2.0
 _ENGINE_CHECK_FAILURES = 3
-_LOG_SECONDS = 5.0
 
 _watching = threading.Lock()
 
@@ -39,21 +39,21 @@ def engine_address() -> str | None:
     return None
 
 
-def engine_is_alive(address: str | None) -> bool:
+def engine_is_alive(address: str | None, timeouts: Timeouts) -> bool:
     """Return whether the engine still accepts connections; True without an engine."""
     if address is None:
         return True
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), timeout=2):
+        with socket.create_connection((host, int(port)), timeout=timeouts.engine):
             return True
     except OSError:
         return False
 
 
-def require_engine() -> None:
+def require_engine(timeouts: Timeouts) -> None:
     """Raise EngineGoneError if the engine is gone: it was killed, and this process was not."""
-    if not engine_is_alive(engine_address()):
+    if not engine_is_alive(engine_address(), timeouts):
         raise EngineGoneError("the deployment was killed before the job was submitted; nothing was submitted")
 
 
@@ -66,7 +66,7 @@ def say(message: str) -> None:
     sys.stdout.flush()
 
 
-def say_on(urn: str, message: str, *, passing: bool = False) -> None:
+def say_on(urn: str, message: str, timeouts: Timeouts, *, passing: bool = False) -> None:
     """Print a line on the row of the resource `urn`, without secrets; like `say` if there is no such row.
 
     A line that is `passing` shows progress: it is not repeated at the end.
@@ -82,25 +82,25 @@ def say_on(urn: str, message: str, *, passing: bool = False) -> None:
     request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=urn, ephemeral=passing)
     try:
         with grpc.insecure_channel(address) as channel:
-            engine_pb2_grpc.EngineStub(channel).Log(request, timeout=_LOG_SECONDS)
+            engine_pb2_grpc.EngineStub(channel).Log(request, timeout=timeouts.engine_log)
     except grpc.RpcError:
         say(message)
 
 
-def leave_with_engine() -> None:
+def leave_with_engine(timeouts: Timeouts) -> None:
     """End the provider process soon after its engine: after a SIGKILL of `pulumi` nothing else would.
 
     Only the first call has an effect, and only in a process that an engine started.
     """
     if engine_address() is not None and _watching.acquire(blocking=False):
-        threading.Thread(target=_leave_with_engine, name="engine-watch", daemon=True).start()
+        threading.Thread(target=_leave_with_engine, args=[timeouts], name="engine-watch", daemon=True).start()
 
 
-def _leave_with_engine() -> None:
+def _leave_with_engine(timeouts: Timeouts) -> None:
     pause, failures = threading.Event(), 0
     while failures < _ENGINE_CHECK_FAILURES:
         pause.wait(_ENGINE_CHECK_SECONDS)
-        failures = 0 if engine_is_alive(engine_address()) else failures + 1
+        failures = 0 if engine_is_alive(engine_address(), timeouts) else failures + 1
     os._exit(1)
 
 

@@ -129,7 +129,11 @@ def answered(id_: str, key: str) -> None:
     """Note that the engine gets the answer of the creation, unless the engine was killed before."""
     note = _folder() / f"{_stem(id_, key)}{_BEGUN}"
     with contextlib.suppress(OSError):
-        if key and note.exists() and process.engine_is_alive(process.engine_address()):
+        if (
+            key
+            and note.exists()
+            and process.engine_is_alive(process.engine_address(), OPERATION.settings.timeouts)
+        ):
             note.replace(note.with_suffix(_MADE))
 
 

@@ -228,6 +228,7 @@ def _announce_cancellation(
     say_on(
         declaration.urn,
         f"{declared.resource(new)} is {described(record)}: up will cancel it and run it again{unless}",
+        OPERATION.settings.timeouts,
     )
 
 

@@ -117,7 +117,7 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
         dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
         declared.wire(inputs),
         submission,
-        before_submit=require_engine,
+        before_submit=lambda: require_engine(OPERATION.settings.timeouts),
         tell=tell,
         before_delete=declared.before_delete(kept_because="", tell=tell),
     )

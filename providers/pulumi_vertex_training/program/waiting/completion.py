@@ -36,6 +36,7 @@ from pulumi_vertex_training.program.waiting.waits import Again, Wait, WaitFailed
 from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
+from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator.launcher import LauncherError
 from vertex_training.findings.words import visible_lines
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from pulumi_vertex_training.program.waiting.progress import LogStream
 
 CANCEL_SECONDS = 4.0
-"""Time limit for cancelling the job of an interrupted program: the engine kills it 5 s after Ctrl-C."""
+"""Time limit for cancelling the job of an interrupted program, before the engine kills it. Never scaled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +212,8 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
             timeout=policy.timeout if policy.waits else 0.0,
             report=note,
             trouble=progress.trouble,
-            sleep=functools.partial(_sleep, engine=waiting.engine),
+            least_answer=link.endpoint.timeouts.least_answer,
+            sleep=functools.partial(_sleep, engine=waiting.engine, timeouts=link.endpoint.timeouts),
         )
         if log is not None:
             await unless_interrupted(log.finish(job_ended=watched.record.state.is_terminal))
@@ -328,9 +330,9 @@ class _Link:
             raise
 
 
-async def _sleep(seconds: float, *, engine: str | None) -> None:
+async def _sleep(seconds: float, *, engine: str | None, timeouts: Timeouts) -> None:
     """Sleep between two polls. Raises Interrupted after Ctrl-C, or if the deployment was killed."""
     if await interrupted_within(seconds):
         raise Interrupted
-    if not await asyncio.to_thread(plugin.engine_is_alive, engine):
+    if not await asyncio.to_thread(plugin.engine_is_alive, engine, timeouts):
         raise Interrupted

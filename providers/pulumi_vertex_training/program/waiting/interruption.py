@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-_ANNOUNCE_SECONDS = 1.0
+ENGINE_KILL_SECONDS = 5.0
+"""Time between Ctrl-C and the end of a program that the engine kills: a fact of the engine, at the most."""
+
+ANNOUNCE_SECONDS = 1.0
+"""Time limit for a line to the engine in that time. Never scaled."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -107,7 +111,7 @@ def _print_announcements() -> None:
             request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=message)
             engine = settings.get_engine()
             if engine is not None:
-                engine.Log(request, timeout=_ANNOUNCE_SECONDS)
+                engine.Log(request, timeout=ANNOUNCE_SECONDS)
 
 
 def hold(name: str, endpoint: Endpoint) -> None:

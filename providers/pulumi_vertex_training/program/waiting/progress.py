@@ -171,8 +171,6 @@ def announcement(noun: str, name: str, policy: WaitPolicy) -> str:
 MAX_ENTRIES_PER_READ = 5000
 """Further entries are read by the next read, so that the rest of the program never waits for long."""
 
-_LOCAL_DRAIN_SECONDS, _CLOUD_DRAIN_SECONDS = 5.0, 30.0
-_ANSWER_SECONDS = 15.0
 _LOOP_TURNS = 20
 _CLOUD_SECONDS_BETWEEN_LOG_READS = 1.5
 """Keeps all streams of a program together below Cloud Logging's limit of 60 reads a minute."""
@@ -232,10 +230,12 @@ class LogStream:
         """Show all entries until now and end. If the job has ended, also wait for late entries."""
         if self._task is None or self._endpoint is None:
             return
+        timeouts = self._endpoint.timeouts
         if job_ended:
-            self._drain_seconds = _LOCAL_DRAIN_SECONDS if self._endpoint.is_emulator else _CLOUD_DRAIN_SECONDS
+            local = self._endpoint.is_emulator
+            self._drain_seconds = timeouts.drain_emulator if local else timeouts.drain_google
         self._finished.set()
-        done, _ = await asyncio.wait({self._task}, timeout=self._drain_seconds + _ANSWER_SECONDS)
+        done, _ = await asyncio.wait({self._task}, timeout=self._drain_seconds + timeouts.drain_answer)
         if not done:  # the service does not respond
             self._lines.complete = False
             self._task.cancel()

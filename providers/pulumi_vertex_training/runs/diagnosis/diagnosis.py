@@ -215,9 +215,6 @@ def _filled(cause: Cause, found: re.Match[str]) -> tuple[str, str, str]:
     return cause.name, cause.says.replace(WHAT, shortened(what.strip(), _NAME_LENGTH)), cause.remedy
 
 
-SECONDS = 20.0
-"""How long the log may take; after that a failure is reported without it."""
-
 LOOKS = 3
 """The most attempts to read a log that has nothing yet: Cloud Logging is some seconds late."""
 
@@ -234,7 +231,6 @@ def examine(
     endpoint: Endpoint,
     record: JobRecord,
     *,
-    seconds: float = SECONDS,
     pause: Callable[[float], None] = time.sleep,
     mask: Callable[[str], str] = str,
 ) -> Diagnosis:
@@ -248,7 +244,9 @@ def examine(
     if failure.lines or not has_failed(record) or (failure.replica is None and alone.kind):
         return alone
     try:
-        entries = _within(seconds, lambda: _last_entries(endpoint, record, failure.replica, pause))
+        entries = _within(
+            endpoint.timeouts.diagnosis, lambda: _last_entries(endpoint, record, failure.replica, pause)
+        )
     except (CloudError, TimeoutError) as error:
         return dataclasses.replace(alone, unread=str(error))
     return diagnose(message, lines=[mask(_line(entry, failure.replica)) for entry in entries])

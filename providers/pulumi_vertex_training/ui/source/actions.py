@@ -109,7 +109,7 @@ def _control(endpoint: Endpoint) -> Iterator[Control]:
     if not endpoint.is_emulator or not endpoint.url or not endpoint.token:
         raise CommandError("Only the emulator can do this.")
     try:
-        yield Control(url=endpoint.url, token=endpoint.token)
+        yield Control(url=endpoint.url, token=endpoint.token, timeouts=endpoint.timeouts)
     except ControlError as error:
         raise CommandError(str(error)) from error
 

@@ -19,6 +19,7 @@ from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.pulumi_backends import Ran
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName
 from pulumi_vertex_training.views.failure import CommandError
+from support.waiting import TIMEOUT
 
 CLOUD = "https://api.pulumi.com"
 ONE, TWO, THREE = "1" * 16, "2" * 16, "3" * 16
@@ -274,7 +275,9 @@ def test_the_command_runs_outside_of_any_project(tmp_path: Path, monkeypatch: py
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PULUMI_STACK", "prod")
-    folder, environment, words = pulumi_backends.pulumi(["stack", "ls"], CLOUD).out.splitlines()
+    folder, environment, words = pulumi_backends.pulumi(
+        ["stack", "ls"], CLOUD, timeout=TIMEOUT
+    ).out.splitlines()
     assert not re.match(re.escape(str(Path.cwd())), folder)
     assert (environment, words) == (f"{CLOUD} .", "stack ls --non-interactive")
 
@@ -284,4 +287,4 @@ def test_without_pulumi_on_path_the_message_names_the_remedy(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandError, match="`pulumi` is not on PATH"):
-        pulumi_backends.pulumi(["whoami"], None)
+        pulumi_backends.pulumi(["whoami"], None, timeout=TIMEOUT)

@@ -20,11 +20,12 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.persistent import PersistentRecord, persistent_kinds
+from pulumi_vertex_training.timeouts import Timeouts
 from support.scripted_service import Answer, Service, refusal
 from support.services.fake_gateway import FakeGateway
 from support.waiting import TIMEOUT
 
-ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
+ENDPOINT = Endpoint(kind="google", project="p", location="us-central1", timeouts=Timeouts(job_end=60.0))
 NAME = "projects/1/locations/us-central1/customJobs/1"
 
 
@@ -67,7 +68,6 @@ class Jobs:
             NAME,
             refusal=lambda _: next(said, ""),
             report=lambda _: None,
-            wait=20.0,
             clock=lambda: self.now,
             sleep=self.sleep,
         )
@@ -115,7 +115,7 @@ def test_a_job_that_does_not_end_is_not_deleted() -> None:
     jobs = Jobs(JobState.JOB_STATE_RUNNING, stubborn=True)
     outcome = jobs.collect()
     assert (jobs.called, outcome.failed, outcome.deleted) == (["cancel"], True, False)
-    assert "20 s after it was asked to stop" in outcome.words
+    assert "60 s after it was asked to stop" in outcome.words
 
 
 def test_a_failure_is_reported_and_not_raised() -> None:
@@ -167,7 +167,6 @@ class Resources:
             GPUS.name,
             refusal=lambda _: next(said, ""),
             report=self.reported.append,
-            wait=60.0,
             clock=lambda: self.now,
             sleep=self.sleep,
         )

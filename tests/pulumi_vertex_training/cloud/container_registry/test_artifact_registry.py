@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from pulumi_vertex_training.cloud import errors
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
+from pulumi_vertex_training.timeouts import Timeouts
 from support.scripted_service import Answer, Asked, Service, refusal
 
 NAME = "projects/local/locations/us-central1/repositories/trainers"
@@ -65,8 +67,9 @@ def test_an_operation_that_failed_is_an_error_of_its_own_kind(service: Service, 
 
 def test_an_operation_that_does_not_end_is_given_up(service: Service, endpoint: Endpoint) -> None:
     service.script(Answer(document={"name": OPERATION}))
+    impatient = replace(endpoint, timeouts=Timeouts(repository_operation=0.2))
     with pytest.raises(errors.DeadlineExceeded, match=r"has not ended after 0\.2 s"):
-        artifact_registry.delete(endpoint, NAME, seconds=0.2)
+        artifact_registry.delete(impatient, NAME)
 
 
 def test_an_update_sends_its_mask(service: Service, endpoint: Endpoint) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, from_wire
 from pulumi_vertex_training.runs.diagnosis.diagnosis import LOOKS, examine, has_failed
+from pulumi_vertex_training.timeouts import Timeouts
 from support.scripted_service import Answer, Service, refusal
 
 EXITED = (
@@ -112,7 +114,7 @@ def test_a_service_that_does_not_answer_is_waited_for_only_so_long(
     service: Service, google: Endpoint, answer: Any
 ) -> None:
     service.script(answer)
-    diagnosis = examine(google, failed(), seconds=0.5, pause=no_pause)
+    diagnosis = examine(replace(google, timeouts=Timeouts(diagnosis=0.5)), failed(), pause=no_pause)
     assert diagnosis.unread == "no answer in 0.5 s"
     assert diagnosis.replica == "workerpool1-0"
 
