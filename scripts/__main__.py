@@ -11,18 +11,14 @@ import sys
 from collections.abc import Sequence
 
 from scripts import (
-    client_tools,
     environment,
-    google_clients,
     lock_files,
     policy_pack,
     pulumi_cli,
     python_packages,
-    pytorch_client,
     quality,
     release,
     stack,
-    tensorflow_client,
     version,
 )
 from scripts.layout import layout
@@ -70,13 +66,8 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             python_packages.ensure(here, report, development=True)
             pulumi_cli.ensure(here, report)
         case "tools":
-            client_tools.ensure(here, report)
-            pytorch_client.ensure(here, report)
-            google_clients.ensure(here, report)
-            client_tools.ensure_browser(here, report)
             python_packages.ensure(here, report, development=True)
-            tensorflow_client.ensure(here, report)
-            policy_pack.ensure_for_tests(here, report)
+            quality.install_tools(here, report)
         case "policies":
             python_packages.ensure(here, report, development=False)
             policy_pack.ensure(here, report)

@@ -36,15 +36,20 @@ _PROGRAMS = {"infra": "infra", "environment": "environment", "template": "templa
 
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     """Run tests with the Pulumi CLI on PATH. In CI, install all client tools first."""
-    env = _prepare(layout, report)
+    python_packages.ensure(layout, report, development=True)
     if os.environ.get("CI"):
-        client_tools.ensure(layout, report)
-        pytorch_client.ensure(layout, report)
-        google_clients.ensure(layout, report)
-        policy_pack.ensure_for_tests(layout, report)
-        client_tools.ensure_browser(layout, report)
-        tensorflow_client.ensure(layout, report)
-    return testing.run(layout, report, env=env, arguments=arguments)
+        install_tools(layout, report)
+    return testing.run(layout, report, env=_environment(layout, report), arguments=arguments)
+
+
+def install_tools(layout: Layout, report: Report) -> None:
+    """Install the other programs that tests run as far as possible, some of them with the Python of .venv."""
+    client_tools.ensure(layout, report)
+    pytorch_client.ensure(layout, report)
+    google_clients.ensure(layout, report)
+    client_tools.ensure_browser(layout, report)
+    tensorflow_client.ensure(layout, report)
+    policy_pack.ensure_for_tests(layout, report)
 
 
 def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
@@ -136,11 +141,16 @@ def check(layout: Layout, report: Report) -> int:
 
 
 def _prepare(layout: Layout, report: Report) -> dict[str, str]:
-    """Return the user's environment with .venv and the CLI on PATH. Tests make their own Pulumi folders.
-
-    Python may write bytecode, as in a deployment.
-    """
+    """Set up .venv and the CLI. Return the environment of tests."""
     python_packages.ensure(layout, report, development=True)
+    return _environment(layout, report)
+
+
+def _environment(layout: Layout, report: Report) -> dict[str, str]:
+    """Return the user's environment with .venv, the CLI and an installed policy pack on PATH.
+
+    Tests make their own Pulumi folders. Python may write bytecode, as in a deployment.
+    """
     cli = pulumi_cli.ensure(layout, report)
     path = environment.settings(layout, cli)["PATH"]
     env = {name: value for name, value in os.environ.items() if name != environment.BYTECODE_VARIABLE}
