@@ -7,7 +7,6 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from pulumi_vertex_training.cli import files, yaml_text
 from pulumi_vertex_training.cli.plain_values import MAX_DEPTH, MAX_VALUES, TextError
 from pulumi_vertex_training.views.failure import BAD_INPUT, InputError
 from support import properties  # noqa: F401
+from support.other_user import reachable_folder, without_privileges
 
 
 def deep(opening: str, closing: str, depth: int) -> str:
@@ -221,27 +221,13 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             files.read(str(name))
 
 
-_NOBODY = 65534
-"""The id of a user who owns nothing."""
-
-
-@pytest.fixture
-def no_root() -> Iterator[None]:
-    """Run the test as a user who may not read everything."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(_NOBODY)
-    yield
-    os.seteuid(user)
-
-
-def test_a_file_without_permission(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    path = tmp_path / "job.yaml"
-    path.write_text("a: 1")
-    path.chmod(0)
-    request.getfixturevalue("no_root")
-    with pytest.raises(InputError, match="you do not have permission to read it"):
-        files.read(str(path))
+def test_a_file_without_permission() -> None:
+    with reachable_folder() as folder:
+        path = folder / "job.yaml"
+        path.write_text("a: 1")
+        path.chmod(0)
+        with without_privileges(), pytest.raises(InputError, match="you do not have permission to read it"):
+            files.read(str(path))
 
 
 _READ_STANDARD_INPUT = """

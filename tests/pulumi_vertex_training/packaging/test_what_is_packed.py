@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.files import collisions
 from pulumi_vertex_training.packaging.package import Package
+from support.other_user import reachable_folder, without_privileges
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 CODE = {"task.py": "print()", "__init__.py": ""}
@@ -242,23 +241,9 @@ def test_the_limit_counts_headers_and_many_small_files(tree: WriteTree) -> None:
     assert build_package(root, limit=100_000).size < 100_000
 
 
-@contextlib.contextmanager
-def as_an_ordinary_user() -> Iterator[None]:
-    """Drop root's privileges for a moment, since root can read everything."""
-    if os.getuid() != 0:
-        yield
-        return
-    os.setresuid(65_534, 65_534, 0)
-    try:
-        yield
-    finally:
-        os.setresuid(0, 0, 0)
-
-
 def test_what_cannot_be_read_is_named() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        root = Path(folder, "trainer")
+    with reachable_folder() as folder:
+        root = folder / "trainer"
         (root / "closed").mkdir(parents=True)
         for name in ("task.py", "secret.py", "other.py"):
             (root / name).write_text("print()")
@@ -266,7 +251,7 @@ def test_what_cannot_be_read_is_named() -> None:
         (root / "other.py").chmod(0)
         (root / "closed").chmod(0)
         try:
-            with as_an_ordinary_user():
+            with without_privileges():
                 found = messages(root)
         finally:
             (root / "closed").chmod(0o755)

@@ -1,7 +1,4 @@
-"""Observe replicas in networks of their own: two real jobs at the same time, and the command `forward`.
-
-Run `python -m support.services.job_network FOLDER` to print it as JSON, as another user too.
-"""
+"""Observe replicas in networks of their own: two real jobs at the same time, and the command `forward`."""
 
 from __future__ import annotations
 
@@ -186,7 +183,3 @@ def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.communicate()
-
-
-if __name__ == "__main__":
-    print(json.dumps(observe(Path(sys.argv[1]))))

@@ -162,7 +162,7 @@ print(json.dumps(found))
 def test_overlayfs_shows_the_same(tmp_path: Path) -> None:
     """Compare with the kernel: many images, and one with as many layers as an image may have."""
     if not probe(tmp_path).layers:
-        return  # then images are unpacked as a whole, and the tests of these have run
+        pytest.skip("this user may not mount an overlayfs of layers: images are unpacked as a whole")
     images = {
         name: [layer(tmp_path, f"{name}-{number}", tar(each)) for number, each in enumerate(archives)]
         for name, archives in IMAGES.items()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,21 +34,6 @@ def name_of(kind: Sandbox) -> str:
 
 KINDS = list(candidates())
 NAMES = [name_of(kind) for kind in KINDS]
-
-AS_NOBODY = """
-import ctypes, os, sys
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-import psutil
-import test_job_images_roots as tests
-os.chdir("/")
-os.setgroups([]); os.setgid(65534); os.setuid(65534)
-ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
-from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-sandbox = Sandbox(kind="namespaces", user=True, pids=True)
-code, said = tests.output_of(Path({folder!r}), sandbox, own={own}, words={words!r}, layers={layers})
-print(code); sys.stdout.write(said)
-"""
 
 
 def names(folder: Path | str) -> list[str]:
@@ -287,37 +270,6 @@ def test_without_overlayfs_both_are_seen(tmp_path: Path, program: Path) -> None:
     assert "/usr/share/own.txt" in lines
     assert {f"/usr/{name}" for name in names("/usr")} <= set(lines)
     assert {f"/usr/share/{name}" for name in names("/usr/share") if name[0] != "."} <= set(lines)
-
-
-@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
-def test_for_a_user_without_any_rights(program: Path, own: bool) -> None:
-    if os.getuid() != 0:
-        return  # then the tests above have been run without rights
-    folder = Path("/var/tmp") / f"vertex-training-images-{os.getpid()}-{own}"
-    folder.mkdir()
-    words = [*LAYERED, "w:/gcs/b/x"]
-    try:
-        image_of(folder, program)
-        layers = add_layer(folder)
-        for path in (folder, *folder.rglob("*")):
-            os.chown(path, 65534, 65534)
-        code = AS_NOBODY.format(
-            tests=str(Path(__file__).parent), folder=str(folder), own=own, words=words, layers=layers
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-                "PYTHONDONTWRITEBYTECODE": "1",
-            },
-        )
-        assert done.stdout.splitlines() == ["0", *SAID, "wrote /gcs/b/x"], done.stderr
-    finally:
-        shutil.rmtree(folder)
 
 
 LINKS = ["proc", "dev", "tmp", "gcs", "sys", "etc/hosts", "etc/resolv.conf", "etc", "usr", "app/x"]

@@ -1,11 +1,9 @@
-"""Jobs with a network of their own, run as this user and, by root, as an ordinary user too."""
+"""Jobs with a network of their own."""
 
 from __future__ import annotations
 
 import functools
-import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 
 from support.job_emulator import JobEmulator, running_jobs
-from support.services import job_network
+from support.services.job_network import observe
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.network import forwarding
 from vertex_emulator.custom_jobs.network.job_network import JobNetwork, NetworkError
@@ -25,8 +23,6 @@ from vertex_emulator.custom_jobs.sandbox.probe import candidates
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
-NOBODY = 65534
-SYSTEM_PYTHON = Path("/usr/bin/python3")
 PLAIN = Sandbox(kind="process", reason="of a test")
 KINDS = list(candidates())
 
@@ -35,107 +31,58 @@ def name_of(sandbox: Sandbox) -> str:
     return "-".join(["user" * sandbox.user, "pids" * sandbox.pids, "apart" * bool(sandbox.host_id)])
 
 
-def usable(python: Path) -> bool:
-    """Return whether another Python can load the packages of this one."""
-    if not python.exists():
-        return False
-    code = "import sys; print(sys.version_info[:2])"
-    said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
-    return said.strip() == str(sys.version_info[:2])
-
-
-def observed_by_nobody() -> dict[str, Any]:
-    """Return the observation of an ordinary user, who cannot use this Python below root's folders."""
-    folder = Path("/var/tmp") / f"vertex-training-test-network-{os.getpid()}"
-    folder.mkdir()
-    os.chown(folder, NOBODY, NOBODY)
-    outside = [each for each in sys.path if each and not Path(each).is_relative_to(sys.base_prefix)]
-    try:
-        done = subprocess.run(
-            [SYSTEM_PYTHON, "-m", "support.services.job_network", folder],
-            user=NOBODY,
-            group=NOBODY,
-            extra_groups=[],
-            cwd="/",
-            env={
-                "PATH": "/usr/bin:/bin",
-                "HOME": str(folder),
-                "TMPDIR": str(folder),
-                "PYTHONPATH": os.pathsep.join(outside),
-                "PYTHONDONTWRITEBYTECODE": "1",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)  # of a failed observation, replicas may still run
-
-
 @pytest.fixture(scope="module")
-def observations(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Return what the replicas of this user found, then those of an ordinary user if this one is root."""
-    found = [job_network.observe(tmp_path_factory.mktemp("network"))]
-    if os.geteuid() == 0 and usable(SYSTEM_PYTHON):
-        found.append(observed_by_nobody())
-    return found
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what the replicas found."""
+    return observe(tmp_path_factory.mktemp("network"))
 
 
-def test_replicas_reach_each_other_by_the_names_in_cluster_spec(observations: list[dict[str, Any]]) -> None:
+def test_replicas_reach_each_other_by_the_names_in_cluster_spec(found: dict[str, Any]) -> None:
     """Expect that all listen on all interfaces at Google's port, and that another job is not among them."""
-    for found in observations:
-        names = [each.removesuffix(":2222") for each in found["hosts"]]
-        assert all(each.startswith("cmle-training-workerpool") for each in names)
-        assert found["answers"] == ["job workerpool0-0", "job workerpool1-0", "job workerpool1-1"]
-        assert found["addresses"] == ["10.128.0.2", "10.128.0.3", "10.128.0.4"]
-        assert found["own address"] == ["10.128.0.2", "10.128.0.2"]
-        for exceptions in found["no_proxy"]:
-            assert {*names, *found["addresses"], "127.0.0.1", "localhost"} <= {*exceptions}
+    names = [each.removesuffix(":2222") for each in found["hosts"]]
+    assert all(each.startswith("cmle-training-workerpool") for each in names)
+    assert found["answers"] == ["job workerpool0-0", "job workerpool1-0", "job workerpool1-1"]
+    assert found["addresses"] == ["10.128.0.2", "10.128.0.3", "10.128.0.4"]
+    assert found["own address"] == ["10.128.0.2", "10.128.0.2"]
+    for exceptions in found["no_proxy"]:
+        assert {*names, *found["addresses"], "127.0.0.1", "localhost"} <= {*exceptions}
 
 
-def test_replicas_reach_the_emulator(observations: list[dict[str, Any]]) -> None:
-    for found in observations:
-        assert (found["storage"], found["metadata"]) == ("storage#buckets", "local")
+def test_replicas_reach_the_emulator(found: dict[str, Any]) -> None:
+    assert (found["storage"], found["metadata"]) == ("storage#buckets", "local")
 
 
-def test_replicas_reach_nothing_else(observations: list[dict[str, Any]]) -> None:
-    for found in observations:
-        assert found["local service"] == ["ConnectionRefusedError"] * 2
-        assert {found["another job"], found["public address"]} <= {"OSError", "TimeoutError"}
-        assert found["public name"] == "gaierror"
-        assert [each for each in found["log"] if "other hosts only with HTTPS through the proxy" in each]
+def test_replicas_reach_nothing_else(found: dict[str, Any]) -> None:
+    assert found["local service"] == ["ConnectionRefusedError"] * 2
+    assert {found["another job"], found["public address"]} <= {"OSError", "TimeoutError"}
+    assert found["public name"] == "gaierror"
+    assert [each for each in found["log"] if "other hosts only with HTTPS through the proxy" in each]
 
 
-def test_replicas_have_no_rights(observations: list[dict[str, Any]]) -> None:
-    for found in observations:
-        rights = dict(found["rights"])
-        assert rights.pop("Seccomp") == "2"
-        rights.pop("Seccomp_filters", None)
-        assert {int(each, 16) for each in rights.values()} == {0}
+def test_replicas_have_no_rights(found: dict[str, Any]) -> None:
+    rights = dict(found["rights"])
+    assert rights.pop("Seccomp") == "2"
+    rights.pop("Seccomp_filters", None)
+    assert {int(each, 16) for each in rights.values()} == {0}
 
 
-def test_a_port_of_a_replica_is_forwarded(observations: list[dict[str, Any]]) -> None:
-    for found in observations:
-        line = {"job": found["job id"], "replica": "workerpool1-0", "port": 2222}
-        assert found["forwarded"] == [line, "job workerpool1-0", 130]
-        assert found["loopback of a replica"] == "job workerpool1-1"
-        assert found["no replica"].endswith("at port 2222: no such replica.")
-        assert found["closed port"].endswith("at port 2223: Connection refused.")
-        assert found["host network"].startswith("The job ID uses the network of this machine: connect")
+def test_a_port_of_a_replica_is_forwarded(found: dict[str, Any]) -> None:
+    line = {"job": found["job id"], "replica": "workerpool1-0", "port": 2222}
+    assert found["forwarded"] == [line, "job workerpool1-0", 130]
+    assert found["loopback of a replica"] == "job workerpool1-1"
+    assert found["no replica"].endswith("at port 2222: no such replica.")
+    assert found["closed port"].endswith("at port 2223: Connection refused.")
+    assert found["host network"].startswith("The job ID uses the network of this machine: connect")
 
 
-def test_a_restarted_replica_has_the_same_address(observations: list[dict[str, Any]]) -> None:
-    for found in observations:
-        assert found["after a restart"] == "larger workerpool1-0"
-        assert found["state"] == "JOB_STATE_SUCCEEDED"
+def test_a_restarted_replica_has_the_same_address(found: dict[str, Any]) -> None:
+    assert found["after a restart"] == "larger workerpool1-0"
+    assert found["state"] == "JOB_STATE_SUCCEEDED"
 
 
-def test_a_killed_supervisor_leaves_no_interface(observations: list[dict[str, Any]]) -> None:
+def test_a_killed_supervisor_leaves_no_interface(found: dict[str, Any]) -> None:
     """Expect none of a killed job and an ended one. The observation has waited until no process was left."""
-    assert [found["interfaces"] for found in observations] == [[]] * len(observations)
+    assert found["interfaces"] == []
 
 
 @pytest.mark.parametrize("sandbox", KINDS, ids=[name_of(each) for each in KINDS])

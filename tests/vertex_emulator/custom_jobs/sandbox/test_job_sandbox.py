@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -35,20 +32,6 @@ KINDS = [*candidates(), PLAIN]
 """On Linux all ways; that they work here is asserted, not assumed."""
 
 NAMES = [name_of(kind) for kind in KINDS]
-
-AS_NOBODY = """
-import ctypes, os, sys
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-import psutil
-from test_job_sandbox import output_of
-os.chdir("/")
-os.setgroups([]); os.setgid(65534); os.setuid(65534)
-ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
-from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-code, said = output_of(Path({folder!r}), Sandbox(kind="namespaces", user=True, pids={pids}))
-print(code); sys.stdout.write(said)
-"""
 
 
 def output_of(folder: Path, sandbox: Sandbox) -> tuple[int, str]:
@@ -112,31 +95,6 @@ def test_the_view_of_a_replica(tmp_path: Path, sandbox: Sandbox) -> None:
     code, said = output_of(tmp_path, sandbox)
     assert code == 0, said
     check(tmp_path, said, sandbox, user=os.getuid())
-
-
-@pytest.mark.parametrize("pids", [True, False])
-def test_the_view_of_a_replica_of_an_unprivileged_user(pids: bool) -> None:
-    """Somebody without any rights, and not below root's folders."""
-    if os.getuid() != 0:
-        return  # then the test above has been run without rights
-    folder = Path("/var/tmp") / f"vertex-training-test-{os.getpid()}-{pids}"
-    folder.mkdir()
-    try:
-        os.chown(folder, 65534, 65534)
-        code = AS_NOBODY.format(tests=str(Path(__file__).parent), folder=str(folder), pids=pids)
-        path = os.pathsep.join(filter(None, sys.path))
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-        )
-        status, _, said = done.stdout.partition("\n")
-        assert status == "0", (done.stdout, done.stderr)
-        check(folder, said, Sandbox(kind="namespaces", user=True, pids=pids), user=65534)
-    finally:
-        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)

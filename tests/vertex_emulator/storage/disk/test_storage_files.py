@@ -5,9 +5,6 @@ from __future__ import annotations
 import http.client
 import mmap
 import os
-import subprocess
-import sys
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +15,7 @@ import pytest
 from google.api_core.exceptions import NotFound, PreconditionFailed
 
 from support.emulator import call
+from support.other_user import reachable_folder, run
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.trees import remove_tree
 
@@ -320,13 +318,10 @@ def nest(folder: Path, depth: int) -> None:
 
 
 CLOSED = """
-import os, sys
+import sys
 from pathlib import Path
 from vertex_emulator.kernel.data_folder import prepare
 from vertex_emulator.storage.disk.files import ObjectFiles
-if os.geteuid() == 0:  # which no folder is closed to
-    os.setgid(65534)
-    os.setuid(65534)
 folder = prepare(Path(sys.argv[1]))
 files = ObjectFiles(folder)
 files.make_bucket("b")
@@ -347,13 +342,6 @@ assert sorted(name for name, _ in files.changes("b", "", {})) == ["d/o", "fine"]
 
 def test_a_folder_that_a_program_closed() -> None:
     """Close a folder: it has no objects then, and the rest of the bucket stays usable."""
-    with tempfile.TemporaryDirectory() as place:  # one that another user can reach, other than tmp_path
-        Path(place).chmod(0o755)
-        data = Path(place) / "data"
-        data.mkdir()
-        if os.geteuid() == 0:
-            os.chown(data, 65534, 65534)
-        ended = subprocess.run(
-            [sys.executable, "-c", CLOSED, str(data)], capture_output=True, text=True, check=False
-        )
-        assert ended.returncode == 0, ended.stderr
+    with reachable_folder() as folder:  # no folder is closed to root
+        ended = run("-c", CLOSED, folder / "data", home=folder)
+    assert ended.returncode == 0, ended.stdout

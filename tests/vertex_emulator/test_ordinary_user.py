@@ -1,0 +1,23 @@
+"""Tests that depend on the user who runs them: where that is root, an ordinary user runs them once more."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from support.other_user import run_tests
+
+SANDBOX = "tests/vertex_emulator/custom_jobs/sandbox"
+TESTS = (
+    f"{SANDBOX}/test_job_escapes.py::test_nothing_escapes",
+    f"{SANDBOX}/test_job_images_roots.py::test_several_layers_are_shown",
+    f"{SANDBOX}/test_job_network.py",
+    f"{SANDBOX}/test_job_sandbox.py::test_the_view_of_a_replica",
+    "tests/vertex_emulator/replica_images/test_layers.py::test_overlayfs_shows_the_same",
+)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs these tests already")
+def test_the_same_for_an_ordinary_user() -> None:
+    run_tests(*TESTS)
