@@ -1,6 +1,6 @@
 """An interpreter that has done its imports and forks a process for each command line from `client.py`.
 
-`python server.py SOCKET MODULE...` imports the modules (`PACKAGE.*`: those of a package), listens at
+`python server.py SOCKET MODULE...` imports the modules (`PACKAGE.*`: all below a package), listens at
 SOCKET, and runs until its standard input ends. A fork has the arguments, environment, folder and standard
 streams of its client. It ends when the client is killed, and the client ends with the fork's exit code.
 """
@@ -8,6 +8,7 @@ streams of its client. It ends when the client is killed, and the client ends wi
 from __future__ import annotations
 
 import atexit
+import builtins
 import contextlib
 import gc
 import importlib
@@ -24,18 +25,27 @@ import sys
 import threading
 import traceback
 import types
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import setproctitle
 
-FRESH = "pulumi_vertex_training"
-"""The package that programs and providers import themselves, since its modules inspect their process."""
+PACKAGE = "pulumi_vertex_training"
+INSPECTING = (
+    f"{PACKAGE}.kinds.training_image.container_tools",
+    f"{PACKAGE}.plugin.host.process",
+    f"{PACKAGE}.program.preview.declared_names",
+)
+"""The modules of PACKAGE that inspect their process when they are imported.
+
+Programs and providers import them themselves, and all modules that depend on them.
+"""
 READY = "--ready-fd"
 """The emulator's option whose value is a descriptor, which has another number in the fork."""
 COMMAND = "pulumi_vertex_training.cli"
-"""The module that keeps the imported modules of FRESH."""
+"""The module that keeps the imported modules of PACKAGE."""
 
 
 Request: TypeAlias = tuple[list[str], list[str], dict[str, str], str, bool, list[tuple[int, int, int]]]
@@ -48,6 +58,8 @@ class Server:
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     clients: dict[int, socket.socket] = field(default_factory=dict)
     """The clients by the process id of their fork."""
+    fresh: frozenset[str] = frozenset()
+    """The modules that programs and providers import themselves."""
 
     def serve(self) -> None:
         """Serve until standard input ends; then kill all forks."""
@@ -84,7 +96,7 @@ class Server:
         pid = os.fork()
         if pid == 0:
             self._leave(client)
-            _become(marshal.loads(request), streams)
+            _become(marshal.loads(request), streams, self.fresh)
         for descriptor in streams:
             os.close(descriptor)
         self.clients[pid] = client
@@ -122,11 +134,11 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _become(request: Request, streams: list[int]) -> None:
+def _become(request: Request, streams: list[int], fresh: Iterable[str]) -> None:
     """Run the command line in this fork; it does not return."""
     code = 1
     try:
-        _run(request, streams)
+        _run(request, streams, fresh)
         code = 0
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
@@ -145,7 +157,7 @@ def _become(request: Request, streams: list[int]) -> None:
         os._exit(code)
 
 
-def _run(request: Request, streams: list[int]) -> None:
+def _run(request: Request, streams: list[int], fresh: Iterable[str]) -> None:
     arguments, plain, environment, folder, leads, limits = request
     if leads:
         os.setsid()
@@ -168,7 +180,7 @@ def _run(request: Request, streams: list[int]) -> None:
     os.environ.update(environment)
     sys.orig_argv[:] = [sys.executable, *arguments]
     if COMMAND not in plain[:2]:
-        for name in [name for name in sys.modules if name.partition(".")[0] == FRESH]:
+        for name in fresh:
             del sys.modules[name]
     if plain[0] == "-m":
         sys.path[0] = folder
@@ -187,20 +199,52 @@ def _unbuffered(descriptor: int, errors: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", errors, write_through=True)
 
 
+@contextlib.contextmanager
+def _recorded_imports() -> Iterator[dict[str, set[str]]]:
+    """Yield the names that each module of PACKAGE imports while it is itself imported in the block."""
+    imports: dict[str, set[str]] = {}
+    real = builtins.__import__
+
+    def recording(name: str, *words: Any, **named: Any) -> Any:
+        importer = words[0] if words else named.get("globals")
+        parts = words[2] if len(words) > 2 else named.get("fromlist")
+        module = str((importer or {}).get("__name__"))
+        if module.partition(".")[0] == PACKAGE:
+            imports.setdefault(module, set()).update((name, *(f"{name}.{part}" for part in parts or ())))
+        return real(name, *words, **named)
+
+    builtins.__import__ = recording
+    try:
+        yield imports
+    finally:
+        builtins.__import__ = real
+
+
+def _fresh(imports: Mapping[str, Set[str]]) -> frozenset[str]:
+    """Return the imported modules among INSPECTING, those that depend on them, and their packages."""
+    found = set(INSPECTING)
+    while more := {name for name, used in imports.items() if name not in found and used & found}:
+        found |= more
+    packages = {name[:end] for name in found for end, sign in enumerate(name) if sign == "."}
+    return frozenset((found | packages) & sys.modules.keys())
+
+
 def main() -> None:
     address, *modules = sys.argv[1:]
-    for each in modules:
-        package = importlib.import_module(each.removesuffix(".*"))
-        if each.endswith(".*"):
-            for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-                if not module.name.endswith(".__main__"):
-                    importlib.import_module(module.name)
+    with _recorded_imports() as imports:
+        for each in modules:
+            package = importlib.import_module(each.removesuffix(".*"))
+            if each.endswith(".*"):
+                for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                    if not module.name.endswith(".__main__"):
+                        importlib.import_module(module.name)
+    fresh = _fresh(imports)
     gc.collect()
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)
-        Server(listener).serve()
+        Server(listener, fresh=fresh).serve()
 
 
 if __name__ == "__main__":

@@ -26,18 +26,21 @@ _FOLDER = Path(__file__).parent
 _MODULES = (
     "pulumi.dynamic",
     "dill",
-    "grpc",
+    "grpc._server",
+    "pip._internal.cli.main",
     "pip._internal.commands.list",
+    "pip._internal.metadata.importlib",
     "google.auth.transport.requests",
     "google.cloud.aiplatform_v1",
     "google.cloud.artifactregistry_v1",
     "google.cloud.storage",
-    "pulumi_vertex_training.kinds.custom_job.provider",
     "rich.console",
     "rich.table",
     "pulumi_vertex_training.cli.*",
+    "pulumi_vertex_training.kinds.*",
+    "pulumi_vertex_training.program.*",
 )
-"""The imports of programs, providers and the command; `server.FRESH` is for the command alone."""
+"""The imports of programs, providers and the command. The first two import some modules of ours once more."""
 
 
 _EMULATOR_MODULES = (
