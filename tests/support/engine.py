@@ -124,6 +124,11 @@ class Engine:
     def destroy(self) -> Result:
         return self.run("destroy", "--yes", "--skip-preview", "--non-interactive")
 
+    def unlock(self) -> None:
+        """Remove the lock of a killed command, as `pulumi cancel` does, which is a command more."""
+        for lock in (self.folder / "state" / ".pulumi" / "locks").rglob("*.json"):
+            lock.unlink()
+
     def set(self, key: str, value: str | None) -> None:
         """Write a value into the stack's configuration file; faster than `pulumi config set`.
 

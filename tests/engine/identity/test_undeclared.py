@@ -1,167 +1,183 @@
 """Killed creations of resources that the program does not declare any more, or calls by another name.
 
-The whole deployment is killed when the service has carried the creation out, so no state has what it made.
+The whole deployment is killed when the service has carried the creations out, so no state has what it made.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from support.engine import Engine, Result
-from support.kills.stage import UP, Moment, Stage, Victim, at
+from support.kills.stage import UP, Hold, Moment, Stage, Victim, at
 from support.shared_engine import mentions
 
-BUCKET = 'bucket = vt.StagingBucket("bucket", name="declared")\n'
-IMAGES = 'images = vt.ImageRepository("images", repository_id="declared")\n'
-DATA = 'import pathlib\npathlib.Path("data.txt").write_text("{content}")\n'
-FILE = 'vt.StagedFile("{name}", bucket=bucket, source="data.txt"{more})\n'
-IMAGE = """
+DECLARED = """
+import pathlib
+
+bucket = vt.StagingBucket("bucket", name="declared")
+images = vt.ImageRepository("images", repository_id="declared")
+"""
+SOURCES = """
+pathlib.Path("same.txt").write_text("the same")
+pathlib.Path("kept.txt").write_text("kept")
 pathlib.Path("source").mkdir(exist_ok=True)
 pathlib.Path("source/task.py").write_text("print({content!r})")
-image = {{"source": "source", "base_image": "python:3.11-slim", "tags": ["{name}"], "on_delete": "delete"}}
-vt.TrainingImage("{name}", repository=images, **image)
 """
+RESOURCES = """
+vt.StagingBucket("back", name="back")
+vt.StagingBucket("{name} bucket", name="renamed")
+vt.ImageRepository("{name} repository", repository_id="renamed")
+vt.StagedFile("{name} file", bucket=bucket, source="same.txt")
+vt.StagedFile("weights", bucket=bucket, source="kept.txt"{kept})
+image = {{"source": "source", "base_image": "python:3.11-slim", "tags": ["{name}"], "on_delete": "delete"}}
+vt.TrainingImage("{name} image", repository=images, **image)
+"""
+KEPT = ", opts=pulumi.ResourceOptions(retain_on_delete=True)"
+FIRST = f"""
+{SOURCES.format(content="the same")}
+{RESOURCES.format(name="old", kept="")}
+vt.StagingBucket("removed", name="removed")
+"""
+SECOND = f"""
+{SOURCES.format(content="the same")}
+{RESOURCES.format(name="new", kept=KEPT)}
+"""
+OTHER_IMAGE = f"""
+{SOURCES.format(content="the other")}
+{RESOURCES.format(name="new", kept=KEPT)}
+"""
+CREATIONS = Hold(
+    what="storage.buckets.insert",
+    moment=Moment.CARRIED_OUT,
+    calls=3,
+    also=(
+        at("CreateRepository", Moment.CARRIED_OUT),
+        Hold(what="storage.objects.insert", moment=Moment.CARRIED_OUT, calls=2),
+        at("registry.manifests.put", Moment.CARRIED_OUT),
+    ),
+)
 
 
-@dataclass(kw_only=True)
-class Trial:
-    """A stack with a bucket and a repository."""
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What the service has, and the notes of begun creations."""
 
-    stage: Stage
+    buckets: list[str]
+    repositories: list[str]
+    objects: list[str]
+    images: list[str]
+    """The tags of all images."""
+    notes: list[str]
+    """The titles of the resources whose creation has begun."""
 
-    def killed(self, program: str, method: str) -> None:
-        """Deploy the program, and kill all when the service has carried out the first call of a method."""
-        self.declare(program)
-        self.stage.interrupt(UP, at(method, Moment.CARRIED_OUT), Victim.BOTH)
-        self.stage.settle()
 
-    def declare(self, program: str) -> None:
-        self.stage.engine.write(BUCKET + IMAGES + program)
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """The output of each deployment, and what the service had after it."""
 
-    def up(self, program: str = "") -> Result:
-        self.declare(program)
-        return self.stage.engine.up().ok()
+    killed: Made
+    preview: Result
+    previewed: Made
+    second: Result
+    made: Made
+    unchanged: Result
+    unchanged_made: Made
+    killed_again: Made
+    removed: Made
 
-    def unchanged(self) -> Result:
-        """Deploy once more; there is nothing to do."""
-        return self.stage.engine.up("--expect-no-changes").ok()
 
-    def names(self, collection: str) -> list[str]:
-        return sorted(one["name"].rpartition("/")[2] for one in self.stage.listed(collection))
+def look(stage: Stage) -> Made:
+    def names(collection: str) -> list[str]:
+        return sorted(one["name"].rpartition("/")[2] for one in stage.listed(collection))
 
-    def images(self) -> list[str]:
-        """Return the tags of all images."""
-        packages = "/v1/projects/local/locations/us-central1/repositories/declared/dockerImages"
-        found = self.stage.control.call("GET", packages).get("dockerImages", [])
-        return sorted(",".join(one.get("tags", [])) for one in found)
-
-    def notes(self) -> list[Path]:
-        assert self.stage.data_dir is not None
-        return list((self.stage.data_dir / "creations").glob("*.begun"))
+    packages = "/v1/projects/local/locations/us-central1/repositories/declared/dockerImages"
+    images = stage.control.call("GET", packages).get("dockerImages", [])
+    assert stage.data_dir is not None
+    return Made(
+        buckets=names("buckets"),
+        repositories=names("repositories"),
+        objects=names("objects"),
+        images=sorted(",".join(one.get("tags", [])) for one in images),
+        notes=sorted(
+            json.loads(note.read_text())["title"] for note in (stage.data_dir / "creations").glob("*.begun")
+        ),
+    )
 
 
 @pytest.fixture(scope="module")
-def trial(shared_engine: Engine) -> Trial:
-    trial = Trial(stage=Stage(shared_engine))
-    trial.up()
-    return trial
+def steps(shared_engine: Engine) -> Steps:
+    stage = Stage(shared_engine)
+
+    def declare(program: str) -> None:
+        stage.engine.write(DECLARED + program)
+
+    def killed(program: str, hold: Hold) -> Made:
+        declare(program)
+        stage.interrupt((*UP, "--parallel", "16"), hold, Victim.BOTH)
+        stage.settle()
+        return look(stage)
+
+    declare("")
+    stage.up()
+    first = killed(FIRST, CREATIONS)
+    declare(SECOND)
+    preview, previewed = stage.engine.preview().ok(), look(stage)
+    second, made = stage.up(), look(stage)
+    unchanged, unchanged_made = stage.up("--expect-no-changes"), look(stage)
+    killed_again = killed(OTHER_IMAGE, at("registry.manifests.put", Moment.CARRIED_OUT))
+    declare("")
+    stage.up()
+    return Steps(
+        killed=first,
+        preview=preview,
+        previewed=previewed,
+        second=second,
+        made=made,
+        unchanged=unchanged,
+        unchanged_made=unchanged_made,
+        killed_again=killed_again,
+        removed=look(stage),
+    )
 
 
-def test_what_is_not_declared_any_more_is_deleted(trial: Trial) -> None:
-    trial.killed('vt.StagingBucket("removed", name="removed")\n', "storage.buckets.insert")
-    assert trial.names("buckets") == ["declared", "removed"]
-    trial.declare("")
-    preview = trial.stage.engine.preview().ok()
+def test_what_is_not_declared_any_more_is_deleted(steps: Steps) -> None:
+    assert steps.killed.buckets == ["back", "declared", "removed", "renamed"]
     assert mentions(
-        preview.output,
+        steps.preview.output,
         "bucket removed: an interrupted deployment of this stack began to create it, and it is not declared. "
         "If it exists and is unused, it is deleted",
     )
-    assert trial.names("buckets") == ["declared", "removed"]
-    deployed = trial.stage.engine.up().ok()
-    assert mentions(deployed.output, "it is not declared; it is deleted")
-    assert trial.names("buckets") == ["declared"]
-    assert trial.notes() == []
-    assert "an interrupted deployment" not in trial.unchanged().output
+    assert steps.previewed == steps.killed
+    assert mentions(steps.second.output, "it is not declared; it is deleted")
+    assert steps.made.buckets == ["back", "declared", "renamed"]
+    assert [title for title in steps.made.notes if not title.endswith("kept.txt")] == []
+    assert "an interrupted deployment" not in steps.unchanged.output
+    assert steps.unchanged_made == steps.made
 
 
-def test_one_that_is_declared_again_stays(trial: Trial) -> None:
-    program = 'vt.StagingBucket("back", name="back")\n'
-    trial.killed(program, "storage.buckets.insert")
-    assert "it is deleted" not in trial.up(program).output
-    assert trial.names("buckets") == ["back", "declared"]
-    trial.unchanged()
-    trial.up()
-    assert trial.names("buckets") == ["declared"]
+def test_what_is_declared_again_or_by_another_name_stays(steps: Steps) -> None:
+    assert "bucket back: it" not in mentions(steps.second.output, "is deleted")
+    assert steps.made.buckets == ["back", "declared", "renamed"]
+    assert steps.killed.repositories == steps.made.repositories == ["declared", "renamed"]
+    assert len(steps.killed.objects) == 2
+    assert steps.made.objects == steps.killed.objects
+    assert steps.killed.images == [""], "the tags would follow"
+    assert steps.made.images == ["new"]
 
 
-@pytest.mark.parametrize(
-    ("declaration", "method", "collection"),
-    [
-        pytest.param(
-            'vt.StagingBucket("{name}", name="renamed")\n', "storage.buckets.insert", "buckets", id="bucket"
-        ),
-        pytest.param(
-            'vt.ImageRepository("{name}", repository_id="renamed")\n',
-            "CreateRepository",
-            "repositories",
-            id="repository",
-        ),
-    ],
-)
-def test_another_resource_name_with_the_same_id(
-    trial: Trial, declaration: str, method: str, collection: str
-) -> None:
-    trial.killed(declaration.format(name="old"), method)
-    trial.declare(declaration.format(name="new"))
-    trial.stage.engine.preview().ok()
-    trial.stage.engine.up().ok()
-    assert trial.names(collection) == ["declared", "renamed"]
-    assert trial.notes() == []
-    trial.unchanged()
-    trial.up()
-    assert trial.names(collection) == ["declared"]
+def test_what_is_removed_afterwards_is_deleted_and_a_kept_file_stays(steps: Steps) -> None:
+    assert steps.removed.buckets == ["declared"]
+    assert steps.removed.repositories == ["declared"]
+    (kept,) = steps.removed.objects
+    assert kept in steps.killed.objects
+    assert "kept" in kept
 
 
-def test_a_file_that_has_another_resource_name_now_stays(trial: Trial) -> None:
-    before = trial.names("objects")
-    data = DATA.format(content="the same")
-    trial.killed(data + FILE.format(name="old", more=""), "storage.objects.insert")
-    made = trial.names("objects")
-    assert len(made) == len(before) + 1
-    trial.up(data + FILE.format(name="new", more=""))
-    assert trial.names("objects") == made
-    assert trial.notes() == []
-    trial.unchanged()
-    assert trial.names("objects") == made
-    trial.up()
-    assert trial.names("objects") == before
-
-
-def test_a_file_that_is_kept_now_stays(trial: Trial) -> None:
-    before = trial.names("objects")
-    data = DATA.format(content="kept")
-    trial.killed(data + FILE.format(name="weights", more=""), "storage.objects.insert")
-    made = trial.names("objects")
-    assert len(made) == len(before) + 1
-    kept = ", opts=pulumi.ResourceOptions(retain_on_delete=True)"
-    trial.up(data + FILE.format(name="weights", more=kept))
-    assert trial.names("objects") == made
-    trial.up()
-    assert trial.names("objects") == made
-
-
-def test_an_image_that_has_another_resource_name_now_stays(trial: Trial) -> None:
-    imports = "import pathlib\n"
-    trial.killed(imports + IMAGE.format(name="old", content="the same"), "registry.manifests.put")
-    assert trial.images() == [""]  # the tags would follow
-    trial.up(imports + IMAGE.format(name="new", content="the same"))
-    assert trial.images() == ["new"]
-    assert trial.notes() == []
-    trial.killed(imports + IMAGE.format(name="new", content="the other"), "registry.manifests.put")
-    trial.up()
-    assert trial.images() == []
-    assert trial.notes() == []
+def test_an_image_whose_replacement_was_killed_leaves_nothing(steps: Steps) -> None:
+    assert len(steps.killed_again.images) == 2
+    assert steps.killed_again.notes != []
+    assert steps.removed.images == []
+    assert steps.removed.notes == []

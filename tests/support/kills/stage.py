@@ -15,6 +15,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,13 +83,27 @@ class Situation(enum.Enum):
 class Hold:
     """A step at which an operation is held.
 
-    `what` is a method of the service; its `nth` call since the begin of the operation is held. For CALLED it
-    is a method of the provider, `MODULE:CLASS.METHOD`.
+    `what` is a method of the service; its `nth` call since the begin of the operation is held, or so many
+    `calls` from there on. For CALLED it is a method of the provider, `MODULE:CLASS.METHOD`. `also` are other
+    methods of the service, held at the same time.
     """
 
     what: str
     moment: Moment
     nth: int = 1
+    calls: int = 1
+    also: tuple[Hold, ...] = ()
+
+    def fault(self) -> dict[str, Any]:
+        """Return the emulator's fault that holds the calls."""
+        fault: dict[str, Any] = {"method": self.what, "nth": self.nth, "times": self.calls}
+        if self.moment in (Moment.ASKED, Moment.LOST):
+            fault["stall"] = _LONG
+            if self.moment is Moment.LOST:
+                fault["drop"] = "before"
+        else:
+            fault["delay"] = _LONG
+        return fault
 
 
 def at(what: str, moment: Moment = Moment.ASKED, nth: int = 1) -> Hold:
@@ -389,7 +404,7 @@ class Stage:
                 self.output, _ = process.communicate(timeout=120)
             self._left = [one for one in (*family, *forks) if is_alive(one)]
         if victim in (Victim.PULUMI, Victim.BOTH):
-            self.engine.run("cancel", "--yes").ok()
+            self.engine.unlock()
 
     def _forks(self, family: list[psutil.Process]) -> list[psutil.Process]:
         """Return the providers that the warm interpreter runs for the operation; they are not in its family.
@@ -440,26 +455,24 @@ class Stage:
         self, hold: Hold, command: tuple[str, ...]
     ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
         control = self.control
-        fault: dict[str, Any] = {"method": hold.what, "nth": hold.nth}
-        if hold.moment in (Moment.ASKED, Moment.LOST):
-            fault["stall"] = _LONG
-            if hold.moment is Moment.LOST:
-                fault["drop"] = "before"
-        else:
-            fault["delay"] = _LONG
-        number = control.add_fault(fault)["number"]
+        calls = {control.add_fault(each.fault())["number"]: each.calls for each in (hold, *hold.also)}
         if hold.moment is Moment.LOST:
-            self._lost.add(number)
+            self._lost |= calls.keys()
+
+        def is_held() -> bool:
+            held = {one["number"]: one["held"] for one in control.faults()}
+            return all(held[number] == count for number, count in calls.items())
 
         def is_answered() -> bool:
-            return any(one["fault"] == number for one in control.requests()["requests"])
+            answered = Counter(one["fault"] for one in control.requests()["requests"])
+            return all(answered[number] == count for number, count in calls.items())
 
         def release() -> None:
             control.clear_faults()
             self.until(is_answered, f"{hold} let go")
 
         process = self.engine.start(*command)
-        self._await(process, lambda: control.faults()[0]["held"], hold)
+        self._await(process, is_held, hold)
         try:
             if hold.moment is Moment.ANSWERED:
                 process.send_signal(signal.SIGSTOP)
