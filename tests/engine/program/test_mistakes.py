@@ -22,22 +22,6 @@ for name in ("first", "second"):
 TAKEN_BUCKET = 'vt.StagingBucket("mine", name="theirs")\n'
 TAKEN_REPOSITORY = 'vt.ImageRepository("mine", repository_id="theirs")\n'
 FREE = 'vt.StagingBucket("mine", name="free")\nvt.ImageRepository("images")\n'
-STUDY = """
-vt.HyperparameterTuningJob(
-    "tune",
-    max_trial_count="many",
-    parallel_trial_count=0,
-    study_spec=vt.StudySpecArgs(
-        metrics=[{"metric_id": "loss", "goal": "MIN"}],
-        parameters=[
-            vt.double_parameter("rate", 1, 0.1, scale="log10"),
-            vt.integer_parameter("layers", 1, 3, conditions=[vt.when("x", vt.double_parameter("m", 0, 1))]),
-        ],
-    ),
-    trial_job_spec={"worker_pool_specs": []},
-    wait="don",
-)
-"""
 TEXTS = """
 import datetime
 
@@ -72,14 +56,41 @@ vt.CustomJob(
     scheduling=vt.SchedulingArgs(timeout=datetime.timedelta(hours=1)),
 )
 """
-NO_CONTAINER = 'vt.Model("served")\n'
+SERVERS = """
+machine = {"machine_type": "n1-highmem-96", "accelerator_type": "NVIDIA_TESLA_V100", "accelerator_count": 8}
+image = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+task = {"machine_spec": machine, "replica_count": 1, "container_spec": {"image_uri": image}}
+chief, workers = vt.chief_worker_pool(task, replica_count=5)
+pools = vt.topology(chief=chief, workers=workers, reduction_servers="auto")
+vt.CustomJob("reduced", worker_pool_specs=pools, framework="MultiWorkerMirroredStrategy")
+"""
 WRONG_CALLS = """
+def tune():
+    deeper = [vt.when("x", vt.double_parameter("m", 0, 1))]
+    vt.HyperparameterTuningJob(
+        "tune",
+        max_trial_count="many",
+        parallel_trial_count=0,
+        study_spec=vt.StudySpecArgs(
+            metrics=[{"metric_id": "loss", "goal": "MIN"}],
+            parameters=[
+                vt.double_parameter("rate", 1, 0.1, scale="log10"),
+                vt.integer_parameter("layers", 1, 3, conditions=deeper),
+            ],
+        ),
+        trial_job_spec={"worker_pool_specs": []},
+        wait="don",
+    )
+
+
 for call in (
+    tune,
     lambda: vt.topology(chef={}),
     lambda: vt.topology({}),
     lambda: vt.double_parameter("rate", 1, scal="log"),
     lambda: vt.get_model("digits", locatoin="us-east1"),
     lambda: vt.MachineSpecArgs("n1-standard-4"),
+    lambda: vt.MachineSpecArgs(machine_tpye="n1-standard-4"),
     lambda: vt.StagingBucket(),
     lambda: vt.CustomJob(3, worker_pool_specs=[]),
     lambda: vt.DistributedTraining("train", cheif={}, wait="done"),
@@ -96,14 +107,10 @@ vt.CustomJob("", worker_pool_specs=[])
 class Previews:
     """The output of the preview of each program."""
 
-    two_buckets: str
-    two_models: str
+    equal: tuple[str, str]
     taken: tuple[str, str]
-    free: str
-    study: str
+    accepted: str
     texts: str
-    converted: str
-    no_container: str
     wrong_calls: str
 
 
@@ -119,25 +126,16 @@ def previews(shared_engine: Engine) -> Previews:
         engine.write(program)
         return engine.preview().failed().output
 
-    def accepted(program: str) -> str:
-        engine.write(program)
-        return engine.preview("--diff").ok().output
-
-    return Previews(
-        two_buckets=refused(TWO_BUCKETS),
-        two_models=refused(TWO_MODELS),
-        taken=(refused(TAKEN_BUCKET), refused(TAKEN_REPOSITORY)),
-        free=accepted(FREE),
-        study=refused(STUDY),
-        texts=refused(TEXTS),
-        converted=accepted(CONVERTED),
-        no_container=refused(NO_CONTAINER),
-        wrong_calls=refused(WRONG_CALLS),
-    )
+    equal = refused(TWO_BUCKETS), refused(TWO_MODELS)
+    taken = refused(TAKEN_BUCKET), refused(TAKEN_REPOSITORY)
+    texts, wrong_calls = refused(TEXTS), refused(WRONG_CALLS)
+    engine.write(FREE + CONVERTED + SERVERS)
+    accepted = engine.preview("--diff").ok().output
+    return Previews(equal=equal, taken=taken, accepted=accepted, texts=texts, wrong_calls=wrong_calls)
 
 
-def test_two_resources_with_one_id_are_named(previews: Previews) -> None:
-    for output, field in ((previews.two_buckets, "name"), (previews.two_models, "model_id")):
+def test_resources_with_one_id_are_named(previews: Previews) -> None:
+    for output, field in zip(previews.equal, ("name", "model_id"), strict=True):
         assert f"is the {field} of two resources of this program" in output
         assert "'first'" in output
         assert "'second'" in output
@@ -151,8 +149,12 @@ def test_an_id_of_somebody_else_is_refused_with_the_remedy(previews: Previews) -
 
 
 def test_a_free_id_is_accepted(previews: Previews) -> None:
-    assert "engine-test-test-images" in previews.free
-    assert "same-name" not in previews.free
+    assert "engine-test-test-images" in previews.accepted
+
+
+def test_reduction_servers_are_counted(previews: Previews) -> None:
+    assert "16 reduction servers have 512 Gbps, enough for 500" in previews.accepted
+    assert "reductionserver:latest" in previews.accepted
 
 
 def test_all_faults_of_a_study_come_with_those_of_the_program(previews: Previews) -> None:
@@ -166,8 +168,8 @@ def test_all_faults_of_a_study_come_with_those_of_the_program(previews: Previews
         "study_spec.parameters[1].conditional_parameter_specs[0].parent_int_values.values: expected a list",
         "trial_job_spec.worker_pool_specs: there is no worker pool",
     ):
-        assert words in previews.study
-    assert "display_name" not in previews.study
+        assert words in previews.wrong_calls
+    assert "display_name" not in previews.wrong_calls
 
 
 def test_a_value_that_is_no_text_is_named_with_its_path_and_the_remedy(previews: Previews) -> None:
@@ -185,12 +187,8 @@ def test_a_value_that_is_no_text_is_named_with_its_path_and_the_remedy(previews:
 
 
 def test_a_path_and_a_duration_are_converted(previews: Previews) -> None:
-    assert "3600s" in previews.converted
-    assert '"data.txt"' in previews.converted
-
-
-def test_a_model_without_a_container_is_refused(previews: Previews) -> None:
-    assert "resource 'served' has a problem: container_spec: is missing" in previews.no_container
+    assert "3600s" in previews.accepted
+    assert '"data.txt"' in previews.accepted
 
 
 def test_a_wrong_call_is_one_line_without_a_traceback(previews: Previews) -> None:
@@ -202,6 +200,7 @@ def test_a_wrong_call_is_one_line_without_a_traceback(previews: Previews) -> Non
         "double_parameter: max_value is missing",
         "get_model: locatoin: unknown argument; did you mean location?",
         "MachineSpecArgs: give arguments by name, such as machine_type=...",
+        "MachineSpecArgs: 'machine_tpye' is not an argument; did you mean machine_type?",
         "StagingBucket: the name of the resource is missing; give it first",
         "CustomJob: the name of the resource is 3; give it first",
         "train: cheif: unknown argument; did you mean chief?",

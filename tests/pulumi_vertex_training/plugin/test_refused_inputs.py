@@ -17,6 +17,7 @@ from pulumi_vertex_training.kinds.image_repository.provider import ImageReposito
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
+from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from support.plugin import PluginProcess
 
@@ -158,6 +159,24 @@ KINDS = [
         },
         ["'1digits' is not a model id", "'/models' is not a directory", "number of a version", "labels?"],
         id="a model",
+    ),
+    pytest.param(
+        ModelProvider(),
+        {**MARKED, "display_name": "served"},
+        ["container_spec: is missing"],
+        id="no container",
+    ),
+    pytest.param(
+        StagingBucketProvider(),
+        {
+            **MARKED,
+            "name": "Bad_Name..",
+            "location": "mars",
+            "lifecycle_rules": [{"action": {"type": "Go"}}],
+            "colour": "red",
+        },
+        ["Bad_Name..", "mars", "lifecycle_rules[0].action.type", "lifecycle_rules[0].condition", "colour"],
+        id="a bucket",
     ),
     pytest.param(
         PersistentResourceProvider(),

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from support.in_process.programs import custom_job
+from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
+from support.in_process.programs import custom_job, pool, runnable
 from support.in_process.run_trials import RunTrial
 from support.in_process.small_engine import SmallEngine, kills
 from support.kills.subjects import CUSTOM_JOB, state_of
@@ -153,4 +154,21 @@ def test_only_an_existing_job_is_adopted_by_its_id_or_name(trial: RunTrial, adop
     assert callable(job.inputs)
     found = job.provider.check({}, {**job.inputs(trial.engine.outputs()), "adopt": adopt})
     assert reason in "\n".join(str(failure.reason) for failure in found.failures)
+    trial.engine.destroy()
+
+
+def test_a_job_that_was_refused_at_first_has_not_run_yet(
+    trial: RunTrial, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for note in ("a", "b"):
+        refused = {"worker_pool_specs": [{**pool("A", ["sleep", "600"]), "replica_count": 3}]}
+        declared = runnable(CustomJobProvider(), trial.name, {**refused, "labels": {"note": note}})
+        with pytest.raises(AssertionError, match="replica_count: 3"):
+            trial.engine.up(declared)
+    trial.up("A")
+    assert trial.run()["generation"] == 1
+    assert "will run" not in capsys.readouterr().out
+    trial.up("B")
+    assert trial.run()["generation"] == 2
+    assert "will run again: its spec changed" in capsys.readouterr().out
     trial.engine.destroy()
