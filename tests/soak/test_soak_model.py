@@ -32,6 +32,7 @@ from soak.model import (
     refreshed,
     removal,
 )
+from support.tables import every_row
 
 SPEC = Spec(program="runs", salt=1)
 OTHER = Spec(program="runs", salt=2)
@@ -161,7 +162,7 @@ def rules() -> Iterator[Rule]:
             )
 
 
-EACH_RULE = pytest.mark.parametrize("rule", tuple(rules()), ids=str)
+EACH_RULE = every_row("rule", tuple(rules()), ids=str)
 
 
 @EACH_RULE
@@ -204,7 +205,7 @@ def test_all_policies_and_states_have_a_rule() -> None:
     assert {change for each in CHANGES.values() for change in each} == set(Change)
 
 
-EACH_REMOVAL = pytest.mark.parametrize(("row", "last_run", "cell"), [*cells(REMOVED)])
+EACH_REMOVAL = every_row("row, last_run, cell", [*cells(REMOVED)])
 
 
 @EACH_REMOVAL
@@ -260,8 +261,8 @@ def test_an_undisturbed_change_has_no_complaint() -> None:
 LEFT = Job(name="j1", key="i-1", spec=SPEC, state=JobState.LIVE, created="1")
 
 
-@pytest.mark.parametrize(
-    ("after", "submitted", "one", "complaint"),
+@every_row(
+    "after, submitted, one, complaint",
     [
         pytest.param(
             ran_again(world()), {"j2", "j3"}, declared(spec=OTHER), "2 jobs were submitted", id="doubled"
