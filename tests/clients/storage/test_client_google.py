@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import requests
+from google.api_core.exceptions import MethodNotImplemented
 from google.cloud.storage import Client, transfer_manager
 from google.oauth2 import service_account
 
@@ -103,8 +104,10 @@ def test_the_projects_service_account(client: Any) -> None:
     assert client.get_service_account_email().endswith("@gs-project-accounts.iam.gserviceaccount.com")
 
 
-def test_the_list_of_notifications_is_empty(bucket: Any) -> None:
+def test_there_are_no_notifications(bucket: Any) -> None:
     assert list(bucket.list_notifications()) == []
+    with pytest.raises(MethodNotImplemented, match="it has no Pub/Sub"):
+        bucket.notification("changes", topic_project="local").create()
 
 
 def test_a_resumable_upload_of_unknown_size(bucket: Any) -> None:

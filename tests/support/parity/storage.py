@@ -131,7 +131,7 @@ STORAGE = Section(
             likeness="not",
             here="lists are empty, and creation is refused",
             source=API,
-            tests=(f"{GOOGLE}::test_the_list_of_notifications_is_empty",),
+            tests=(f"{GOOGLE}::test_there_are_no_notifications",),
         ),
     ),
 )

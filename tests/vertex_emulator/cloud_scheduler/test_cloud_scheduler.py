@@ -137,7 +137,8 @@ def test_jobs_are_listed_by_name_and_deleted(scheduler: Scheduler) -> None:
 
 def test_a_failed_call_is_recorded_and_tried_again(scheduler: Scheduler) -> None:
     target = {"uri": DATASETS, "headers": {"Content-Type": "application/json"}, "body": b"{}"}
-    scheduler.create("failing", http_target=target, retry_config={"retry_count": 1})
+    retries = {"retry_count": 1, "max_retry_duration": {"seconds": 1}}
+    scheduler.create("failing", http_target=target, retry_config=retries)
     scheduler.advance(DAY)
     failed = eventually(lambda: (job := scheduler.get("failing")).status.code and job)
     assert failed.status.code == 3, "INVALID_ARGUMENT"

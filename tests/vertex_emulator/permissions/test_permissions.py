@@ -206,6 +206,7 @@ def test_accounts_come_and_go(emulator: Daemon) -> None:
     assert ask(emulator, "GET", path).json()["disabled"] is True
     assert ask(emulator, "POST", f"{path}:enable", {}).status == 200
     assert "disabled" not in ask(emulator, "GET", path).json()
+    assert ask(emulator, "PATCH", path, {"serviceAccount": {"displayName": "a"}}).status == 501
     assert ask(emulator, "DELETE", path).status == 200
     assert ask(emulator, "GET", path.replace("local/", "-/", 1)).status == 404
     body = {"permissions": [ACT_AS]}

@@ -251,6 +251,7 @@ def test_filters_with_functions(emulator: Daemon, condition: str, is_found: bool
         ({"filter": 'metric.type="custom.googleapis.com/loss"'}, 404, "Cannot find metric(s)"),
         ({"filter": "metric.type=("}, 400, "Field filter"),
         ({"interval.startTime": "2999-01-01T00:00:00Z"}, 400, "interval.start_time"),
+        ({"aggregation.alignmentPeriod": "60s"}, 501, "does not aggregate"),
         ({"filter": f'metric.type="{USAGE}" AND resource.label.location>"a"'}, 400, ">"),
     ],
 )

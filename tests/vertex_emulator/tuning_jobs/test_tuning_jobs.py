@@ -54,6 +54,7 @@ def test_trials_run_one_after_the_other(emulator: JobEmulator) -> None:
 
 def test_a_job_is_answered_as_it_was_created(emulator: JobEmulator) -> None:
     sent = tuning_job(pool(SLEEP), trials=2, labels={"team": "a"}, study=study_spec(double("x", 0.5, 2.0)))
+    sent["encryptionSpec"] = {"kmsKeyName": "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"}
     answer = emulator.call("POST", JOBS, sent).json()
     name, created = answer.pop("name"), answer.pop("createTime")
     assert name.startswith("projects/") and "/locations/us-central1/hyperparameterTuningJobs/" in name

@@ -270,6 +270,7 @@ def test_reduction_servers_wait_until_the_job_ends(emulator: JobEmulator) -> Non
         ("GET", f"{PARENT}/batchPredictionJobs/1", "JobService.GetBatchPredictionJob"),
         ("GET", f"{PARENT}/featurestores", f"GET {PARENT}/featurestores"),
         ("POST", f"{PARENT.replace('v1', 'v1beta1')}/indexEndpoints", "POST /v1beta1/projects"),
+        ("GET", f"{PARENT.replace('v1', 'v1beta1')}/extensions", "GET /v1beta1/projects"),
     ],
 )
 def test_other_methods_are_unimplemented(idle: JobEmulator, method: str, path: str, named: str) -> None:
