@@ -41,7 +41,7 @@ def read_variables(folder: str) -> Iterator[str]:
 
 def test_no_page_is_left_of_what_is_gone() -> None:
     written = {path for path in REFERENCE.rglob("*.md") if path.read_text().startswith(HEADER)}
-    assert written == {path for path, _ in files.pages()}
+    assert written <= {path for path, _ in files.pages()}
 
 
 def test_every_configuration_key_of_the_code_is_declared() -> None:

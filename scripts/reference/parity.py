@@ -1,0 +1,222 @@
+"""The parity page. A row begins on the page and ends in marks at the tests that verify it.
+
+In docs/reference/parity.md a person writes the feature, what Google Cloud does, and how that is known. The
+other two cells, what the emulator does and links to the tests, come from the tests:
+
+    @pytest.mark.parity("Custom jobs: maximum wait", same="by the emulator's clock")
+
+Exactly one mark of each row has `same`, `own_way` or `not_done` with a sentence; marks at further tests only
+name the row. With `fields=("job_spec.network",)`, the row describes these fields of the API's message and all
+fields below them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.arguments.catalog import ROOT
+from scripts.reference.markdown import REFERENCE
+
+PAGE = REFERENCE / "parity.md"
+
+_MARK = "pytest.mark.parity"
+_WORDS = {"same": "the same", "own_way": "in its own way", "not_done": "not done"}
+_AS_DOCUMENTED = "as documented"
+_SUMMARY = (_WORDS["same"], _AS_DOCUMENTED, _WORDS["own_way"], _WORDS["not_done"])
+"""The columns of the summary. A row that rests on documentation alone is "as documented", not "the same"."""
+_BASES = {"seen", "client", "suite", "documented", "ours"}
+_HEAD = (
+    "| feature | Google Cloud | known from | the emulator | checked by |\n| --- | --- | --- | --- | --- |\n"
+)
+_SECTION = "\n## "
+_TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+_RUN_CLIENTS = (
+    "tests/clients/",
+    "tests/pulumi_vertex_training/cloud/fidelity/",
+    "tests/vertex_emulator/custom_jobs/checks/test_descriptors.py",
+)
+
+
+class ParityError(Exception):
+    """The page and the marks do not fit together. The message has a line for each problem."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """A mark at the test "PATH::NAME". `likeness` and `here` are empty if the mark only names its row."""
+
+    row: str
+    test: str
+    likeness: str
+    here: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row: its section, its first three cells, and its marks, the one with the likeness first."""
+
+    section: str
+    cells: tuple[str, ...]
+    marks: tuple[Mark, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the row in marks."""
+        return f"{self.section}: {self.cells[0]}"
+
+    @property
+    def sources(self) -> list[tuple[str, str]]:
+        """The basis and the name of each source, such as ("suite", "gcsfs")."""
+        parts = (each.partition("**: ") for each in self.cells[-1].split("<br>"))
+        return [(basis.removeprefix("**"), name) for basis, _, name in parts]
+
+    @property
+    def word(self) -> str:
+        """The likeness in words, no stronger than its sources."""
+        likeness = self.marks[0].likeness
+        by_documents = likeness == "same" and {basis for basis, _ in self.sources} == {"documented"}
+        return _AS_DOCUMENTED if by_documents else _WORDS[likeness]
+
+    def line(self) -> str:
+        """Return the row as it is written on the page."""
+        tests = "<br>".join(_link(mark.test) for mark in self.marks)
+        return f"| {' | '.join(self.cells)} | **{self.word}**: {self.marks[0].here} | {tests} |\n"
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of the page. Raises ParityError."""
+    yield PAGE, written(PAGE.read_text(encoding="utf-8"), marks(ROOT))
+
+
+def current_rows() -> list[Row]:
+    """Return the rows of the page. Raises ParityError."""
+    return rows(PAGE.read_text(encoding="utf-8"), marks(ROOT))
+
+
+def written(page: str, found: Iterable[Mark]) -> str:
+    """Return the text of a page with the cells that come from marks. Raises ParityError."""
+    lines: dict[str, list[Row]] = {}
+    for row in rows(page, found):
+        lines.setdefault(row.section, []).append(row)
+    head, *sections = page.split(_SECTION)
+    texts = [_with_table(head, _summary(lines))]
+    for each in sections:
+        texts.append(_with_table(each, [_HEAD, *(row.line() for row in lines[each.partition("\n")[0]])]))
+    return _SECTION.join(texts)
+
+
+def _with_table(text: str, lines: Iterable[str]) -> str:
+    return _TABLE.sub(lambda _: "".join(lines), text)
+
+
+def _summary(sections: Mapping[str, list[Row]]) -> Iterator[str]:
+    yield f"| | {' | '.join(_SUMMARY)} | tests |\n"
+    yield f"| ---{' | ---' * (len(_SUMMARY) + 1)} |\n"
+    for section, of_it in sections.items():
+        counts = Counter(row.word for row in of_it)
+        tests = {mark.test for row in of_it for mark in row.marks}
+        yield f"| {section} | {' | '.join(str(counts[word]) for word in _SUMMARY)} | {len(tests)} |\n"
+
+
+def _link(test: str) -> str:
+    path, *_, name = test.split("::")
+    return f"[{name.removeprefix('test_').replace('_', ' ')}](../../{path})"
+
+
+def rows(page: str, found: Iterable[Mark]) -> list[Row]:
+    """Return the rows of the text of a page. Raises ParityError."""
+    unused: dict[str, list[Mark]] = {}
+    for mark in sorted(found, key=lambda each: not each.likeness):
+        unused.setdefault(mark.row, []).append(mark)
+    made = [
+        Row(section=section, cells=cells, marks=tuple(unused.pop(f"{section}: {cells[0]}", ())))
+        for section, cells in _cells(page)
+    ]
+    problems = [f"{row.name}: {problem}" for row in made for problem in _problems(row)]
+    problems += [f"{mark.test}: the page has no row {mark.row!r}." for of in unused.values() for mark in of]
+    if problems:
+        raise ParityError("\n".join(problems))
+    return made
+
+
+def _cells(page: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for section in page.split(_SECTION)[1:]:
+        title, *lines = section.split("\n")
+        for line in lines:
+            if line.startswith("|") and line not in _HEAD:
+                yield title, tuple(cell.strip() for cell in line.strip("|").split("|")[:3])
+
+
+def _problems(row: Row) -> Iterator[str]:
+    bases = {basis for basis, _ in row.sources}
+    if len(row.cells) < 3 or not all(row.cells) or not bases <= _BASES:
+        yield f"its cells are a feature, a behaviour, and **BASIS**: SOURCE, of {', '.join(sorted(_BASES))}."
+    likenesses = [mark.likeness for mark in row.marks if mark.likeness]
+    if len(likenesses) != 1:
+        yield f"{len(likenesses)} marks have a likeness ({', '.join(_WORDS)}); exactly one needs it."
+    if len({mark.test for mark in row.marks}) < len(row.marks):
+        yield "a test has two marks for it."
+    if likenesses == ["same"]:
+        if bases == {"ours"}:
+            yield "without a source of Google's it cannot be the same."
+        if "client" in bases and not any(mark.test.startswith(_RUN_CLIENTS) for mark in row.marks):
+            yield "known from a client, it is the same only if one of its tests runs a client."
+
+
+def marks(root: Path) -> list[Mark]:
+    """Return the marks of all tests, in the order of the files. Raises ParityError."""
+    return [
+        mark
+        for path in sorted((root / "tests").rglob("test_*.py"))
+        if _MARK in (text := path.read_text(encoding="utf-8"))
+        for mark in _marks_of(ast.parse(text), path.relative_to(root).as_posix())
+    ]
+
+
+def _marks_of(module: ast.Module, path: str) -> Iterator[Mark]:
+    left = {each for each in ast.walk(module) if isinstance(each, ast.Call) and _is_mark(each)}
+    for name, test in _tests(module, path):
+        for call in left.intersection(test.decorator_list):
+            if any(map(_skips, test.decorator_list)):
+                raise ParityError(f"{name}: a skipped test verifies nothing. Remove its parity mark.")
+            yield _mark(call, name)
+        left.difference_update(test.decorator_list)
+    for call in left:
+        raise ParityError(f"{path}:{call.lineno}: the parity mark is not at a test function.")
+
+
+def _is_mark(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "parity"
+
+
+def _skips(decorator: ast.expr) -> bool:
+    return ast.unparse(decorator).startswith(("pytest.mark.skip", "pytest.mark.xfail"))
+
+
+def _tests(node: ast.Module | ast.ClassDef, path: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for each in node.body:
+        if isinstance(each, ast.ClassDef) and each.name.startswith("Test"):
+            yield from _tests(each, f"{path}::{each.name}")
+        elif isinstance(each, ast.FunctionDef) and each.name.startswith("test_"):
+            yield f"{path}::{each.name}", each
+
+
+def _mark(call: ast.Call, test: str) -> Mark:
+    try:
+        [row] = map(ast.literal_eval, call.args)
+        says = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        fields = says.pop("fields", ())
+        [(likeness, here)] = says.items() or [("", "")]
+        if likeness not in {"", *_WORDS} or "|" in here:
+            raise ValueError(likeness)
+    except ValueError as error:
+        raise ParityError(
+            f"{test}: a parity mark takes a row, one of {', '.join(_WORDS)}, and fields."
+        ) from error
+    return Mark(row=row, test=test, likeness=likeness, here=here, fields=fields)

@@ -1,0 +1,94 @@
+"""The parity page: its rows, and the marks of tests that complete them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.reference import parity
+from support.tables import every_row
+
+PAGE = """\
+# Parity
+
+| a table |
+| --- |
+
+Text.
+
+## Jobs
+
+| feature | Google Cloud | known from | the emulator | checked by |
+| --- | --- | --- | --- | --- |
+| timeout | fails the job | **documented**: API reference |
+"""
+SAME = '@pytest.mark.parity("Jobs: timeout", same="by a clock")\n'
+
+
+def written(folder: Path, tests: str, page: str = PAGE) -> str:
+    """Return the page, with the marks of a file of tests."""
+    file = folder / "tests" / "test_jobs.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(tests)
+    return parity.written(page, parity.marks(folder))
+
+
+def test_a_row_has_what_its_marks_say_and_the_tests_that_have_them(tmp_path: Path) -> None:
+    tests = (
+        '@pytest.mark.parity("Jobs: timeout")\ndef test_one_job(): ...\n'
+        f"class TestSeveral:\n    {SAME}    def test_two_jobs(self): ...\n"
+        "def test_nothing(): ...\n"
+    )
+    page = written(tmp_path, tests)
+    assert page.split("\n\n")[1].split("\n")[2:] == ["| Jobs | 0 | 1 | 0 | 0 | 2 |"]
+    assert page.split("\n")[-2] == (
+        "| timeout | fails the job | **documented**: API reference | **as documented**: by a clock "
+        "| [two jobs](../../tests/test_jobs.py)<br>[one job](../../tests/test_jobs.py) |"
+    )
+    assert written(tmp_path, tests, page) == page
+    assert page.split("\n\n")[2] == "Text."
+
+
+@pytest.mark.parametrize(
+    ("likeness", "sources", "word"),
+    [
+        ("same", "**documented**: a", "as documented"),
+        ("same", "**documented**: a<br>**suite**: gcsfs", "the same"),
+        ("same", "**seen**: a", "the same"),
+        ("own_way", "**documented**: a", "in its own way"),
+        ("not_done", "**ours**: a", "not done"),
+    ],
+)
+def test_a_word_is_no_stronger_than_its_sources(
+    tmp_path: Path, likeness: str, sources: str, word: str
+) -> None:
+    page = PAGE.replace("**documented**: API reference", sources)
+    found = written(tmp_path, f"{SAME.replace('same', likeness)}def test_one(): ...", page)
+    assert f"| **{word}**: by a clock |" in found
+
+
+@every_row(
+    ("marks", "source", "message"),
+    [
+        ("", "**seen**: a", "Jobs: timeout: 0 marks have a likeness"),
+        ('@pytest.mark.parity("Jobs: timeout")\n', "**seen**: a", "0 marks have"),
+        (SAME + SAME, "**seen**: a", "2 marks have.*\\n.*a test has two marks"),
+        ('@pytest.mark.parity("Jobs: x")\n', "**seen**: a", "test_one: the page has no row 'Jobs: x'"),
+        (f"@pytest.mark.skipif(x)\n{SAME}", "**seen**: a", "test_one: a skipped test verifies nothing"),
+        (f"{SAME}def helper(): ...\n", "**seen**: a", "test_jobs.py:1: the parity mark is not at a test"),
+        (SAME.replace("same", "equal"), "**seen**: a", "test_one: a parity mark takes a row, one of same"),
+        (SAME.replace('"by a clock"', "CLOCK"), "**seen**: a", "a parity mark takes"),
+        (SAME.replace("a clock", "a | clock"), "**seen**: a", "a parity mark takes"),
+        (SAME, "**ours**: a", "without a source"),
+        (SAME, "**client**: a", "one of its tests runs a client"),
+        (SAME, "**hearsay**: a", "its cells are"),
+        (SAME, "a", "its cells are"),
+    ],
+)
+def test_what_does_not_fit_is_an_error(
+    tmp_path_factory: pytest.TempPathFactory, marks: str, source: str, message: str
+) -> None:
+    page = PAGE.replace("**documented**: API reference", source)
+    with pytest.raises(parity.ParityError, match=message):
+        written(tmp_path_factory.mktemp("clone"), f"{marks}def test_one(): ...\n", page)
