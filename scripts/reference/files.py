@@ -12,6 +12,7 @@ from scripts.reference import (
     configuration,
     functions,
     index,
+    parity,
     policies,
     resources,
     rules,
@@ -21,7 +22,7 @@ from scripts.reference import (
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of each page of the reference."""
-    for module in (index, resources, functions, configuration, commands, rules, policies, variables):
+    for module in (index, resources, functions, configuration, commands, rules, policies, variables, parity):
         yield from module.pages()
 
 

@@ -92,6 +92,7 @@ def test_a_response_that_is_shorter_is_not_broken(
     assert state(address, headers)["completed"] is False
 
 
+@pytest.mark.parity("Cloud Storage: resumable uploads, and transfers that break off")
 def test_a_piece_that_breaks_off_is_kept_up_to_there(
     address: str, declare: Callable[..., dict[str, str]]
 ) -> None:

@@ -30,6 +30,7 @@ def test_the_environment_of_this_process_is_the_default(monkeypatch: pytest.Monk
     assert vertex_cluster.local_devices() == 3
 
 
+@pytest.mark.parity("Custom jobs: accelerators")
 def test_the_variable_is_the_one_that_the_emulator_sets() -> None:
     machine = MachineSpec(machine_type="g2-standard-24", accelerator_type="NVIDIA_L4", accelerator_count=2)
     variables = local_device_variables(WorkerPoolSpec(machine_spec=machine, replica_count=1))

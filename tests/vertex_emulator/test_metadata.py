@@ -71,6 +71,8 @@ def token_of(emulator: Daemon) -> str:
     return str(found["access_token"])
 
 
+@pytest.mark.parity("The interface: Application Default Credentials")
+@pytest.mark.parity("The interface: permissions")
 def test_the_token_opens_googles_services(emulator: Daemon) -> None:
     assert call(emulator.url, "GET", JOBS, token=token_of(emulator)).status == 200
 
@@ -79,6 +81,7 @@ def test_the_token_is_not_the_emulators_own(emulator: Daemon) -> None:
     assert token_of(emulator) != emulator.token
 
 
+@pytest.mark.parity("The interface: Application Default Credentials")
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -94,6 +97,10 @@ def test_the_token_does_not_open_the_emulators_controls(emulator: Daemon, method
     assert "/_local" in answer.message
 
 
+@pytest.mark.parity(
+    "The interface: Application Default Credentials",
+    own_way="a metadata server with a secret in its address, in replicas and in shells",
+)
 @pytest.mark.parametrize(
     "path",
     [

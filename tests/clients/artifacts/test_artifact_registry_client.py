@@ -125,6 +125,7 @@ def test_a_tag_resolves_to_a_digest(emulator: Daemon, registry: Any) -> None:
     assert registry.get_tag(api.GetTagRequest(name=f"{PACKAGE}/tags/v1")).version.endswith(pushed.digest)
 
 
+@pytest.mark.parity("Artifact Registry: repositories, packages, versions, tags")
 def test_tags_are_made_moved_and_deleted(emulator: Daemon, registry: Any) -> None:
     digests = [push(emulator, IMAGE, layer=bytes([number])).digest for number in range(2)]
     first, second = (f"{PACKAGE}/versions/{digest}" for digest in digests)

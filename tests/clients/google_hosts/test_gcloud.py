@@ -189,6 +189,7 @@ def test_remedies_for_the_service_account(daemon: Daemon, shell: dict[str, str])
     assert "-compute@developer.gserviceaccount.com" in own.run(remedy)
 
 
+@pytest.mark.parity("The interface: programs that only know Google's hosts")
 @pytest.mark.smoke
 def test_storage(gcloud: Run, tmp_path: Path) -> None:
     (tmp_path / "hello.txt").write_text("hello")
@@ -213,6 +214,7 @@ def jobs(gcloud: Run, daemon: Daemon) -> list[str]:
     return found
 
 
+@pytest.mark.parity("The interface: programs that only know Google's hosts")
 def test_jobs(gcloud: Run, daemon: Daemon, jobs: list[str]) -> None:
     listed = gcloud("ai", "custom-jobs", "list", REGION, "--format=value(name)")
     assert sorted(listed.split()) == sorted(jobs)
@@ -231,6 +233,7 @@ def test_logs(gcloud: Run, jobs: list[str]) -> None:
     assert [each["jsonPayload"]["message"] for each in found] == ["hello"]
 
 
+@pytest.mark.parity("The interface: images under Google's host names")
 def test_artifacts(gcloud: Run, shell: dict[str, str], tmp_path: Path) -> None:
     """Push with the credentials of gcloud's helper, as after `gcloud auth configure-docker`."""
     create = ("artifacts", "repositories", "create", "images", "--location=us-central1")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from scripts import google_clients
 from support.clients.google_hosts import client, output
 from support.clients.tools import tool
@@ -13,6 +15,7 @@ from vertex_emulator.daemon import Daemon
 REPOSITORY = "/v1/projects/local/locations/us-central1/repositories"
 
 
+@pytest.mark.parity("The interface: programs that only know Google's hosts")
 def test_curl(daemon: Daemon, shell: dict[str, str]) -> None:
     """Try the names of the services with and without HTTP/2 offered."""
     call(daemon.url, "POST", "/storage/v1/b?project=local", body={"name": "of-curl"}, token=daemon.token)
@@ -24,6 +27,10 @@ def test_curl(daemon: Daemon, shell: dict[str, str]) -> None:
         }
 
 
+@pytest.mark.parity(
+    "The interface: programs that only know Google's hosts",
+    own_way="reach the emulator through its proxy, unmodified; shells have to ask for it",
+)
 def test_go(shell: dict[str, str]) -> None:
     """Expect Cloud Storage over REST, and Vertex AI over gRPC."""
     assert json.loads(output([client(google_clients.GO)], shell)) == {
@@ -33,6 +40,7 @@ def test_go(shell: dict[str, str]) -> None:
     }
 
 
+@pytest.mark.parity("The interface: programs that only know Google's hosts")
 def test_node(shell: dict[str, str]) -> None:
     """Expect Cloud Storage over REST, and Vertex AI over gRPC."""
     found = json.loads(output([client(google_clients.NODE)], shell))

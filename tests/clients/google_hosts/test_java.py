@@ -32,6 +32,7 @@ def shell(daemon: Daemon) -> dict[str, str]:
     return shell_of(daemon, java=True)
 
 
+@pytest.mark.parity("The interface: programs that only know Google's hosts")
 def test_googles_libraries(shell: dict[str, str]) -> None:
     """Expect Cloud Storage over REST, and Vertex AI over gRPC."""
     assert json.loads(output([client(google_clients.JAVA)], shell)) == {

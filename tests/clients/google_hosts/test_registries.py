@@ -64,6 +64,10 @@ def uris(daemon: Daemon, repository: str, image: str) -> list[str]:
     return [each for each in addresses if f"/{image}@sha256:" in each]
 
 
+@pytest.mark.parity(
+    "The interface: images under Google's host names",
+    own_way="the same names, through the proxy; a login file with all hosts",
+)
 def test_skopeo(daemon: Daemon, repository: str, run: Tool) -> None:
     name = f"docker://{IMAGES}/skopeo"
     run("skopeo", "--insecure-policy", "copy", "oci:image", f"{name}:v1")
@@ -91,6 +95,7 @@ def test_the_first_push_to_container_registry_creates_its_repository(
     assert uri.startswith(f"{location}-docker.pkg.dev/local/{host}/team/one@sha256:")
 
 
+@pytest.mark.parity("The interface: images under Google's host names")
 def test_buildah(daemon: Daemon, repository: str, run: Tool, folder: Path) -> None:
     """Expect that an image is built, pushed, removed, and pulled again."""
     stores = ("--storage-driver", "vfs", "--root", folder / "store", "--runroot", folder / "run")
@@ -104,6 +109,7 @@ def test_buildah(daemon: Daemon, repository: str, run: Tool, folder: Path) -> No
     assert len(uris(daemon, repository, "buildah")) == 1
 
 
+@pytest.mark.parity("The interface: images under Google's host names")
 def test_crane(daemon: Daemon, repository: str, run: Tool, folder: Path) -> None:
     pushed = run("crane", "push", "image", f"{IMAGES}/crane:v1").strip()
     assert pushed in uris(daemon, repository, "crane")
@@ -118,6 +124,7 @@ def test_crane(daemon: Daemon, repository: str, run: Tool, folder: Path) -> None
     assert "has no manifest v1" in refused
 
 
+@pytest.mark.parity("The interface: images under Google's host names")
 def test_oras(daemon: Daemon, repository: str, run: Tool, folder: Path) -> None:
     name = f"{IMAGES}/oras"
     run("oras", "push", f"{name}:v1", "model.txt")

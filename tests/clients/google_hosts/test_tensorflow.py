@@ -161,6 +161,10 @@ def results(bucket: Path) -> Any:
     return json.loads((bucket / "results.json").read_text())
 
 
+@pytest.mark.parity(
+    "The interface: gs:// addresses in TensorFlow",
+    same="the same client, unmodified, with the token of the metadata server",
+)
 def test_files(results: Any) -> None:
     assert results["input"] == "from a file"
     assert results["buckets"] == [True, False]
@@ -188,11 +192,13 @@ def test_files_are_extended_by_composition(bucket: Path) -> None:
     assert (bucket / "composed").read_text() == "one,two,three"
 
 
+@pytest.mark.parity("The interface: gs:// addresses in TensorFlow")
 @pytest.mark.smoke
 def test_records(results: Any) -> None:
     assert results["records"] is True
 
 
+@pytest.mark.parity("The interface: gs:// addresses in TensorFlow")
 def test_models_and_checkpoints(results: Any, bucket: Path) -> None:
     assert (results["saved model"], results["keras"]) == (True, True)
     assert results["checkpoints"] == ["ckpt-2", "ckpt-3"]
@@ -203,12 +209,14 @@ def test_models_and_checkpoints(results: Any, bucket: Path) -> None:
     assert not list((bucket / "out" / "checkpoints" / "own").glob("ckpt-1.*"))
 
 
+@pytest.mark.parity("The interface: gs:// addresses in TensorFlow")
 def test_tensorboard_has_events(bucket: Path) -> None:
     written = list((bucket / "out" / "logs").glob("*/events.out.tfevents.*"))
     assert {path.parent.name for path in written} == {"train"}
     assert all(path.stat().st_size for path in written)
 
 
+@pytest.mark.parity("The interface: gs:// addresses in TensorFlow")
 def test_the_credentials_are_those_of_every_replica(results: Any) -> None:
     """Expect no file and no token in the environment: the metadata server gives one, as on Google Cloud."""
     assert results["credentials"] == []

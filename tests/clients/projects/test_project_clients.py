@@ -79,6 +79,9 @@ def service_client(request: Any, daemon: Daemon, channel: grpc.Channel) -> Any:
     return service_usage_v1.ServiceUsageClient(transport=transport)
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: quotas of Cloud Quotas and of Service Usage"
+)
 def test_quotas(quota_client: Any, emulator: Daemon) -> None:
     body = {"metric": "NVIDIA_TESLA_T4", "limit": 4, "region": "us-central1"}
     control(emulator, "POST", "/_local/quotas", body)
@@ -95,6 +98,7 @@ def test_quotas(quota_client: Any, emulator: Daemon) -> None:
         list(quota_client.list_quota_infos(parent=SERVICE))
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: services of a project")
 def test_services(service_client: Any, emulator: Daemon) -> None:
     name = "projects/local/services/workflows.googleapis.com"
     enabled = service_usage_v1.State.ENABLED
@@ -112,6 +116,7 @@ def test_services(service_client: Any, emulator: Daemon) -> None:
     assert [each.state for each in read.services] == [enabled]
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: usage of quotas in Cloud Monitoring")
 def test_usage(channel: grpc.Channel, emulator: Daemon) -> None:
     client = monitoring_v3.MetricServiceClient(
         transport=monitoring.MetricServiceGrpcTransport(channel=channel)
@@ -142,6 +147,7 @@ def project_client(request: Any, daemon: Daemon, channel: grpc.Channel) -> Any:
     return resourcemanager_v3.ProjectsClient(transport=transport)
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: a list of projects")
 def test_projects(project_client: Any, emulator: Daemon) -> None:
     for each in ("letters", "digits", "other"):
         project_client.set_iam_policy(request={"resource": f"projects/{each}", "policy": {}})

@@ -38,6 +38,7 @@ def discovered(oras: Any, ref: str, *options: str) -> list[dict[str, Any]]:
     return list(found or [])
 
 
+@pytest.mark.parity("Artifact Registry: programs")
 @pytest.mark.usefixtures("pushed")
 def test_push(registry: RegistryClient) -> None:
     content = registry.ask("GET", "manifests/v1").json()

@@ -48,6 +48,7 @@ def test_it_came_in_chunks(emulator: Daemon) -> None:
     assert [each["received"] for each in chunks[-5:]] == [50_000] * 4 + [20_000]
 
 
+@pytest.mark.parity("Artifact Registry: programs")
 def test_get(regctl: Any, pushed: str, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     regctl.run("artifact", "get", "-o", tmp_path / "out", pushed)

@@ -48,6 +48,9 @@ def ref(registry: RegistryClient, host: str) -> str:
     return f"docker://{host}/{registry.name}"
 
 
+@pytest.mark.parity(
+    "Artifact Registry: programs", own_way="unchanged, with the emulator's address before the name"
+)
 def test_inspect(skopeo: Any, registry: RegistryClient, ref: str) -> None:
     digest = push(registry, "v1")
     found = json.loads(skopeo.run("inspect", PLAIN, f"{ref}:v1"))

@@ -26,6 +26,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.parity(
+    "Cloud Storage: clients", same="they work unchanged, through `vertex-training emulator env`"
+)
 def test_a_client_needs_nothing_but_the_environment(bucket: Any) -> None:
     with_environment = Client()
     try:
@@ -63,6 +66,7 @@ def test_download_in_chunks_at_once(bucket: Any, large: Path, tmp_path: Path) ->
     assert (tmp_path / "back").read_bytes() == large.read_bytes()
 
 
+@pytest.mark.parity("Cloud Storage: clients")
 def test_upload_many_and_download_many(bucket: Any, tmp_path: Path) -> None:
     pairs = [(io.BytesIO(b"%d" % number), bucket.blob(f"many/{number}")) for number in range(30)]
     transfer_manager.upload_many(pairs, worker_type=transfer_manager.THREAD, raise_exception=True)
@@ -76,6 +80,7 @@ def test_upload_many_and_download_many(bucket: Any, tmp_path: Path) -> None:
     assert [(tmp_path / f"many/{n}").read_bytes() for n in range(30)] == [b"%d" % n for n in range(30)]
 
 
+@pytest.mark.parity("Cloud Storage: clients")
 def test_a_batch_deletes(client: Any, bucket: Any) -> None:
     for name in ("a", "b", "c/d é"):
         bucket.blob(name).upload_from_string("x")
@@ -104,6 +109,7 @@ def test_the_projects_service_account(client: Any) -> None:
     assert client.get_service_account_email().endswith("@gs-project-accounts.iam.gserviceaccount.com")
 
 
+@pytest.mark.parity("Cloud Storage: notifications", not_done="lists are empty, and creation is refused")
 def test_there_are_no_notifications(bucket: Any) -> None:
     assert list(bucket.list_notifications()) == []
     with pytest.raises(MethodNotImplemented, match="it has no Pub/Sub"):

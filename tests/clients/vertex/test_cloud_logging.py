@@ -100,6 +100,7 @@ def test_what_the_program_sees(results: Mapping[str, Any], what: str, expected: 
     assert results[what] == expected
 
 
+@pytest.mark.parity("The interface: Cloud Logging")
 def test_polling_brings_every_entry_once(results: Mapping[str, Any]) -> None:
     assert [message for _, message in results["seen"]] == results["all"]
 
@@ -172,6 +173,7 @@ def written(script: Any, emulator: JobEmulator) -> Any:
     return {**script(READER), "job": name.rpartition("/")[2]}
 
 
+@pytest.mark.parity("The interface: Cloud Logging")
 @pytest.mark.parametrize(
     ("what", "expected"),
     [

@@ -52,6 +52,7 @@ def run(
     )
 
 
+@pytest.mark.parity("Custom jobs: accelerators")
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [

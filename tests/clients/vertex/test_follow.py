@@ -107,12 +107,17 @@ while rank == "0" and len(os.listdir("/gcs/done")) < int(os.environ["WORLD_SIZE"
 """The chief ends last: its end would stop the others."""
 
 
+@pytest.mark.parity(
+    "The interface: following a log",
+    own_way="`vertex-training logs --follow` prints every line once, even if the emulator is restarted",
+)
 def test_bursts_of_many_replicas(data_dir: Path) -> None:
     emulator = launcher.ensure(data_dir)
     name = submit(emulator, CHATTY + WAIT, replicas=REPLICAS)
     assert said(Follower(data_dir, name).end()) == ALL
 
 
+@pytest.mark.parity("The interface: following a log")
 def test_the_emulator_is_restarted_meanwhile(data_dir: Path) -> None:
     emulator = launcher.ensure(data_dir)
     name = submit(emulator, CHATTY + WAIT, replicas=REPLICAS)
@@ -126,6 +131,7 @@ def test_the_emulator_is_restarted_meanwhile(data_dir: Path) -> None:
     assert entries[-1]["message"] == "Job completed successfully."
 
 
+@pytest.mark.parity("The interface: following a log")
 def test_nothing_is_shown_twice(data_dir: Path) -> None:
     emulator = launcher.ensure(data_dir)
     name = submit(emulator, CHATTY + WAIT, replicas=2)

@@ -50,6 +50,7 @@ def reduction(gcloud: Run, emulator: JobEmulator, bucket: str) -> Any:
     return job
 
 
+@pytest.mark.parity("Custom jobs: clients")
 def test_create_with_a_reduction_server(reduction: Any) -> None:
     pools = reduction["jobSpec"]["workerPoolSpecs"]
     assert [(each["machineSpec"]["machineType"], each["replicaCount"]) for each in pools] == [
@@ -150,6 +151,7 @@ def test_list(gcloud: Run, others: list[str], flags: tuple[str, ...], expected: 
     assert listed.split() == expected
 
 
+@pytest.mark.parity("Custom jobs: clients")
 def test_stream_logs(gcloud: Run, reduction: Any) -> None:
     lines = gcloud("ai", "custom-jobs", "stream-logs", reduction["name"], "--polling-interval=1").splitlines()
     said = sorted(line.split("\t")[-1] for line in lines if "\trank " in line)
@@ -166,6 +168,8 @@ def messages(text: str) -> list[str]:
     return [each["jsonPayload"]["message"] for each in json.loads(text)]
 
 
+@pytest.mark.parity("The interface: Cloud Logging")
+@pytest.mark.parity("Custom jobs: logs")
 def test_logging_read(gcloud: Run, reduction: Any) -> None:
     job_id = reduction["name"].rpartition("/")[2]
     text = f'resource.type="ml_job" AND resource.labels.job_id="{job_id}" AND jsonPayload.message:"rank"'

@@ -58,6 +58,7 @@ def studies(gcloud: Run, emulator: JobEmulator, tmp_path_factory: pytest.TempPat
     return names
 
 
+@pytest.mark.parity("Tuning jobs: clients of tuning jobs")
 def test_hp_tuning_jobs_create(studies: list[str], emulator: JobEmulator) -> None:
     found = emulator.get(studies[0])
     assert (found["state"], found["maxTrialCount"], found["labels"]) == (
@@ -90,6 +91,7 @@ def test_hp_tuning_jobs_list(
     assert listed.split() == expected
 
 
+@pytest.mark.parity("Tuning jobs: clients of tuning jobs")
 def test_hp_tuning_jobs_stream_logs(gcloud: Run, studies: list[str]) -> None:
     text = gcloud("ai", "hp-tuning-jobs", "stream-logs", studies[0], "--polling-interval=1", errors=True)
     assert "INVALID" not in text
@@ -131,6 +133,7 @@ def test_models_list(gcloud: Run, model: str) -> None:
     assert listed == "digits\n"
 
 
+@pytest.mark.parity("Models: upload and get of models")
 def test_models_describe(gcloud: Run, model: str) -> None:
     found = json.loads(gcloud("ai", "models", "describe", model, REGION, "--format=json"))
     assert (found["description"], found["versionId"]) == ("made by gcloud", "1")
@@ -176,6 +179,7 @@ def resource(gcloud: Run, emulator: JobEmulator) -> str:
     return "cluster"
 
 
+@pytest.mark.parity("Persistent resources: clients of persistent resources")
 def test_persistent_resources_create(resource: str, emulator: JobEmulator) -> None:
     found = emulator.call("GET", f"{PARENT}/persistentResources/{resource}").json()
     (pool,) = found["resourcePools"]
@@ -204,6 +208,7 @@ def test_a_custom_job_on_a_persistent_resource(gcloud: Run, resource: str, emula
     assert (found["state"], found["jobSpec"]["persistentResourceId"]) == ("JOB_STATE_SUCCEEDED", resource)
 
 
+@pytest.mark.parity("Persistent resources: clients of persistent resources")
 def test_persistent_resources_reboot(gcloud: Run, resource: str, emulator: JobEmulator) -> None:
     gcloud("ai", "persistent-resources", "reboot", resource, REGION)
     found = emulator.call("GET", f"{PARENT}/persistentResources/{resource}").json()

@@ -107,6 +107,8 @@ def test_what_the_program_sees(results: Mapping[str, Any], what: str, expected: 
     assert results[what] == expected
 
 
+@pytest.mark.parity("The interface: v1 and v1beta1")
+@pytest.mark.parity("Custom jobs: clients")
 def test_messages_are_those_of_the_version(results: Mapping[str, Any]) -> None:
     assert results["type"].startswith(f"google.cloud.{results['version']}.types")
 
@@ -116,6 +118,7 @@ def test_a_deleted_job_is_not_found(results: Mapping[str, Any]) -> None:
     assert "does not exist" in results["missing"]
 
 
+@pytest.mark.parity("Custom jobs: clients")
 def test_a_faulty_job_is_refused_by_its_fields(results: Mapping[str, Any]) -> None:
     assert results["refused"] == ["display_name", "job_spec.worker_pool_specs"]
 
@@ -149,6 +152,7 @@ def credentials(script: Any, bucket: str, tmp_path_factory: pytest.TempPathFacto
     return script(CREDENTIALS)
 
 
+@pytest.mark.parity("The interface: Application Default Credentials")
 @pytest.mark.parametrize(
     ("what", "expected"),
     [

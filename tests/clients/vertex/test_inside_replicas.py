@@ -107,6 +107,10 @@ def results(emulator: JobEmulator, outer: str) -> Any:
     return json.loads(next(line for line in emulator.printed(outer) if line.startswith('{"credentials"')))
 
 
+@pytest.mark.parity(
+    "The interface: programs that call Google's clients",
+    own_way="in replicas by the same names, through a proxy; Python programs in shells are redirected",
+)
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
@@ -134,6 +138,7 @@ def test_what_a_replica_sees(results: Mapping[str, Any], what: str, expected: An
     assert results[what] == expected
 
 
+@pytest.mark.parity("The interface: programs that call Google's clients")
 def test_a_job_that_a_replica_submits_runs(results: Mapping[str, Any], emulator: JobEmulator) -> None:
     name, state = results["inner"]
     assert (state, emulator.get(name)["displayName"]) == ("JOB_STATE_SUCCEEDED", "inner")

@@ -85,6 +85,7 @@ def clients() -> Any:
     return results(CLIENTS)
 
 
+@pytest.mark.parity("The interface: programs that call Google's clients")
 @pytest.mark.parametrize(
     "case",
     [
@@ -158,6 +159,7 @@ def test_clients_of_cloud_logging(clients: Mapping[str, Any], case: str, expecte
     assert clients[case] == expected
 
 
+@pytest.mark.parity("The interface: programs that call Google's clients")
 def test_without_the_variable_clients_go_to_google() -> None:
     code = (
         "from google.auth.credentials import AnonymousCredentials\n"

@@ -163,11 +163,15 @@ def test_times_are_in_order(results: Mapping[str, Any]) -> None:
     assert results["created"] <= results["started"] <= results["ended"]
 
 
+@pytest.mark.parity(
+    "Custom jobs: clients", same="they work unchanged, through `vertex-training emulator env`"
+)
 @pytest.mark.smoke
 def test_the_name_has_the_projects_number(results: Mapping[str, Any]) -> None:
     assert results["name"].split("/")[1].isdigit()
 
 
+@pytest.mark.parity("Custom jobs: clients")
 def test_the_failure_has_the_services_words(results: Mapping[str, Any]) -> None:
     assert "The replica workerpool0-0 exited with a non-zero status of 3." in results["failure"]
 

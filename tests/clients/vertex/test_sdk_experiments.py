@@ -165,6 +165,10 @@ def found(script: Any) -> dict[str, Any]:
     return values
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: experiments of the SDK",
+    same="it works unchanged, with and without a tensorboard",
+)
 @pytest.mark.smoke
 def test_an_experiment_without_a_board(found: Mapping[str, Any]) -> None:
     params, metrics, state, _ = found["plain"]
@@ -173,6 +177,7 @@ def test_an_experiment_without_a_board(found: Mapping[str, Any]) -> None:
     assert (state, found["description"]) == ("COMPLETE", "plain")
 
 
+@pytest.mark.parity("Experiments and endpoints: experiments of the SDK")
 def test_an_experiment_with_a_board(found: Mapping[str, Any]) -> None:
     assert found["states"] == {"first": "COMPLETE", "second": "FAILED", "third": "COMPLETE"}
     assert found["third"] == {"accuracy": 0.5}
@@ -182,6 +187,7 @@ def test_an_experiment_with_a_board(found: Mapping[str, Any]) -> None:
     assert found["missing"]
 
 
+@pytest.mark.parity("Experiments and endpoints: experiments of the SDK")
 def test_artifacts_and_executions_of_a_run(found: Mapping[str, Any]) -> None:
     assert found["linked"] == [["gs://train/data"], ["gs://train/model"]]
     assert found["executions"] == [["train", "COMPLETE"]]
@@ -189,6 +195,7 @@ def test_artifacts_and_executions_of_a_run(found: Mapping[str, Any]) -> None:
     assert found["confusion"] == [[9.0, 1.0], [2.0, 8.0]]
 
 
+@pytest.mark.parity("Experiments and endpoints: experiments of the SDK")
 def test_tables_of_pandas(found: Mapping[str, Any]) -> None:
     if "frame" not in found:
         message = "pandas is not installed. To run this test: make setup"
@@ -208,6 +215,7 @@ def test_errors(found: Mapping[str, Any]) -> None:
     assert "'Not_Good' is not a valid ID" in found["bad"][1]
 
 
+@pytest.mark.parity("Experiments and endpoints: experiments of the SDK")
 def test_deletions(found: Mapping[str, Any]) -> None:
     assert found["experiments"] == ["plain", "with-board"]
     assert found["runs_left"] == found["board_runs_left"] == ["second", "third"]
@@ -215,6 +223,7 @@ def test_deletions(found: Mapping[str, Any]) -> None:
     assert (found["renamed"], found["gone"]) == ("renamed", "NotFound")
 
 
+@pytest.mark.parity("Experiments and endpoints: experiments of the SDK")
 def test_the_default_board(script: Any) -> None:
     assert script(DEFAULT_BOARD) == {"backing": True}
 
@@ -238,6 +247,7 @@ def test_the_dashboard_shows_an_experiment_of_the_sdk(script: Any, emulator: Job
     }
 
 
+@pytest.mark.parity("Experiments and endpoints: endpoints")
 def test_endpoints_and_the_refusal_to_serve(script: Any) -> None:
     found = script(SERVING)
     assert found["endpoint"] == ["digits", {"team": "a"}, []]

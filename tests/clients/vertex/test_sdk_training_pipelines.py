@@ -159,6 +159,7 @@ def scripted(script: Any, bucket: str, tmp_path_factory: pytest.TempPathFactory)
     return found
 
 
+@pytest.mark.parity("Training pipelines: training jobs of the SDK", same="all three run unchanged")
 @every_row(
     ("name", "expected"),
     [
@@ -198,6 +199,7 @@ def test_the_model_is_the_pipeline_s(scripted: Mapping[str, Any]) -> None:
     assert scripted["model"].endswith("/models/numbers")
 
 
+@pytest.mark.parity("Models: versions and aliases")
 @pytest.mark.smoke
 def test_the_second_version(scripted: Mapping[str, Any]) -> None:
     assert scripted["second"] == [scripted["model"], "2", ["golden"], "the second"]
@@ -265,11 +267,13 @@ def contained(script: Any, bucket: str) -> Mapping[str, Any]:
     return found
 
 
+@pytest.mark.parity("Training pipelines: training jobs of the SDK")
 def test_a_container_with_texts(contained: Mapping[str, Any], emulator: JobEmulator) -> None:
     assert contained["model"] is None
     assert emulator.printed(contained["job"]) == ["24", "AIP_DATA_FORMAT=jsonl"]
 
 
+@pytest.mark.parity("Datasets: export")
 def test_an_export_of_texts(contained: Mapping[str, Any]) -> None:
     assert contained["files"] == 6
 
@@ -312,6 +316,7 @@ if os.environ["RANK"] == "0":
 """
 
 
+@pytest.mark.parity("Training pipelines: training jobs of the SDK")
 def test_a_package_on_two_replicas(
     script: Any, bucket: str, emulator: JobEmulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

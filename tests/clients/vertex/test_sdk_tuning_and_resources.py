@@ -126,6 +126,7 @@ def tuned(script: Any, bucket: str) -> Any:
     return script(PROGRAM)
 
 
+@pytest.mark.parity("Tuning jobs: clients of tuning jobs", same="they work unchanged")
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
@@ -159,6 +160,7 @@ def persistent(script: Any, bucket: str) -> Any:
     return script(PERSISTENT)
 
 
+@pytest.mark.parity("Persistent resources: clients of persistent resources", same="they work unchanged")
 @pytest.mark.parametrize(
     ("what", "expected"),
     [

@@ -74,6 +74,10 @@ def packages() -> Path:
     return tensorflow_client.folder(layout())
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: Google's uploader of TensorBoard logs",
+    same="it works unchanged, with TensorFlow and TensorBoard installed",
+)
 @pytest.mark.smoke
 def test_logs_are_uploaded(script: Any, packages: Path) -> None:
     found = script(PROGRAM, str(packages))

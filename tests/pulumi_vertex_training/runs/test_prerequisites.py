@@ -116,6 +116,7 @@ def test_everything_missing_is_a_problem_with_its_remedy() -> None:
     assert "'machines' in project p, europe-west4" in found[3]
 
 
+@pytest.mark.parity("Custom jobs: the region of buckets")
 def test_a_bucket_has_to_be_in_the_region_of_the_job() -> None:
     (found,) = problems({BUCKET: Answer(exists=True, location="US")})
     assert found.startswith("base_output_directory: 'results' is in 'us', the job runs in 'europe-west4'")

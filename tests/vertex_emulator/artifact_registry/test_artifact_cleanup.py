@@ -62,6 +62,10 @@ def due_at(daemon: Daemon, name: str) -> int | None:
     return row["cleanup_at"] if row else None
 
 
+@pytest.mark.parity(
+    "Artifact Registry: cleanup policies",
+    same="a day after they were set, then every day, by the emulator's clock",
+)
 def test_the_first_cleanup_is_a_day_after_the_policies_were_set(emulator: Daemon) -> None:
     create(emulator, "images", **UNTAGGED)
     tagged = push(emulator, uri("images"), "v1")
@@ -101,6 +105,7 @@ def test_parts_of_an_index_are_kept_with_it(emulator: Daemon) -> None:
     settled(emulator, "images", {part.digest, whole.digest})
 
 
+@pytest.mark.parity("Artifact Registry: cleanup policies")
 def test_a_dry_run_only_logs(emulator: Daemon, caplog: pytest.LogCaptureFixture) -> None:
     create(emulator, "images", cleanupPolicyDryRun=True, **UNTAGGED)
     pushed = push(emulator, uri("images"))
@@ -110,6 +115,7 @@ def test_a_dry_run_only_logs(emulator: Daemon, caplog: pytest.LogCaptureFixture)
     assert versions(emulator, "images") == {pushed.digest}
 
 
+@pytest.mark.parity("Artifact Registry: immutable tags")
 def test_immutable_tags_keep_their_versions(emulator: Daemon) -> None:
     policies = {"all": {"action": "DELETE", "condition": {"tagState": "ANY"}}}
     create(emulator, "images", cleanupPolicies=policies, dockerConfig={"immutableTags": True})

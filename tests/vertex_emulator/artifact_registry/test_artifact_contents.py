@@ -54,6 +54,7 @@ def test_a_version_in_the_basic_view(emulator: Daemon, repository: str) -> None:
     assert "relatedTags" not in found
 
 
+@pytest.mark.parity("Artifact Registry: repositories, packages, versions, tags")
 def test_a_version_in_full(emulator: Daemon, repository: str) -> None:
     pushed = push(emulator, uri(repository), "v1", "v2")
     path = at(repository, f"{PACKAGE}/versions/{pushed.digest}")
@@ -142,6 +143,7 @@ def test_a_new_repository_is_empty(emulator: Daemon, repository: str, rest: str)
     assert ask(emulator, "GET", at(repository, rest)).json() == {}
 
 
+@pytest.mark.parity("Artifact Registry: repositories, packages, versions, tags")
 @pytest.mark.parametrize("rest", ["/packages", "/files"])
 def test_a_repository_of_another_format_is_empty(
     emulator: Daemon, make: Callable[..., str], rest: str
@@ -402,6 +404,7 @@ def test_the_project_of_a_domain(emulator: Daemon) -> None:
 # --- immutable tags
 
 
+@pytest.mark.parity("Artifact Registry: immutable tags")
 def test_a_tag_is_not_moved_by_a_push(emulator: Daemon, make: Callable[..., str]) -> None:
     name = make(**IMMUTABLE)
     push(emulator, uri(name), "v1")
@@ -416,6 +419,7 @@ def test_the_same_image_may_be_pushed_again(emulator: Daemon, make: Callable[...
     assert push_manifest(emulator, uri(name), "v1", pushed.manifest).status == 201
 
 
+@pytest.mark.parity("Artifact Registry: immutable tags", same="on a push, in the API, and in policies")
 @pytest.mark.parametrize(
     ("method", "rest"),
     [

@@ -43,6 +43,10 @@ def test_an_id_of_container_registry_in_its_location(emulator: Daemon) -> None:
     assert found["registryUri"] == "us-docker.pkg.dev/local/gcr.io"
 
 
+@pytest.mark.parity(
+    "Artifact Registry: repositories, packages, versions, tags",
+    own_way="formats other than DOCKER have no content; virtual and remote repositories are refused",
+)
 @every_row(
     ("fields", "expected"),
     [
@@ -130,6 +134,9 @@ def test_an_unknown_location_of_a_repository(emulator: Daemon) -> None:
     assert refused(emulator, "POST", path, {"format": "DOCKER"})[0] == 400
 
 
+@pytest.mark.parity(
+    "Artifact Registry: vulnerability scanning", not_done="the enablement state is always SCANNING_DISABLED"
+)
 def test_output_only_fields(emulator: Daemon) -> None:
     found = create(emulator, "filled", description="d", labels={"a": "b"}, kmsKeyName=KEY, sizeBytes="7")
     assert found["createTime"] == found["updateTime"]
@@ -158,6 +165,7 @@ def test_other_formats_are_resources(emulator: Daemon, format_name: str) -> None
     assert found["registryUri"] == f"us-central1-{format_name.lower()}.pkg.dev/local/{name}"
 
 
+@pytest.mark.parity("Artifact Registry: repositories, packages, versions, tags")
 def test_the_operation_is_done_and_stored(emulator: Daemon) -> None:
     answer = ask(emulator, "POST", f"/v1/{PARENT}/repositories?repositoryId=asked", {"format": "DOCKER"})
     operation = answer.json()

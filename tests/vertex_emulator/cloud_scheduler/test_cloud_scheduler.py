@@ -74,6 +74,10 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scheduler]:
         yield found
 
 
+@pytest.mark.parity(
+    "Schedules: jobs of Cloud Scheduler",
+    own_way="the same methods, over gRPC and REST; the clock of the emulator decides when a job is due",
+)
 def test_a_job_calls_at_each_time_of_its_schedule(scheduler: Scheduler) -> None:
     job = scheduler.create("daily", time_zone="Asia/Tokyo")
     assert (job.state, job.time_zone) == (scheduler_v1.Job.State.ENABLED, "Asia/Tokyo")
@@ -87,6 +91,7 @@ def test_a_job_calls_at_each_time_of_its_schedule(scheduler: Scheduler) -> None:
     assert scheduler.get("daily").status.code == 0
 
 
+@pytest.mark.parity("Schedules: jobs of Cloud Scheduler")
 def test_a_paused_job_calls_only_on_demand(scheduler: Scheduler) -> None:
     name = scheduler.create("paused").name
     paused = scheduler.client.pause_job(name=name)
@@ -105,6 +110,7 @@ def test_a_paused_job_calls_only_on_demand(scheduler: Scheduler) -> None:
     eventually(lambda: scheduler.made("paused") == 2)
 
 
+@pytest.mark.parity("Schedules: jobs of Cloud Scheduler")
 def test_an_update_replaces_the_fields_of_its_mask(scheduler: Scheduler) -> None:
     job = scheduler.create("changed", description="before", retry_config={"retry_count": 2})
     job.schedule, job.time_zone, job.description = "*/5 * * * *", "Asia/Seoul", "ignored"
@@ -120,6 +126,7 @@ def test_an_update_replaces_the_fields_of_its_mask(scheduler: Scheduler) -> None
     assert changed.schedule_time.minute % 5 == 0
 
 
+@pytest.mark.parity("Schedules: jobs of Cloud Scheduler")
 def test_jobs_are_listed_by_name_and_deleted(scheduler: Scheduler) -> None:
     for name in ("list-b", "list-a", "list-c"):
         scheduler.create(name)
@@ -135,6 +142,10 @@ def test_jobs_are_listed_by_name_and_deleted(scheduler: Scheduler) -> None:
         scheduler.create("list-a")
 
 
+@pytest.mark.parity(
+    "Schedules: retries of Cloud Scheduler",
+    own_way="the same; max_retry_duration is not used, because there are at most five retries",
+)
 def test_a_failed_call_is_recorded_and_tried_again(scheduler: Scheduler) -> None:
     target = {"uri": DATASETS, "headers": {"Content-Type": "application/json"}, "body": b"{}"}
     retries = {"retry_count": 1, "max_retry_duration": {"seconds": 1}}
@@ -147,6 +158,7 @@ def test_a_failed_call_is_recorded_and_tried_again(scheduler: Scheduler) -> None
     eventually(lambda: scheduler.get("failing").last_attempt_time > first)
 
 
+@pytest.mark.parity("Schedules: cron expressions")
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -162,6 +174,10 @@ def test_an_invalid_job_is_rejected(scheduler: Scheduler, fields: dict[str, Any]
         scheduler.create("invalid", **fields)
 
 
+@pytest.mark.parity(
+    "Schedules: targets of Cloud Scheduler",
+    not_done="only the APIs of Google that the emulator serves; no token is checked",
+)
 @pytest.mark.parametrize(
     ("target", "words"),
     [
@@ -174,6 +190,7 @@ def test_another_target_is_not_implemented(scheduler: Scheduler, target: dict[st
         scheduler.create("elsewhere", **target)
 
 
+@pytest.mark.parity("Schedules: jobs of Cloud Scheduler")
 def test_jobs_survive_the_emulator_and_make_up_for_nothing(tmp_path: Path) -> None:
     with running(tmp_path / "data") as daemon:
         first = Scheduler(daemon)

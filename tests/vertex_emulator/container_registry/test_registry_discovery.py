@@ -41,6 +41,7 @@ def tags(answer: Answer) -> Any:
     return answer.json()["tags"]
 
 
+@pytest.mark.parity("Artifact Registry: the registry of images")
 def test_all_tags(tagged: RegistryClient) -> None:
     assert tagged.ask("GET", "tags/list").json() == {"name": tagged.name, "tags": TAGS}
 

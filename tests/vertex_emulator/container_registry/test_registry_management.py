@@ -31,6 +31,7 @@ def test_a_tag_is_deleted_alone(registry: RegistryClient) -> None:
     assert registry.ask("GET", f"manifests/{digest}").status == 200
 
 
+@pytest.mark.parity("Artifact Registry: the registry of images")
 def test_a_manifest_is_deleted_with_its_tags(registry: RegistryClient) -> None:
     digest = registry.push_image("v1")
     registry.push_image("v2")

@@ -44,6 +44,7 @@ def test_an_empty_blob(registry: RegistryClient) -> None:
     assert registry.ask("GET", f"blobs/{registry.push_blob(b'')}").body == b""
 
 
+@pytest.mark.parity("Artifact Registry: the registry of images")
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("kind", ["blobs", "manifests"])
 def test_missing_content(registry: RegistryClient, method: str, kind: str) -> None:

@@ -36,6 +36,10 @@ def test_an_upload_begins_with_a_location(registry: RegistryClient) -> None:
     assert answer.headers["Location"].endswith(answer.headers["Docker-Upload-UUID"])
 
 
+@pytest.mark.parity(
+    "Artifact Registry: the registry of images",
+    same="every test of the specification's conformance suite passes",
+)
 def test_post_then_put(registry: RegistryClient) -> None:
     answer = registry.finish(registry.begin(), sha256(A), A)
     assert answer.status == 201

@@ -21,6 +21,7 @@ def source(content: str | bytes, name: str = "gs://b/a.csv") -> Source:
     return Source(name=name, open=lambda: io.BytesIO(data))
 
 
+@pytest.mark.parity("Datasets: tables")
 @pytest.mark.parametrize(
     ("content", "rows"),
     [
@@ -69,6 +70,9 @@ def test_a_missing_column() -> None:
         contents.table([source("a,b\n")]).column("c")
 
 
+@pytest.mark.parity(
+    "Datasets: items", own_way="JSON Lines of every kind, CSV of classification; an import is all or nothing"
+)
 @pytest.mark.parametrize(
     ("name", "schema", "line", "content", "labels"),
     [

@@ -68,6 +68,7 @@ def test_counts(total: int, parts: Shares, expected: tuple[int, int, int]) -> No
     assert splitting.counts(total, parts) == expected
 
 
+@pytest.mark.parity("Training pipelines: splits")
 @given(total=st.integers(0, 400), cuts=st.tuples(st.integers(0, 100), st.integers(0, 100)).map(sorted))
 def test_counts_are_within_one_of_the_share(total: int, cuts: list[int]) -> None:
     parts = percent(cuts[0], cuts[1] - cuts[0], 100 - cuts[1])
@@ -124,6 +125,7 @@ def test_rows_without_a_time_are_ignored(value: str | None) -> None:
     assert splitting.by_time([value, "2024-01-01T00:00:00Z"], percent(100, 0, 0)) == [None, 0]
 
 
+@pytest.mark.parity("Training pipelines: splits")
 def test_each_category_is_split_exactly() -> None:
     values = ["A"] * 50 + ["B"] * 30 + ["C"] * 20
     assignment = splitting.by_category(values, DEFAULT)

@@ -40,6 +40,7 @@ def test_one_table_of_bigquery_is_shown_as_a_string(data: Pipelines, sent: Any, 
     assert created["metadata"] == {"inputConfig": {"bigquerySource": {"uri": shown}}}
 
 
+@pytest.mark.parity("Datasets: create, get, list, update, delete of datasets", same="every field is returned")
 def test_a_dataset_is_returned_as_sent(data: Pipelines) -> None:
     name = data.dataset("gs://work/rows.csv", labels={"a": "b"}, description="rows")
     found = data.get(name)
@@ -83,6 +84,7 @@ def test_a_table_outside_of_cloud_storage_is_rejected(data: Pipelines) -> None:
     assert "gs://work" not in data.refused("POST", DATASETS, body)["message"]
 
 
+@pytest.mark.parity("Datasets: create, get, list, update, delete of datasets")
 def test_updating(data: Pipelines) -> None:
     name = data.dataset(labels={"a": "b"})
     body = {"displayName": "more", "labels": {"c": "d"}}
@@ -91,6 +93,7 @@ def test_updating(data: Pipelines) -> None:
     assert answer["labels"] == {"c": "d", "aiplatform.googleapis.com/dataset_metadata_schema": "TABULAR"}
 
 
+@pytest.mark.parity("Datasets: create, get, list, update, delete of datasets")
 def test_listing(data: Pipelines) -> None:
     first, second = data.dataset(displayName="one"), data.dataset(displayName="two")
     assert [each["name"] for each in data.done("GET", DATASETS)["datasets"]] == [second, first]
@@ -98,6 +101,7 @@ def test_listing(data: Pipelines) -> None:
     assert [each["name"] for each in found] == [first]
 
 
+@pytest.mark.parity("Datasets: create, get, list, update, delete of datasets")
 def test_deleting(data: Pipelines) -> None:
     name = data.dataset()
     assert data.operation("DELETE", f"/v1/{name}")["done"]
@@ -121,6 +125,7 @@ def test_importing_twice_adds_labels_and_no_items(data: Pipelines) -> None:
     assert "to" not in labels["you"]
 
 
+@pytest.mark.parity("Datasets: items")
 def test_an_import_is_all_or_nothing(data: Pipelines) -> None:
     name = data.dataset(kind="text")
     found = imported(data, name, '{"textContent": "hi"}\nnonsense')
@@ -135,6 +140,7 @@ def test_nothing_is_imported_into_a_table(data: Pipelines) -> None:
     assert error["status"] == "FAILED_PRECONDITION"
 
 
+@pytest.mark.parity("Datasets: export", same="as for a pipeline")
 def test_exporting_for_training(data: Pipelines) -> None:
     name = data.dataset(data.put("rows.csv", "a\n" + "".join(f"{number}\n" for number in range(20))))
     found = exported(
@@ -155,6 +161,10 @@ def test_exporting_for_training(data: Pipelines) -> None:
     }
 
 
+@pytest.mark.parity(
+    "Datasets: data items, annotations, saved queries",
+    not_done="such calls are refused with the method's name",
+)
 def test_the_error_names_an_unimplemented_method(data: Pipelines) -> None:
     error = data.refused("GET", f"/v1/{data.dataset()}/dataItems")
     assert (error["status"], "ListDataItems" in error["message"]) == ("UNIMPLEMENTED", True)

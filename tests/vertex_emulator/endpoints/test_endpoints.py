@@ -9,6 +9,10 @@ from support.clients.grpc_channel import connected
 from support.services.experiments import LOCATION, Experiments
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: endpoints",
+    own_way="records only; deployment and prediction are refused, with what to use instead",
+)
 def test_an_endpoint_from_its_creation_to_its_deletion(api: Experiments) -> None:
     operation = api.post(f"{LOCATION}/endpoints", {"displayName": "whole", "labels": {"team": "a"}})
     name = operation["response"]["name"]
@@ -21,6 +25,7 @@ def test_an_endpoint_from_its_creation_to_its_deletion(api: Experiments) -> None
     assert api.refused("GET", name) == ("NOT_FOUND", f"The Endpoint does not exist: {name}.")
 
 
+@pytest.mark.parity("Experiments and endpoints: endpoints")
 def test_rules_of_endpoints(api: Experiments) -> None:
     made = api.post(f"{LOCATION}/endpoints?endpointId=digits", {"displayName": "mine"})["response"]
     assert made["name"].endswith("/endpoints/digits")
@@ -37,6 +42,10 @@ def test_rules_of_endpoints(api: Experiments) -> None:
     assert (code, "traffic_split" in words) == ("INVALID_ARGUMENT", True)
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: serving, batch predictions, Vertex AI Pipelines and schedules of Vertex AI",
+    not_done="UNIMPLEMENTED, by name, with what to use instead",
+)
 @pytest.mark.parametrize(
     ("path", "words"),
     [
@@ -57,6 +66,9 @@ def test_what_is_not_served_is_refused_by_name(api: Experiments, path: str, word
     assert words in message
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: serving, batch predictions, Vertex AI Pipelines and schedules of Vertex AI"
+)
 def test_the_same_words_over_grpc(api: Experiments) -> None:
     with connected(api.daemon, api.daemon.token) as channel:
         for method, words in (

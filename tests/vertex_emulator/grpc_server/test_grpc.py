@@ -84,6 +84,7 @@ def test_a_repository(channel: grpc.Channel) -> None:
     assert [each.name for each in client.list_repositories(parent=PLACE)] == [made.name]
 
 
+@pytest.mark.parity("The interface: methods and messages")
 def test_errors_have_the_same_details_as_over_http(jobs: Any) -> None:
     with pytest.raises(exceptions.InvalidArgument) as refused:
         jobs.create_custom_job(parent=PLACE, custom_job={"display_name": "", "job_spec": {}})
@@ -92,6 +93,7 @@ def test_errors_have_the_same_details_as_over_http(jobs: Any) -> None:
     assert [each.field for each in bad.field_violations] == ["display_name", "job_spec.worker_pool_specs"]
 
 
+@pytest.mark.parity("The interface: methods and messages")
 @pytest.mark.parametrize(
     "method",
     [

@@ -41,6 +41,7 @@ def found(logs: LoggingServiceV2Client, name: str, more: str = "", **options: An
     return list(logs.list_log_entries(request))
 
 
+@pytest.mark.parity("The interface: Cloud Logging")
 def test_entries_are_written_and_listed(logs: LoggingServiceV2Client, daemon: Daemon) -> None:
     audit = audit_log_pb2.AuditLog(service_name="training", method_name="start")
     payload = any_pb2.Any()

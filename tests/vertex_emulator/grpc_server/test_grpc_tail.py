@@ -56,6 +56,7 @@ def texts(responses: Iterator[TailLogEntriesResponse], count: int) -> list[str]:
     return found
 
 
+@pytest.mark.parity("The interface: Cloud Logging")
 def test_entries_that_match_arrive_once_and_in_order(channel: grpc.Channel, daemon: Daemon) -> None:
     write(daemon, "from before")
     with tailing(channel, f'logName="{PARENT}/logs/mine"') as responses:

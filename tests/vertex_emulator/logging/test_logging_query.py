@@ -27,6 +27,10 @@ def holds(text: str) -> bool:
     return filters.matches(logging_query.parse(text), logging_query.predicate_of(ENTRY))
 
 
+@pytest.mark.parity(
+    "The interface: Cloud Logging",
+    same="for the logs of jobs, and for entries that programs write themselves, over gRPC and REST",
+)
 @every_row(
     "text",
     [

@@ -35,6 +35,10 @@ def test_a_store_from_its_creation_to_its_deletion(api: Experiments) -> None:
     assert api.refused("POST", f"{name}/contexts?contextId=a", {})[0] == "NOT_FOUND"
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: contexts, artifacts and executions",
+    own_way="the same methods and words of errors; Google's schemas are accepted without a check",
+)
 @pytest.mark.parametrize("noun", ["Context", "Artifact", "Execution"])
 def test_a_node_from_its_creation_to_its_deletion(api: Experiments, store: str, noun: str) -> None:
     collection = f"{noun.lower()}s"
@@ -69,6 +73,7 @@ def test_a_node_from_its_creation_to_its_deletion(api: Experiments, store: str, 
     assert (made["name"], made["displayName"]) == (name, "again")
 
 
+@pytest.mark.parity("Experiments and endpoints: contexts, artifacts and executions")
 def test_filters(api: Experiments, store: str) -> None:
     parent = api.node(store, "contexts", "parent", schemaTitle="system.Experiment")
     for number in range(3):
@@ -117,6 +122,7 @@ def test_filters_that_cannot_be(api: Experiments, store: str, text: str, words: 
     assert words in message
 
 
+@pytest.mark.parity("Experiments and endpoints: contexts, artifacts and executions")
 def test_artifacts_and_executions_of_a_context(api: Experiments, store: str) -> None:
     context = api.node(store, "contexts", "run")
     data, model, other = (
@@ -150,6 +156,7 @@ def test_artifacts_and_executions_of_a_context(api: Experiments, store: str) -> 
     assert len(lineage["events"]) == 1
 
 
+@pytest.mark.parity("Experiments and endpoints: contexts, artifacts and executions")
 def test_the_lineage_of_an_artifact(api: Experiments, store: str) -> None:
     names = [
         api.node(store, "artifacts", f"artifact-{number}", displayName=f"{number}") for number in range(4)
@@ -172,6 +179,7 @@ def test_the_lineage_of_an_artifact(api: Experiments, store: str) -> None:
     assert api.refused("GET", f"{names[0]}:queryArtifactLineageSubgraph?maxHops=-1")[0] == "INVALID_ARGUMENT"
 
 
+@pytest.mark.parity("Experiments and endpoints: contexts, artifacts and executions")
 def test_rules_of_parents(api: Experiments, store: str) -> None:
     contexts = [api.node(store, "contexts", f"c-{number}") for number in range(12)]
     api.post(f"{contexts[0]}:addContextChildren", {"childContexts": [contexts[1]]})
@@ -193,6 +201,7 @@ def test_rules_of_parents(api: Experiments, store: str) -> None:
     assert (code, "another metadata store" in words) == ("INVALID_ARGUMENT", True)
 
 
+@pytest.mark.parity("Experiments and endpoints: contexts, artifacts and executions")
 def test_schemas(api: Experiments, store: str) -> None:
     body = {
         "schema": "title: my.Digits\ntype: object\n",
@@ -222,6 +231,7 @@ def test_rules_of_nodes(api: Experiments, store: str) -> None:
     assert (code, "'not_good' is not a valid ID" in words) == ("INVALID_ARGUMENT", True)
 
 
+@pytest.mark.parity("Experiments and endpoints: contexts, artifacts and executions")
 def test_purges(api: Experiments, store: str) -> None:
     for number in range(3):
         api.node(store, "artifacts", f"a-{number}", displayName="old" if number else "new")

@@ -73,6 +73,10 @@ def test_a_list_of_operations_has_pages(registry: Pipelines) -> None:
     assert "The page size is -1. Use 0 or more." in str(refused.json())
 
 
+@pytest.mark.parity(
+    "Models: upload and get of models",
+    same="every field is returned; a model without a container, or without files, is refused",
+)
 def test_a_model_in_the_form_of_the_service(registry: Pipelines) -> None:
     container = {
         "imageUri": SERVING,
@@ -103,6 +107,7 @@ def test_a_model_in_the_form_of_the_service(registry: Pipelines) -> None:
     }
 
 
+@pytest.mark.parity("Models: upload and get of models")
 @pytest.mark.parametrize(
     ("model", "more", "status", "text"),
     [
@@ -141,6 +146,7 @@ def test_invalid_models(
     assert (error["status"], text in error["message"]) == (status, True), error
 
 
+@pytest.mark.parity("Models: versions and aliases", same="numbers of deleted versions are not used again")
 @pytest.mark.parametrize(
     ("reference", "version"),
     [
@@ -181,6 +187,7 @@ def test_lists_of_versions(registry: Pipelines, query: str, versions: list[str])
     assert [each["versionId"] for each in found["models"]] == versions
 
 
+@pytest.mark.parity("Models: versions and aliases")
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -202,12 +209,14 @@ def test_an_alias_is_removed(registry: Pipelines) -> None:
     assert aliases(registry, name)["3"] == []
 
 
+@pytest.mark.parity("Models: versions and aliases")
 def test_a_model_keeps_its_default(registry: Pipelines) -> None:
     name = three(registry)
     path = f"/v1/{name}@1:mergeVersionAliases"
     assert registry.refused("POST", path, {"versionAliases": ["-default"]})["status"] == "FAILED_PRECONDITION"
 
 
+@pytest.mark.parity("Models: list of models", same="all of them, with pages and read masks")
 @pytest.mark.parametrize(
     ("query", "names"),
     [
@@ -231,6 +240,7 @@ def test_lists(registry: Pipelines, query: str, names: list[str]) -> None:
     assert [each["name"].rpartition("/")[2] for each in found] == names
 
 
+@pytest.mark.parity("Models: list of models")
 def test_the_second_page(registry: Pipelines) -> None:
     for name in ("one", "two", "three"):
         registry.upload(serving(name), modelId=name)
@@ -250,6 +260,7 @@ def test_updating_a_model(registry: Pipelines) -> None:
     assert registry.get(f"{name}@2")["displayName"] == "Digits"
 
 
+@pytest.mark.parity("Models: update of models", same="by the name with or without a version")
 def test_updating_a_version(registry: Pipelines) -> None:
     name = three(registry)
     body = {"versionDescription": "the second", "labels": {"stage": "third"}}
@@ -259,6 +270,7 @@ def test_updating_a_version(registry: Pipelines) -> None:
     assert "versionDescription" not in registry.get(name)
 
 
+@pytest.mark.parity("Models: update of models")
 @pytest.mark.parametrize(
     ("reference", "mask", "status"),
     [
@@ -284,6 +296,7 @@ def test_an_update_with_an_outdated_etag(registry: Pipelines) -> None:
     assert error["status"] == "ABORTED"
 
 
+@pytest.mark.parity("Models: versions and aliases")
 def test_deleting_a_version(registry: Pipelines) -> None:
     name = three(registry)
     assert registry.operation("DELETE", f"/v1/{name}@3:deleteVersion")["done"]
@@ -309,6 +322,9 @@ def test_the_only_version_cannot_be_deleted(registry: Pipelines) -> None:
     assert "Use DeleteModel for deleting the Model instead." in error["message"]
 
 
+@pytest.mark.parity(
+    "Models: files of a model", own_way="they stay at `artifactUri`, also after the model is deleted"
+)
 def test_deleting_a_model_keeps_its_files(registry: Pipelines) -> None:
     name = three(registry)
     assert registry.operation("DELETE", f"/v1/{name}")["done"]
@@ -319,6 +335,10 @@ def test_deleting_a_model_keeps_its_files(registry: Pipelines) -> None:
     assert registry.upload(serving(), modelId="digits")["modelVersionId"] == "1"
 
 
+@pytest.mark.parity(
+    "Models: export and copy of models",
+    own_way="an export copies files, not images; a copy shares the files of its original",
+)
 def test_exporting_a_model(registry: Pipelines) -> None:
     name = three(registry)
     config = {"exportFormatId": "custom-trained", "artifactDestination": {"outputUriPrefix": "gs://work/out"}}
@@ -335,6 +355,7 @@ def test_a_model_without_files_cannot_be_exported(registry: Pipelines) -> None:
     assert registry.refused("POST", f"/v1/{name}@2:export", {"outputConfig": config})["code"] == 400
 
 
+@pytest.mark.parity("Models: export and copy of models")
 def test_copying_a_model(registry: Pipelines) -> None:
     name = three(registry)
     body = {"sourceModel": f"{name}@1", "modelId": "copied"}

@@ -62,6 +62,10 @@ def written(emulator: Daemon, path: str = ACCOUNT, **policy: Any) -> dict[str, A
     return found
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: the policy of a service account",
+    own_way="stored, with etags; empty at first",
+)
 def test_what_is_set_is_read(emulator: Daemon) -> None:
     assert read(emulator) == EMPTY
     saved = written(emulator, bindings=[USER], etag="ACAB")
@@ -83,6 +87,7 @@ def test_a_condition_needs_version_3(emulator: Daemon) -> None:
     assert read(emulator)["version"] == 3
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: the policy of a service account")
 @pytest.mark.parametrize("path", [ACCOUNT, PROJECT])
 def test_a_policy_that_has_changed_since_it_was_read(emulator: Daemon, path: str) -> None:
     first = read(emulator, path)
@@ -150,6 +155,7 @@ def test_a_denied_permission(emulator: Daemon, verb: str) -> None:
     assert granted == {"permissions": [ACT_AS]}
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: the policy of a service account")
 def test_a_denial_holds_whatever_the_policy_says(emulator: Daemon) -> None:
     asked = {"permissions": [ACT_AS]}
     everybody = {"role": "roles/iam.serviceAccountUser", "members": ["allAuthenticatedUsers"]}
@@ -176,6 +182,10 @@ def test_the_policy_goes_with_its_account(emulator: Daemon) -> None:
     assert read(emulator) == EMPTY
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: service accounts",
+    own_way="no patch; every account with a well-formed address exists until it is deleted",
+)
 def test_accounts_are_listed_once_somebody_has_changed_them(emulator: Daemon) -> None:
     def listed(query: str = "") -> tuple[list[str], str]:
         answer = ask(emulator, "GET", f"/v1/projects/local/serviceAccounts{query}")

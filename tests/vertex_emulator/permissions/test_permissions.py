@@ -68,6 +68,14 @@ def refusal(answer: Answer) -> tuple[str, str]:
     return info["reason"], info["metadata"]["permission"]
 
 
+@pytest.mark.parity(
+    "The interface: permissions",
+    not_done="everybody with the token has all permissions that no setting denies",
+)
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: permissions of a caller (testIamPermissions)",
+    own_way="all that are not denied by a setting, which holds for every caller",
+)
 def test_a_project(emulator: Daemon, channel: grpc.Channel) -> None:
     client = resourcemanager_v3.ProjectsClient(transport=ProjectsGrpcTransport(channel=channel))
     asked = ["aiplatform.customJobs.create", "aiplatform.models.get", "storage.objects.get"]
@@ -87,6 +95,9 @@ def test_a_project(emulator: Daemon, channel: grpc.Channel) -> None:
     assert (answer.status, "wildcards" in answer.message) == (400, True)
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: permissions of a caller (testIamPermissions)"
+)
 def test_a_service_account(emulator: Daemon) -> None:
     path = f"/v1/projects/-/serviceAccounts/{TRAINER}"
     assert granted_on(emulator, path, ACT_AS) == [ACT_AS]
@@ -109,6 +120,9 @@ def test_a_service_account_of_a_project_in_a_domain(emulator: Daemon) -> None:
     assert ask(emulator, "GET", other.replace(":mine/", ":wrong/")).status == 404
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: permissions of a caller (testIamPermissions)"
+)
 def test_a_bucket(emulator: Daemon) -> None:
     with storage_client(emulator.storage_url) as client:
         digits = client.create_bucket("digits", location="us-central1")
@@ -128,6 +142,9 @@ def test_a_bucket(emulator: Daemon) -> None:
         assert digits.blob("a").download_as_text() == "x"
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: permissions of a caller (testIamPermissions)"
+)
 def test_a_repository(emulator: Daemon) -> None:
     client = artifacts.client(emulator)
     client.create_repository(parent=PLACE, repository_id="images", repository={"format_": "DOCKER"}).result(
@@ -144,6 +161,10 @@ def test_a_repository(emulator: Daemon) -> None:
     assert ask(emulator, "GET", f"{path}/manifests/one").status == 200
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: calls without a permission",
+    same="for the permissions that a setting denies; over gRPC without details",
+)
 def test_a_call_without_its_permission(emulator: Daemon, channel: grpc.Channel) -> None:
     deny(emulator, "aiplatform.customJobs.create", "projects/local")
     answer = ask(emulator, "POST", JOBS, job(pool("pass")))
@@ -170,6 +191,10 @@ def test_a_checked_permission_can_itself_be_denied(emulator: Daemon) -> None:
     assert granted_on(emulator, "/v3/projects/local", "resourcemanager.projects.getIamPolicy") == []
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: the policy of a project",
+    own_way="stored, with etags; a default one describes what the emulator allows",
+)
 def test_the_policy_of_a_project(emulator: Daemon, channel: grpc.Channel) -> None:
     client = resourcemanager_v3.ProjectsClient(transport=ProjectsGrpcTransport(channel=channel))
     first = client.get_iam_policy(request={"resource": "projects/local"})
@@ -198,6 +223,7 @@ def test_the_policy_of_a_project(emulator: Daemon, channel: grpc.Channel) -> Non
     assert {each.role for each in kept.bindings} == set(roles) - gone
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: service accounts")
 def test_accounts_come_and_go(emulator: Daemon) -> None:
     path = f"/v1/projects/local/serviceAccounts/{TRAINER}"
     found = ask(emulator, "GET", path).json()
@@ -218,6 +244,7 @@ def test_accounts_come_and_go(emulator: Daemon) -> None:
     assert (wrong.status, "accountId must have" in wrong.message) == (400, True)
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: calls without a permission")
 def test_a_job_of_an_account_that_the_caller_may_not_use(emulator: Daemon) -> None:
     said = f"You do not have permission to act as service_account: {TRAINER}. (or it may not exist)."
     body = job(pool("pass"), serviceAccount=TRAINER)
@@ -232,12 +259,16 @@ def test_a_job_of_an_account_that_the_caller_may_not_use(emulator: Daemon) -> No
     assert ask(emulator, "POST", JOBS, body).status == 200
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: service accounts")
 @pytest.mark.parametrize("email", ["someone@example.com", "nobody", "trainer@other.iam.gserviceaccount.com"])
 def test_accounts_that_do_not_exist(emulator: Daemon, email: str) -> None:
     answer = ask(emulator, "GET", f"/v1/projects/local/serviceAccounts/{email}")
     assert (answer.status, answer.message) == (404, f"Unknown service account: {email}")
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: Compute Engine", not_done="refused with UNIMPLEMENTED"
+)
 def test_compute_engine_is_refused_by_name(emulator: Daemon) -> None:
     path = "/compute/v1/projects/local/zones/us-central1-a/reservations/h100"
     answer = ask(emulator, "GET", path)
@@ -246,6 +277,7 @@ def test_compute_engine_is_refused_by_name(emulator: Daemon) -> None:
     assert refusal(ask(emulator, "GET", path)) == ("IAM_PERMISSION_DENIED", "compute.reservations.get")
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: calls without a permission")
 def test_replicas_are_denied_as_well(emulator: Daemon) -> None:
     from vertex_emulator.kernel import data_folder
 

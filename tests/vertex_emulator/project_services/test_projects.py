@@ -53,6 +53,10 @@ def third(emulator: Daemon, query: str = "") -> list[str]:
     return [each["projectId"] for each in answer.json().get("projects", [])]
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: a list of projects",
+    own_way="those in which something was created or changed; there are no folders and organizations",
+)
 def test_the_projects_in_which_something_was_made(emulator: Daemon) -> None:
     assert (first(emulator), third(emulator)) == ([], [])
     assert ask(emulator, "PUT", "/_local/start-delay", {"seconds": 3600}).status == 200
@@ -90,6 +94,7 @@ def test_a_project(emulator: Daemon) -> None:
     assert (old["projectNumber"], new["name"]) == (number, f"projects/{number}")
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: a list of projects")
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -142,6 +147,7 @@ def test_a_project_that_the_caller_may_not_get_is_not_listed(emulator: Daemon) -
     assert first(emulator) == third(emulator) == ["local"]
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: a list of projects")
 def test_there_are_no_folders(emulator: Daemon) -> None:
     use(emulator, "local")
     refused = ask(emulator, "GET", "/v3/projects?parent=folders/1")

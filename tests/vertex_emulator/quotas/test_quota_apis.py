@@ -84,6 +84,11 @@ def used(answer: Answer) -> Mapping[tuple[str, str], int]:
     }
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: quotas of Cloud Quotas and of Service Usage",
+    own_way="the metrics of custom training with the quotas that are set, else -1; changes only by "
+    "the emulator's own command",
+)
 def test_without_a_quota_there_is_no_limit(emulator: Daemon) -> None:
     infos = get(emulator, QUOTAS)["quotaInfos"]
     metrics = [each["metric"] for each in infos]
@@ -95,6 +100,9 @@ def test_without_a_quota_there_is_no_limit(emulator: Daemon) -> None:
         assert "us-central1" in entry["applicableLocations"]
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: quotas of Cloud Quotas and of Service Usage"
+)
 def test_a_region_with_a_quota_of_its_own(emulator: Daemon) -> None:
     limit(emulator, "NVIDIA_TESLA_T4", 8)
     limit(emulator, "NVIDIA_TESLA_T4", 0, region="europe-west4")
@@ -129,6 +137,9 @@ def test_pages_have_each_quota_once(emulator: Daemon) -> None:
     assert wrong.status == 400
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: quotas of Cloud Quotas and of Service Usage"
+)
 @pytest.mark.parametrize(
     ("path", "status", "says"),
     [
@@ -150,6 +161,9 @@ def test_other_services_have_no_quota_here(emulator: Daemon) -> None:
     assert get(emulator, QUOTAS.replace("aiplatform", "compute")) == {}
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: quotas of Cloud Quotas and of Service Usage"
+)
 def test_the_older_form(emulator: Daemon) -> None:
     limit(emulator, "cpus", 96, region="us-central1")
     name = f"{METRICS}/{quote(CPUS, safe='')}"
@@ -168,6 +182,10 @@ def test_the_older_form(emulator: Daemon) -> None:
     assert get(emulator, f"{name}/limits/%2Fproject%2Fregion") == found
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: usage of quotas in Cloud Monitoring",
+    own_way="one point, now, from the jobs that are pending or running; no other metric, no aggregation",
+)
 def test_the_usage_of_live_jobs(emulator: Daemon) -> None:
     assert used(series(emulator)) == {}
     name = create(emulator)
@@ -206,6 +224,7 @@ def test_a_series_says_what_it_is(emulator: Daemon) -> None:
     assert all("points" not in each for each in headers)
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: usage of quotas in Cloud Monitoring")
 def test_the_past_is_not_recorded(emulator: Daemon) -> None:
     create(emulator)
     end = datetime.now(timezone.utc) - timedelta(hours=1)
@@ -214,6 +233,7 @@ def test_the_past_is_not_recorded(emulator: Daemon) -> None:
     assert used(series(emulator, **interval)) == {}
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: usage of quotas in Cloud Monitoring")
 @pytest.mark.parametrize(
     ("condition", "is_found"),
     [
@@ -238,6 +258,7 @@ def test_filters_with_functions(emulator: Daemon, condition: str, is_found: bool
     assert ((T4, "us-central1") in found) == is_found
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: usage of quotas in Cloud Monitoring")
 @pytest.mark.parametrize(
     ("query", "status", "says"),
     [

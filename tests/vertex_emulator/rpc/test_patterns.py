@@ -29,6 +29,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.parity("The interface: Cloud Logging")
 @pytest.mark.parametrize(("pattern", "text"), HOSTILE)
 def test_a_pattern_made_to_take_for_ever_does_not(pattern: str, text: str) -> None:
     assert not compiled(pattern)(text)

@@ -42,6 +42,10 @@ def state(emulator: Daemon, service: str, project: str = "local") -> str:
     return str(done(ask(emulator, "GET", f"/v1/projects/{project}/services/{service}"))["state"])
 
 
+@pytest.mark.parity(
+    "Quotas, permissions and services of a project: services of a project",
+    own_way="the same methods; the services of the emulator are enabled, others disabled",
+)
 def test_services_of_the_emulator_are_enabled(emulator: Daemon) -> None:
     number = project_number("local")
     assert done(ask(emulator, "GET", f"{SERVICES}/{VERTEX}")) == {
@@ -72,6 +76,7 @@ def test_many_are_read_at_once(emulator: Daemon) -> None:
     ]
 
 
+@pytest.mark.parity("Quotas, permissions and services of a project: services of a project")
 def test_a_disabled_service_answers_nothing_in_its_project(emulator: Daemon) -> None:
     operation = done(ask(emulator, "POST", f"{SERVICES}/{VERTEX}:disable", {}))
     assert operation["done"] is True

@@ -56,6 +56,7 @@ def values(api: Experiments, board: str, job: str) -> dict[str, dict[str, dict[i
     return found
 
 
+@pytest.mark.parity("Custom jobs: TensorBoard")
 def test_scalars_are_shown_while_the_job_runs_and_when_it_has_ended(
     api: Experiments, jobs: JobEmulator
 ) -> None:
@@ -82,6 +83,7 @@ def test_scalars_are_shown_while_the_job_runs_and_when_it_has_ended(
     assert values(api, board, job)["default"] == {"score": {9: 2.0}}
 
 
+@pytest.mark.parity("Custom jobs: TensorBoard")
 def test_the_last_scalars_are_uploaded_without_a_reader(api: Experiments, jobs: JobEmulator) -> None:
     board = api.board("unread")
     job = create(jobs, board, f"write('events.out.tfevents.1', '{encoded(3, loss=0.25)}')\n", folder="unread")
@@ -110,6 +112,7 @@ def test_links_to_files_elsewhere_are_not_read(api: Experiments, jobs: JobEmulat
     assert values(api, board, job) == {}
 
 
+@pytest.mark.parity("Custom jobs: TensorBoard")
 def test_a_job_with_a_tensorboard_that_does_not_exist(api: Experiments, jobs: JobEmulator) -> None:
     board = "projects/local/locations/us-central1/tensorboards/404"
     job = create(jobs, board, f"write('events.out.tfevents.1', '{encoded(1, loss=1.0)}')\n", folder="none")

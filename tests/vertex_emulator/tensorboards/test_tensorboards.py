@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.archives.members import control
 from support.emulator import running
 from support.services.experiments import LOCATION, Experiments
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: tensorboards, experiments, runs and time series",
+    same="the same methods, with a bucket for pictures; all below a deleted resource goes with it",
+)
 def test_a_tensorboard_from_its_creation_to_its_deletion(api: Experiments) -> None:
     operation = api.post(f"{LOCATION}/tensorboards", {"displayName": "whole", "labels": {"team": "a"}})
     name = operation["response"]["name"]
@@ -25,6 +31,7 @@ def test_a_tensorboard_from_its_creation_to_its_deletion(api: Experiments) -> No
     assert api.refused("GET", name) == ("NOT_FOUND", f"The Tensorboard does not exist: {name}.")
 
 
+@pytest.mark.parity("Experiments and endpoints: tensorboards, experiments, runs and time series")
 def test_the_bucket_of_a_tensorboard_exists(api: Experiments) -> None:
     bucket = api.get(api.board("with-a-bucket"))["blobStoragePathPrefix"]
     assert bucket.startswith("cloud-ai-platform-")
@@ -32,6 +39,7 @@ def test_the_bucket_of_a_tensorboard_exists(api: Experiments) -> None:
     assert (Path(api.daemon.folder.buckets) / bucket).is_dir()
 
 
+@pytest.mark.parity("Experiments and endpoints: tensorboards, experiments, runs and time series")
 def test_one_tensorboard_is_the_default_one(api: Experiments) -> None:
     first, second = (api.board(name, isDefault=True) for name in ("default-1", "default-2"))
     listed = api.names(f"{LOCATION}/tensorboards", "tensorboards", "is_default=true")
@@ -39,6 +47,7 @@ def test_one_tensorboard_is_the_default_one(api: Experiments) -> None:
     assert "isDefault" not in api.get(first)
 
 
+@pytest.mark.parity("Experiments and endpoints: tensorboards, experiments, runs and time series")
 def test_rules_of_tensorboards(api: Experiments) -> None:
     code, words = api.refused("POST", f"{LOCATION}/tensorboards", {"labels": {"Team": "A"}})
     assert code == "INVALID_ARGUMENT"
@@ -53,6 +62,7 @@ def test_rules_of_tensorboards(api: Experiments) -> None:
     assert code == "NOT_FOUND"
 
 
+@pytest.mark.parity("Experiments and endpoints: tensorboards, experiments, runs and time series")
 def test_experiments_and_runs_are_below_their_parents(api: Experiments) -> None:
     boards = [api.board(f"tree-{number}") for number in range(2)]
     for board in boards:
@@ -73,6 +83,7 @@ def test_experiments_and_runs_are_below_their_parents(api: Experiments) -> None:
     assert api.names(f"{boards[1]}/experiments/e-0/runs", "tensorboardRuns") == ["first", "second"]
 
 
+@pytest.mark.parity("Experiments and endpoints: tensorboards, experiments, runs and time series")
 def test_pages_of_runs(api: Experiments) -> None:
     experiment = api.experiment(api.board("pages"), "e")
     requests = [
@@ -93,6 +104,7 @@ def test_pages_of_runs(api: Experiments) -> None:
     assert [each["displayName"] for each in ordered] == ["0", "1"]
 
 
+@pytest.mark.parity("Experiments and endpoints: tensorboards, experiments, runs and time series")
 def test_a_batch_creates_all_runs_or_none(api: Experiments) -> None:
     experiment = api.experiment(api.board("batches"), "e")
     requests = [
@@ -127,6 +139,7 @@ def test_an_update_with_an_old_etag_is_refused(api: Experiments) -> None:
     assert api.get(run)["description"] == "a"
 
 
+@pytest.mark.parity("Experiments and endpoints: tensorboards and metadata after a restart")
 def test_archives_have_tensorboards_and_metadata(api: Experiments, tmp_path: Path) -> None:
     with running(tmp_path / "from") as source:
         here = Experiments(source)
@@ -161,6 +174,10 @@ def test_archives_have_tensorboards_and_metadata(api: Experiments, tmp_path: Pat
         assert there.get(f"{LOCATION}/metadataStores") == {}
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: tensorboards and metadata after a restart",
+    own_way="they are kept, and are part of an archive",
+)
 def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         first = Experiments(daemon)

@@ -22,6 +22,10 @@ def run(api: Experiments, request: pytest.FixtureRequest) -> str:
     return api.run(api.experiment(api.board(request.node.name[:100]), "e"), "one")
 
 
+@pytest.mark.parity(
+    "Experiments and endpoints: points of time series",
+    own_way="the sample is evenly spaced, and always the same; filters of points are refused",
+)
 def test_points_are_read_in_the_order_of_their_steps(api: Experiments, run: str) -> None:
     series = api.series(run, "loss")
     api.write(series, {5: 0.5, 1: 1.0})
@@ -31,6 +35,7 @@ def test_points_are_read_in_the_order_of_their_steps(api: Experiments, run: str)
     assert found == {"maxStep": "5", "maxWallTime": "2026-01-01T00:00:05Z"}
 
 
+@pytest.mark.parity("Experiments and endpoints: points of time series")
 def test_a_long_series_is_sampled(api: Experiments, run: str) -> None:
     series = api.series(run, "loss")
     api.write(series, {step: float(step) for step in range(3000)})
@@ -43,6 +48,7 @@ def test_a_long_series_is_sampled(api: Experiments, run: str) -> None:
     assert len(api.read(series, "?maxDataPoints=-1")) == 3000
 
 
+@pytest.mark.parity("Experiments and endpoints: points of time series")
 def test_all_points_are_exported_in_pages(api: Experiments, run: str) -> None:
     series = api.series(run, "loss")
     api.write(series, dict.fromkeys(range(25), 1.0))
@@ -71,6 +77,7 @@ def test_several_series_are_read_at_once(api: Experiments, run: str) -> None:
     assert int(api.get(f"{board}:readSize")["storageSizeByte"]) > 0
 
 
+@pytest.mark.parity("Experiments and endpoints: points of time series")
 def test_a_write_is_done_whole_or_not_at_all(api: Experiments, run: str) -> None:
     series = api.series(run, "loss")
     good = scalars(series.rpartition("/")[2], {1: 1.0})
@@ -83,6 +90,7 @@ def test_a_write_is_done_whole_or_not_at_all(api: Experiments, run: str) -> None
     assert api.read(series) == {1: 1.0}
 
 
+@pytest.mark.parity("Experiments and endpoints: points of time series")
 def test_rules_of_points(api: Experiments, run: str) -> None:
     series = api.series(run, "weights", kind="TENSOR")
     body = {"timeSeriesData": [scalars(series.rpartition("/")[2], {1: 1.0})]}

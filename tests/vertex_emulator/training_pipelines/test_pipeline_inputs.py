@@ -30,6 +30,9 @@ def custom(pool: dict[str, Any], **fields: Any) -> Any:
     return inputs.read(inputs.CUSTOM, value({"worker_pool_specs": [pool], **fields}))
 
 
+@pytest.mark.parity(
+    "Training pipelines: task inputs", same="the same sentence; the error's details have each fault"
+)
 def test_the_form_of_the_sdk() -> None:
     spec = custom(
         {
@@ -59,6 +62,7 @@ def test_the_form_of_the_sdk() -> None:
     assert spec.scheduling.timeout.seconds == 3600
 
 
+@pytest.mark.parity("Training pipelines: task inputs")
 @pytest.mark.parametrize(
     ("pool", "field"),
     [
@@ -95,6 +99,7 @@ FIELDS = (
 LEAVES = st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3)
 
 
+@pytest.mark.parity("Training pipelines: task inputs")
 @pytest.mark.parametrize("task", [inputs.CUSTOM, inputs.TUNING], ids=["custom", "tuning"])
 @given(
     document=st.recursive(
@@ -154,6 +159,9 @@ def test_numbers_as_arguments(number: float, text: str) -> None:
     assert inputs.as_text(number) == text
 
 
+@pytest.mark.parity(
+    "Training pipelines: other tasks", not_done="a pipeline with another task is refused by name"
+)
 def test_an_unknown_task() -> None:
     with pytest.raises(RpcError, match="automl_tables") as refused:
         inputs.task_of("gs://google-cloud-aiplatform/schema/trainingjob/definition/automl_tables_1.0.0.yaml")
@@ -202,6 +210,7 @@ def test_splits(fields: dict[str, Any], is_tabular: bool, split: splitting.Split
     assert (wanted.dataset, wanted.split, wanted.prefix) == ("7", split, "gs://b/data/")
 
 
+@pytest.mark.parity("Training pipelines: BigQuery as source or destination")
 @pytest.mark.parametrize(
     ("fields", "is_tabular", "message"),
     [

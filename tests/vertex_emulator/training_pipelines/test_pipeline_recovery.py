@@ -56,6 +56,9 @@ def models(pipelines: Pipelines) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parity(
+    "Training pipelines: a killed emulator", own_way="the next start continues; a model is uploaded once"
+)
 def test_a_job_that_ended_meanwhile_uploads_its_model_once(tmp_path: Path) -> None:
     with apart(tmp_path / "data") as (emulator, pipelines):
         name = pipelines.create(pipeline(WAIT + SAVE, modelToUpload=serving()))
@@ -73,6 +76,7 @@ def test_a_job_that_ended_meanwhile_uploads_its_model_once(tmp_path: Path) -> No
         ]
 
 
+@pytest.mark.parity("Training pipelines: a killed emulator")
 def test_a_pipeline_that_was_killed_before_its_job_runs_it_once(tmp_path: Path) -> None:
     """Kill the emulator during a long export, before the job exists."""
     with apart(tmp_path / "data") as (emulator, pipelines):

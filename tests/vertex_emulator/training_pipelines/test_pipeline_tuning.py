@@ -38,6 +38,7 @@ def tuning(code: str, **fields: Any) -> dict[str, Any]:
     return {**pipeline(), "trainingTaskDefinition": DEFINITION, "trainingTaskInputs": inputs, **fields}
 
 
+@pytest.mark.parity("Training pipelines: tuning task", same="metadata and model are those of the best trial")
 def test_the_best_trial_becomes_the_model(pipelines: Pipelines) -> None:
     over = pipelines.wait(pipelines.create(tuning(REPORT, modelToUpload=serving())))
     assert over["state"] == "PIPELINE_STATE_SUCCEEDED", over

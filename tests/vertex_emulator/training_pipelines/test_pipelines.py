@@ -17,6 +17,8 @@ CAPTURED = (
 PIPELINES = f"{PARENT}/trainingPipelines"
 
 
+@pytest.mark.parity("Training pipelines: custom task", same="a normal custom job, with logs")
+@pytest.mark.parity("Training pipelines: model to upload", own_way="the same; the files stay where they are")
 def test_a_pipeline_trains_and_uploads_its_model(pipelines: Pipelines) -> None:
     created = pipelines.done("POST", PIPELINES, pipeline(SAVE, modelToUpload=serving()))
     assert created["state"] == "PIPELINE_STATE_PENDING"
@@ -42,6 +44,7 @@ def test_without_a_model_the_training_is_all(pipelines: Pipelines) -> None:
     assert pipelines.done("GET", f"{PARENT}/models") == {}
 
 
+@pytest.mark.parity("Training pipelines: custom task")
 def test_the_error_of_the_job_is_that_of_the_pipeline(pipelines: Pipelines) -> None:
     over = pipelines.wait(pipelines.create(pipeline("raise SystemExit(3)", modelToUpload=serving())))
     job = pipelines.get(over["trainingTaskMetadata"]["backingCustomJob"])
@@ -51,6 +54,7 @@ def test_the_error_of_the_job_is_that_of_the_pipeline(pipelines: Pipelines) -> N
     assert pipelines.done("GET", f"{PARENT}/models") == {}
 
 
+@pytest.mark.parity("Training pipelines: model to upload")
 def test_a_training_that_leaves_no_files_fails(pipelines: Pipelines) -> None:
     over = pipelines.wait(pipelines.create(pipeline("", modelToUpload=serving())))
     assert over["state"] == "PIPELINE_STATE_FAILED"
@@ -64,6 +68,7 @@ def test_the_artifact_uri_precedes_the_directory(pipelines: Pipelines) -> None:
     assert pipelines.get(over["modelToUpload"]["name"])["artifactUri"] == "gs://work/elsewhere"
 
 
+@pytest.mark.parity("Training pipelines: model to upload")
 def test_a_further_version_of_a_model(pipelines: Pipelines) -> None:
     first = pipelines.wait(pipelines.create(pipeline(SAVE, modelToUpload=serving(), modelId="my-model")))
     name = first["modelToUpload"]["name"]
@@ -76,6 +81,10 @@ def test_a_further_version_of_a_model(pipelines: Pipelines) -> None:
     assert (golden["versionId"], golden["versionDescription"]) == ("2", "better")
 
 
+@pytest.mark.parity(
+    "Training pipelines: cancel and delete of pipelines",
+    same="with a captured message; that a live pipeline cannot be deleted is our rule",
+)
 def test_cancelling_a_pipeline_cancels_its_job(pipelines: Pipelines) -> None:
     name = pipelines.create(pipeline(SLEEP))
     pipelines.wait(name, "PIPELINE_STATE_RUNNING")
@@ -87,6 +96,7 @@ def test_cancelling_a_pipeline_cancels_its_job(pipelines: Pipelines) -> None:
     assert job["state"] == "JOB_STATE_CANCELLED"
 
 
+@pytest.mark.parity("Training pipelines: cancel and delete of pipelines")
 def test_an_ended_pipeline_cannot_be_cancelled(pipelines: Pipelines) -> None:
     name = pipelines.create(pipeline("raise SystemExit(1)"))
     pipelines.wait(name)
@@ -97,6 +107,7 @@ def test_an_ended_pipeline_cannot_be_cancelled(pipelines: Pipelines) -> None:
     )
 
 
+@pytest.mark.parity("Training pipelines: cancel and delete of pipelines")
 def test_deleting(pipelines: Pipelines) -> None:
     name = pipelines.create(pipeline(SLEEP))
     assert pipelines.refused("DELETE", f"/v1/{name}")["status"] == "FAILED_PRECONDITION"
@@ -108,6 +119,7 @@ def test_deleting(pipelines: Pipelines) -> None:
     assert pipelines.get(over["trainingTaskMetadata"]["backingCustomJob"])["state"] == "JOB_STATE_CANCELLED"
 
 
+@pytest.mark.parity("Training pipelines: list of pipelines", same="all of them, with read masks")
 @pytest.mark.parametrize(
     ("query", "count"),
     [

@@ -31,6 +31,15 @@ def test_a_good_trial_goes_on(rule: dict[str, Any]) -> None:
     assert not stops_early(study(**rule), running([0.55, 0.75, 0.85, 0.9]), GOOD)
 
 
+@pytest.mark.parity(
+    "Tuning jobs: early stopping",
+    own_way="all three rules with their documented fields; a real process is stopped",
+    fields=(
+        "study_spec.decay_curve_stopping_spec",
+        "study_spec.median_automated_stopping_spec",
+        "study_spec.convex_automated_stopping_spec",
+    ),
+)
 @pytest.mark.parametrize("rule", [MEDIAN, DECAY, CONVEX], ids=["median", "decay", "convex"])
 def test_a_bad_trial_is_stopped(rule: dict[str, Any]) -> None:
     assert stops_early(study(**rule), running([0.1, 0.11, 0.111, 0.1111]), GOOD)
@@ -65,6 +74,7 @@ def test_with_several_objectives_nothing_is_stopped(rule: dict[str, Any]) -> Non
     assert not stops_early(study(metrics=both, **rule), running([0.1, 0.11, 0.111, 0.1111]), GOOD)
 
 
+@pytest.mark.parity("Tuning jobs: early stopping")
 def test_the_median_is_of_averages_up_to_the_same_step() -> None:
     """Check that later values do not count: at step 2, the averages are 0.2, 0.3 and 0.4."""
     others = [trial(n, [level, level, 0.99]) for n, level in enumerate((0.2, 0.3, 0.4), start=1)]
@@ -91,6 +101,7 @@ def test_a_decay_curve_that_starts_late_but_rises_goes_on() -> None:
     assert not stops_early(study(**DECAY), running(rising(0.88, 3)), others)
 
 
+@pytest.mark.parity("Tuning jobs: early stopping")
 def test_a_decay_curve_is_given_up_once_it_is_known_well_enough() -> None:
     others = [trial(n, rising(end, 10)) for n, end in enumerate((0.5, 0.9, 0.7, 0.85), start=1)]
     lengths = [

@@ -34,6 +34,11 @@ from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 # --- failures
 
 
+@pytest.mark.parity(
+    "Tuning jobs: failed trials",
+    own_way="the same; further thresholds of the default are ours",
+    fields=("max_failed_trial_count",),
+)
 def test_a_trial_that_fails_is_infeasible_and_the_job_goes_on(emulator: JobEmulator) -> None:
     program = PARSED + "if os.environ['CLOUD_ML_TRIAL_ID'] == '2': raise SystemExit('diverged')\nreport(x)\n"
     done = emulator.wait(create(emulator, pool(program), trials=4))
@@ -45,6 +50,7 @@ def test_a_trial_that_fails_is_infeasible_and_the_job_goes_on(emulator: JobEmula
     assert "finalMeasurement" not in failed and "endTime" in failed
 
 
+@pytest.mark.parity("Tuning jobs: failed trials")
 def test_so_many_failed_trials_fail_the_job(emulator: JobEmulator) -> None:
     program = PARSED + "raise SystemExit('diverged')\n"
     done = emulator.wait(create(emulator, pool(program), trials=9, failed=2))
@@ -53,6 +59,7 @@ def test_so_many_failed_trials_fail_the_job(emulator: JobEmulator) -> None:
     assert done["error"]["message"].startswith("2 of 2 trials did not succeed. Trial 2: The replica")
 
 
+@pytest.mark.parity("Tuning jobs: failed trials")
 def test_a_first_trial_that_fails_ends_the_job(emulator: JobEmulator) -> None:
     done = emulator.wait(create(emulator, pool(PARSED + "raise SystemExit('diverged')\n"), trials=9))
     assert (done["state"], trial_states(done)) == ("JOB_STATE_FAILED", ["INFEASIBLE"])
@@ -88,6 +95,7 @@ def test_a_trial_without_its_metric_is_infeasible(emulator: JobEmulator) -> None
     )
 
 
+@pytest.mark.parity("Tuning jobs: metrics")
 def test_a_metric_file_of_garbage_breaks_nothing(emulator: JobEmulator) -> None:
     program = PARSED + (
         "path = os.environ['CLOUD_ML_HP_METRIC_FILE']\n"
@@ -132,6 +140,7 @@ MEDIAN = {"medianAutomatedStoppingSpec": {}}
 # --- stopping
 
 
+@pytest.mark.parity("Tuning jobs: early stopping")
 def test_early_stopping_stops_a_real_process(emulator: JobEmulator) -> None:
     """Stop the third trial, which is far below the others and would sleep for ten minutes."""
     program = PARSED + (
@@ -184,6 +193,7 @@ def test_a_trial_stopped_by_the_convex_rule_has_a_predicted_measurement(emulator
     assert [each["stepCount"] for each in stopped["measurements"]] == ["1", "2", "3", "4", "5", "6", "50"]
 
 
+@pytest.mark.parity("Tuning jobs: the end of a study")
 def test_a_study_without_progress_stops(emulator: JobEmulator) -> None:
     program = PARSED + "report(1 / float(os.environ['CLOUD_ML_TRIAL_ID']))\n"
     spec = study_spec(double("x"), studyStoppingConfig={"maxNumTrialsNoProgress": 2})
@@ -191,12 +201,18 @@ def test_a_study_without_progress_stops(emulator: JobEmulator) -> None:
     assert (done["state"], len(done["trials"])) == ("JOB_STATE_SUCCEEDED", 3)
 
 
+@pytest.mark.parity(
+    "Tuning jobs: the end of a study",
+    same="by the emulator's clock",
+    fields=("study_spec.study_stopping_config",),
+)
 def test_a_study_stops_after_so_many_trials(emulator: JobEmulator) -> None:
     spec = study_spec(double("x"), studyStoppingConfig={"maxNumTrials": 3})
     done = emulator.wait(create(emulator, trials=9, parallel=2, study=spec))
     assert (done["state"], trial_states(done)) == ("JOB_STATE_SUCCEEDED", ["SUCCEEDED"] * 3)
 
 
+@pytest.mark.parity("Tuning jobs: the end of a study")
 def test_trials_end_after_the_duration_of_the_study(emulator: JobEmulator) -> None:
     """Advance the emulator's clock beyond the study's duration."""
     spec = study_spec(double("x"), studyStoppingConfig={"maximumRuntimeConstraint": {"maxDuration": "3600s"}})

@@ -56,6 +56,11 @@ def test_measurements_are_strictly_ordered(places: list[tuple[int, int]]) -> Non
     assert ordered == sorted(set(ordered)) and set(ordered) == set(places)
 
 
+@pytest.mark.parity(
+    "Tuning jobs: the measurement that counts",
+    same="the last by default, the best if the study requests it",
+    fields=("study_spec.measurement_selection_type",),
+)
 @pytest.mark.parametrize(
     ("spec", "values", "expected"),
     [
@@ -117,6 +122,7 @@ def test_of_several_objectives_a_measurement_that_is_worse_in_all_never_counts()
     assert found is not None and found.metrics == {"accuracy": 3, "speed": 1}
 
 
+@pytest.mark.parity("Tuning jobs: trials")
 @pytest.mark.parametrize(
     ("value", "kind", "expected"),
     [

@@ -22,6 +22,7 @@ def line(value: object, *, metric: str = "accuracy", step: object = "1", **more:
     return json.dumps({**document, **more}).encode()
 
 
+@pytest.mark.parity("Tuning jobs: metrics")
 def test_a_report_of_the_public_package_is_read(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "output.metrics"
     code = (

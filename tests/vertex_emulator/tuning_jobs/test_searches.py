@@ -37,6 +37,11 @@ def all_of(study: Study) -> list[Parameters]:
     return [each.parameters for each in searched(study, lambda _: 0.0, seed=0, count=100)]
 
 
+@pytest.mark.parity(
+    "Tuning jobs: grid search",
+    same="in the order of the study; the job ends when the grid is used up",
+    fields=("study_spec.algorithm",),
+)
 def test_a_grid_has_every_combination_in_the_order_of_the_study() -> None:
     found = all_of(study(integer("n", 1, 2), categorical("kind", "a", "b"), **GRID))
     assert found == [
@@ -47,6 +52,7 @@ def test_a_grid_has_every_combination_in_the_order_of_the_study() -> None:
     ]
 
 
+@pytest.mark.parity("Tuning jobs: grid search")
 def test_a_grid_has_conditional_parameters_only_where_they_are_active() -> None:
     assert all_of(study(MODEL, discrete("batch", 32, 64), **GRID)) == [
         {"model": "linear", "batch": 32.0},
@@ -117,6 +123,7 @@ def test_values_are_of_their_type_and_within_their_bounds(algorithm: dict[str, s
     assert {each.parameters["model"] for each in trials} == {"linear", "deep"}
 
 
+@pytest.mark.parity("Tuning jobs: random search", own_way="seeded: the same seed gives the same trials")
 @pytest.mark.parametrize("algorithm", [RANDOM, {}], ids=["random", "bayesian"])
 def test_the_same_seed_gives_the_same_trials(algorithm: dict[str, str]) -> None:
     twice = [
@@ -158,6 +165,7 @@ def test_an_integer_that_a_double_cannot_hold_stays_within_its_bounds() -> None:
     assert suggested is not None and least <= int(suggested["n"]) <= greatest
 
 
+@pytest.mark.parity("Tuning jobs: random search")
 @pytest.mark.parametrize(
     ("scale", "median"),
     [
@@ -222,6 +230,9 @@ SQUARE = [double("x", -5, 10), double("y", 0, 15)]
 RATES = [double(name, 1e-5, 1.0, scaleType="UNIT_LOG_SCALE") for name in "ab"] + [double("c")]
 
 
+@pytest.mark.parity(
+    "Tuning jobs: Bayesian search", own_way="Optuna's algorithm, seeded; it beats random search in a test"
+)
 @pytest.mark.parametrize(
     ("function", "parameters"),
     [
@@ -279,6 +290,7 @@ def test_bayesian_search_avoids_failures() -> None:
     assert failed[0] < 0.7 * failed[1]
 
 
+@pytest.mark.parity("Tuning jobs: Bayesian search")
 def test_bayesian_search_does_not_suggest_what_is_running() -> None:
     one = study(double("x", 0, 1))
     done = searched(one, lambda values: -abs(float(values["x"]) - 0.5), seed=1, count=20)
@@ -304,6 +316,7 @@ def test_several_objectives_are_searched_together() -> None:
     assert len({each.parameters["x"] for each in done}) == 12
 
 
+@pytest.mark.parity("Tuning jobs: Bayesian search")
 def test_a_safety_metric_keeps_the_search_on_the_safe_side() -> None:
     """More is better, but above 0.5 it is not safe."""
     safe = {"metricId": "memory", "goal": "MINIMIZE", "safetyConfig": {"safetyThreshold": 0.5}}

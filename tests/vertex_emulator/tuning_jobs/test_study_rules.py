@@ -27,6 +27,7 @@ MINUTE = 60_000_000
 THREE = [trial(1, [0.1], end=MINUTE), trial(2, [0.5], end=2 * MINUTE), trial(3, [0.4], end=3 * MINUTE)]
 
 
+@pytest.mark.parity("Tuning jobs: the end of a study")
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
@@ -137,6 +138,9 @@ def found(**changes: Any) -> list[tuple[str, str]]:
     return [(each.field, each.description) for each in problems(job)]
 
 
+@pytest.mark.parity(
+    "Tuning jobs: observation noise", same="accepted and not used", fields=("study_spec.observation_noise",)
+)
 def test_what_only_vizier_uses_is_accepted() -> None:
     offered = {"parameterId": "a", "doubleValueSpec": {"minValue": 0, "maxValue": 1, "defaultValue": 0.5}}
     assert found(studySpec=study_spec(offered, observationNoise="LOW")) == []

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.job_emulator import (
     DONE,
     SLEEP,
@@ -52,6 +54,12 @@ def test_trials_run_one_after_the_other(emulator: JobEmulator) -> None:
     assert "error" not in done
 
 
+@pytest.mark.parity("Tuning jobs: create, get, list, cancel, delete", fields=("display_name", "labels"))
+@pytest.mark.parity(
+    "Tuning jobs: encryption keys of tuning jobs",
+    not_done="nothing is encrypted",
+    fields=("encryption_spec",),
+)
 def test_a_job_is_answered_as_it_was_created(emulator: JobEmulator) -> None:
     sent = tuning_job(pool(SLEEP), trials=2, labels={"team": "a"}, study=study_spec(double("x", 0.5, 2.0)))
     sent["encryptionSpec"] = {"kmsKeyName": "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"}
@@ -68,6 +76,11 @@ def test_a_job_is_answered_as_it_was_created(emulator: JobEmulator) -> None:
     assert answer == sent
 
 
+@pytest.mark.parity(
+    "Tuning jobs: trials",
+    same="each is a custom job of real processes, distributed ones too",
+    fields=("max_trial_count", "parallel_trial_count", "trial_job_spec", "study_spec.parameters"),
+)
 def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
     """Record the start and end of each trial, and check that at most four overlap."""
     marked = (
@@ -114,6 +127,7 @@ def test_logs_of_all_trials_are_there_by_the_id_of_their_job(emulator: JobEmulat
     assert len({each["insertId"] for each in found}) == len(found)
 
 
+@pytest.mark.parity("Tuning jobs: trials")
 def test_a_trial_is_a_custom_job(emulator: JobEmulator) -> None:
     directory = {"baseOutputDirectory": {"outputUriPrefix": "gs://flags/out"}}
     name = create(emulator, trials=1, spec=directory, labels={"team": "a"})
@@ -127,6 +141,8 @@ def test_a_trial_is_a_custom_job(emulator: JobEmulator) -> None:
     assert "labels" not in custom_job
 
 
+@pytest.mark.parity("Tuning jobs: trials")
+@pytest.mark.parity("Tuning jobs: metrics")
 def test_the_environment_of_a_trial(emulator: JobEmulator) -> None:
     """Check the arguments, number, directories and metric file of all replicas of a distributed trial."""
     tells = (
@@ -172,6 +188,11 @@ def test_the_environment_of_a_trial(emulator: JobEmulator) -> None:
     assert metric_of(trial) == 0.5, "the chief's counts"
 
 
+@pytest.mark.parity(
+    "Tuning jobs: metrics",
+    same="the chief's reports, in every kind of sandbox",
+    fields=("study_spec.metrics",),
+)
 def test_metrics_are_read_without_a_sandbox_too(tmp_path: Path) -> None:
     with running_jobs(tmp_path / "data", sandbox=Sandbox(kind="process", reason="of a test")) as emulator:
         name = create(emulator, pool(QUICK), pool(PARSED + "report(2.0)", replicas=2), trials=2)
@@ -180,6 +201,7 @@ def test_metrics_are_read_without_a_sandbox_too(tmp_path: Path) -> None:
         assert all(metric_of(each) == values_of(each)["x"] for each in done["trials"])
 
 
+@pytest.mark.parity("Tuning jobs: metrics")
 def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None:
     steps = (
         PARSED
@@ -214,6 +236,7 @@ def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None
     assert [metric_of(each) for each in done["trials"]] == [0.2, 0.2]
 
 
+@pytest.mark.parity("Tuning jobs: the measurement that counts")
 def test_the_best_measurement_counts_where_the_study_says_so(emulator: JobEmulator) -> None:
     steps = PARSED + "report(0.1, 1)\nreport(0.3, 2)\nreport(0.2, 3)\n"
     best = study_spec(double("x"), measurementSelectionType="BEST_MEASUREMENT")
@@ -222,6 +245,7 @@ def test_the_best_measurement_counts_where_the_study_says_so(emulator: JobEmulat
     assert (final["stepCount"], final["metrics"][0]["value"]) == ("2", 0.3)
 
 
+@pytest.mark.parity("Tuning jobs: metrics")
 def test_several_metrics(emulator: JobEmulator) -> None:
     both = [*MAXIMIZE, {"metricId": "loss", "goal": "MINIMIZE"}]
     program = PARSED + "report(x, 1)\nreport(1 - x, 1, 'loss')\nreport(7.0, 1, 'other')\n"
@@ -235,6 +259,7 @@ def test_several_metrics(emulator: JobEmulator) -> None:
         assert len(trial["measurements"]) == 1
 
 
+@pytest.mark.parity("Tuning jobs: grid search")
 def test_a_grid_that_is_used_up_ends_the_job(emulator: JobEmulator) -> None:
     deep = categorical(
         "model",
@@ -268,6 +293,7 @@ def test_the_same_seed_gives_the_same_trials(emulator: JobEmulator) -> None:
 # --- cancel, delete, list
 
 
+@pytest.mark.parity("Tuning jobs: create, get, list, cancel, delete")
 def test_a_cancelled_job_stops_its_trials(emulator: JobEmulator) -> None:
     program = PARSED + "if os.environ['CLOUD_ML_TRIAL_ID'] == '1': report(x)\n" + SLEEP
     name = create(emulator, pool(program), trials=9, parallel=2)
@@ -293,6 +319,10 @@ def test_a_job_that_has_ended_cannot_be_cancelled(emulator: JobEmulator) -> None
     )
 
 
+@pytest.mark.parity(
+    "Tuning jobs: create, get, list, cancel, delete",
+    same="every field is returned; the trials' custom jobs are deleted with the job",
+)
 def test_deletion(emulator: JobEmulator) -> None:
     name = create(emulator, pool(QUICK + wait_for_flags("go")), trials=1)
     wait_for_trials(emulator, name, 1, "ACTIVE")
@@ -307,6 +337,7 @@ def test_deletion(emulator: JobEmulator) -> None:
     assert emulator.delete(name).status == 404
 
 
+@pytest.mark.parity("Tuning jobs: create, get, list, cancel, delete")
 def test_jobs_are_listed_by_filter(emulator: JobEmulator) -> None:
     names = [create(emulator, trials=1, labels={"n": str(n)}) for n in range(2)]
     for name in names:

@@ -42,6 +42,10 @@ def ran_once(emulator: JobEmulator, trials: int) -> bool:
     return all((emulator.flags / f"runs-{n}").read_text() == "run\n" for n in range(1, trials + 1))
 
 
+@pytest.mark.parity(
+    "Tuning jobs: a killed emulator, with trials running",
+    own_way="the next start continues; no trial runs twice and no measurement is lost",
+)
 def test_an_emulator_that_is_killed_again_and_again(tmp_path: Path, sandbox: Sandbox) -> None:
     data = tmp_path / "data"
     name = ""
@@ -94,6 +98,7 @@ class KilledError(Exception):
     """Represents the end of the process at that point."""
 
 
+@pytest.mark.parity("Tuning jobs: a killed emulator, with trials running")
 @pytest.mark.parametrize("killed_at", ["submit", "submitted"])
 def test_a_kill_around_the_creation_of_a_custom_job(tmp_path: Path, sandbox: Sandbox, killed_at: str) -> None:
     def kill(step: str, _: Record) -> None:

@@ -69,6 +69,11 @@ def workflows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workflows]:
         yield found
 
 
+@pytest.mark.parity(
+    "Schedules: workflows and executions",
+    own_way="one workflow main with assign, call, switch, for, try, next, return, raise; http.get, "
+    "http.post, sys.sleep and sys.log; a sleep by the clock, only in main itself",
+)
 def test_steps_assign_decide_and_return(workflows: Workflows) -> None:
     ended = workflows.run(
         "sum",
@@ -101,6 +106,7 @@ def test_a_page_of_a_negative_size_is_refused(workflows: Workflows) -> None:
         workflows.executions.list_executions(request={"parent": name, "page_size": -1})
 
 
+@pytest.mark.parity("Schedules: workflows and executions")
 def test_a_call_reads_vertex_ai(workflows: Workflows) -> None:
     ended = workflows.run(
         "read",
@@ -120,6 +126,7 @@ def test_a_call_reads_vertex_ai(workflows: Workflows) -> None:
     assert (ended.state, ended.result) == (State.SUCCEEDED, "0")
 
 
+@pytest.mark.parity("Schedules: workflows and executions")
 def test_an_error_is_handled_or_ends_the_execution(workflows: Workflows) -> None:
     missing = {"call": "http.get", "args": {"url": f"{JOBS}/1"}, "result": "found"}
     handled = workflows.run(
@@ -142,6 +149,7 @@ def test_an_error_is_handled_or_ends_the_execution(workflows: Workflows) -> None
     assert json.loads(failed.error.payload)["code"] == 404
 
 
+@pytest.mark.parity("Schedules: workflows and executions")
 def test_a_sleep_ends_by_the_clock(workflows: Workflows) -> None:
     workflows.deploy(
         "sleeper",
@@ -159,6 +167,7 @@ def test_a_sleep_ends_by_the_clock(workflows: Workflows) -> None:
     assert int(ended.result) >= 3600
 
 
+@pytest.mark.parity("Schedules: workflows and executions")
 def test_executions_are_listed_newest_first_by_state_and_cancelled(workflows: Workflows) -> None:
     workflows.deploy("listed", {"sleep": {"call": "sys.sleep", "args": {"seconds": 3600}}})
     names = [workflows.start("listed") for _ in range(3)]
@@ -171,6 +180,7 @@ def test_executions_are_listed_newest_first_by_state_and_cancelled(workflows: Wo
         workflows.executions.cancel_execution(name=names[1])
 
 
+@pytest.mark.parity("Schedules: workflows and executions")
 def test_an_update_makes_a_revision_and_running_executions_keep_theirs(workflows: Workflows) -> None:
     sleep = {"sleep": {"call": "sys.sleep", "args": {"seconds": 60}}}
     before = workflows.deploy("revised", sleep, {"done": {"return": "old"}}, labels={"a": "b"})
@@ -186,6 +196,7 @@ def test_an_update_makes_a_revision_and_running_executions_keep_theirs(workflows
     assert workflows.ended(name).result == '"old"'
 
 
+@pytest.mark.parity("Schedules: other steps and connectors of Workflows", not_done="UNIMPLEMENTED, by name")
 @pytest.mark.parametrize(
     ("steps", "error", "words"),
     [
@@ -208,12 +219,14 @@ def test_a_definition_that_cannot_run_is_rejected(
         workflows.deploy("rejected", *steps)
 
 
+@pytest.mark.parity("Schedules: other steps and connectors of Workflows")
 def test_a_call_elsewhere_fails(workflows: Workflows) -> None:
     ended = workflows.run("elsewhere", {"get": {"call": "http.get", "args": {"url": "https://example.com/"}}})
     assert ended.state == State.FAILED
     assert "only its own APIs" in ended.error.payload
 
 
+@pytest.mark.parity("Schedules: workflows and executions")
 def test_a_sleeping_execution_survives_the_emulator(tmp_path: Path) -> None:
     with running(tmp_path / "data") as daemon:
         first = Workflows(daemon)

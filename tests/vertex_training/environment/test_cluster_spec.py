@@ -43,6 +43,7 @@ def test_the_documents_example(contract):
     assert found == EXAMPLE
 
 
+@pytest.mark.parity("Custom jobs: the environment of a replica")
 def test_a_capture_of_a_distributed_job():
     addresses = [
         ["cmle-training-workerpool0-b644f12a34-0:2222"],

@@ -29,6 +29,7 @@ def test_the_job_and_its_place(name, value, contract):
     assert environment(pool(), contract=contract)[name] == value
 
 
+@pytest.mark.parity("Custom jobs: the output directory")
 @pytest.mark.parametrize("directory", ["gs://b/out", "gs://b/out/", "gs://b/out//"])
 @pytest.mark.parametrize(
     ("name", "value"),

@@ -25,6 +25,7 @@ EXAMPLE = {
 """The example of "Distributed training": a worker in the first trial of a tuning job."""
 
 
+@pytest.mark.parity("Custom jobs: the environment of a replica")
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_the_documents_example(contract):
     cluster = EXAMPLE["cluster"]

@@ -26,6 +26,7 @@ def test_it_is_valid(expression: str) -> None:
     assert cron.problem_with(expression) is None
 
 
+@pytest.mark.parity("Schedules: cron expressions")
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
@@ -47,14 +48,20 @@ def test_it_is_not_valid(expression: str, words: str) -> None:
     assert words in str(cron.problem_with(expression))
 
 
+@pytest.mark.parity("Schedules: cron expressions")
 def test_the_next_times_are_in_the_time_zone() -> None:
     assert due("0 3 * * *", "2026-11-23 01:59") == ["11-23 03:00 CET", "11-24 03:00 CET", "11-25 03:00 CET"]
     assert due("0 3 * * *", "2026-11-23 02:00", count=1) == ["11-24 03:00 CET"]
 
 
+@pytest.mark.parity(
+    "Schedules: cron expressions",
+    own_way="five fields; a time in the gap is due after it, a time that occurs twice is due once",
+)
 def test_a_time_that_the_change_to_summer_time_skips_is_due_after_the_gap() -> None:
     assert due("30 2 * * *", "2026-03-28 12:00", count=2) == ["03-29 03:00 CEST", "03-30 02:30 CEST"]
 
 
+@pytest.mark.parity("Schedules: cron expressions")
 def test_a_time_that_occurs_twice_in_autumn_is_due_once() -> None:
     assert due("30 2 * * *", "2026-10-24 12:00", count=2) == ["10-25 02:30 CEST", "10-26 02:30 CET"]

@@ -448,6 +448,7 @@ def test_what_is_printed_can_be_explained_again(explain: Explain) -> None:
             assert [each["rule"] for each in again[level]] == [each["rule"] for each in printed[level]]
 
 
+@pytest.mark.parity("Custom jobs: accelerators")
 def test_accelerators_are_devices_of_the_emulator(explain: Explain) -> None:
     machine = {"machineType": "g2-standard-24", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 2}
     found = explain(pools({**pool(), "machineSpec": machine}, pool(1)))

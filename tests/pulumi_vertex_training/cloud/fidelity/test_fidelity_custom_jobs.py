@@ -164,10 +164,15 @@ def test_the_job_with_everything_has_every_field_of_the_installed_api() -> None:
     assert fields_in(api.CustomJob, document) == ALL
 
 
+@pytest.mark.parity("Custom jobs: requests")
 def test_what_we_send_has_every_field_of_the_installed_api(recorder: Recorder) -> None:
     assert fields_in(api.CustomJob, ours(recorder, EVERYTHING).body) == ALL
 
 
+@pytest.mark.parity(
+    "Custom jobs: requests",
+    same="our gateway sends what Google's generated client and the SDK send for the same job",
+)
 def test_a_job_with_everything(recorder: Recorder, client: JobServiceClient) -> None:
     sent = ours(recorder, EVERYTHING)
     assert sent == theirs(recorder, client, EVERYTHING)
@@ -214,6 +219,7 @@ def test_a_job(recorder: Recorder, client: JobServiceClient, declared: dict[str,
     assert ours(recorder, declared) == theirs(recorder, client, declared)
 
 
+@pytest.mark.parity("Custom jobs: requests")
 @pytest.mark.parametrize("method", ["get", "cancel", "delete"])
 def test_a_call_by_name(recorder: Recorder, client: JobServiceClient, method: str) -> None:
     name = f"{PARENT}/customJobs/2970106362064797696"
@@ -226,6 +232,7 @@ def test_a_call_by_name(recorder: Recorder, client: JobServiceClient, method: st
     assert recorder.one() == expected
 
 
+@pytest.mark.parity("Custom jobs: requests")
 def test_a_list_with_a_filter(recorder: Recorder, client: JobServiceClient) -> None:
     request = api.ListCustomJobsRequest(parent=PARENT, filter='labels.run="a-1"', page_size=500)
     list(client.list_custom_jobs(request=request))
@@ -237,6 +244,7 @@ def test_a_list_with_a_filter(recorder: Recorder, client: JobServiceClient) -> N
 class TestAgainstTheSdk:
     """The SDK's CustomJob: it always sends a base output directory."""
 
+    @pytest.mark.parity("Custom jobs: requests")
     def test_everything_that_it_takes(self, recorder: Recorder, sdk: Any) -> None:
         not_taken = (
             "reserved_ip_ranges",

@@ -152,6 +152,9 @@ def test_what_we_send_has_every_field_of_the_installed_api(recorder: Recorder) -
     assert fields_in(api.PersistentResource, ours(recorder, EVERYTHING).body) == ALL
 
 
+@pytest.mark.parity(
+    "Persistent resources: requests", same="our gateway sends what Google's generated client and the SDK send"
+)
 @pytest.mark.parametrize("declared", [LEAST, EVERYTHING], ids=["the least", "everything"])
 def test_a_creation(
     recorder: Recorder, client: PersistentResourceServiceClient, declared: dict[str, Any]
@@ -175,6 +178,7 @@ def test_every_accelerator(recorder: Recorder, client: PersistentResourceService
     assert ours(recorder, declared) == theirs(recorder, client, declared)
 
 
+@pytest.mark.parity("Persistent resources: requests")
 def test_what_the_sdk_sends(recorder: Recorder, sdk: Any) -> None:
     from google.cloud.aiplatform import persistent_resource
 
@@ -219,6 +223,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.parity("Persistent resources: requests")
 @pytest.mark.parametrize(("change", "paths"), CHANGES)
 def test_an_update(
     recorder: Recorder,

@@ -222,11 +222,16 @@ def test_the_jobs_have_every_field_of_the_installed_api() -> None:
     assert set().union(*map(fields_of, documents)) == ALL
 
 
+@pytest.mark.parity("Tuning jobs: requests")
 def test_what_we_send_has_every_field_of_the_installed_api(recorder: Recorder) -> None:
     bodies = [ours(recorder, one).body for one in (EVERYTHING, *OTHERS)]
     assert set().union(*map(fields_of, bodies)) == ALL
 
 
+@pytest.mark.parity(
+    "Tuning jobs: requests",
+    same="our gateway sends what Google's generated client and the SDK send for the same job",
+)
 def test_a_job_with_everything(recorder: Recorder, client: JobServiceClient) -> None:
     sent = ours(recorder, EVERYTHING)
     assert sent == theirs(recorder, client, EVERYTHING)
@@ -274,6 +279,7 @@ JOBS = [
 ]
 
 
+@pytest.mark.parity("Tuning jobs: requests")
 @pytest.mark.parametrize("declared", JOBS)
 def test_a_job(recorder: Recorder, client: JobServiceClient, declared: dict[str, Any]) -> None:
     assert ours(recorder, declared) == theirs(recorder, client, declared)

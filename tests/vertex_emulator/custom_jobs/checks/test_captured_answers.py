@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from support.job_emulator import PARENT, JobEmulator
 
 SENT = {
@@ -34,6 +36,8 @@ SENT = {
 }
 
 
+@pytest.mark.parity("The interface: names", same="the number is computed from the id")
+@pytest.mark.parity("Custom jobs: create, get, list")
 def test_the_answer_of_a_creation(emulator: JobEmulator) -> None:
     """Expect the project's number for its id, a count as text, a boot disk, one time, and nothing else."""
     answer = emulator.call("POST", f"{PARENT}/customJobs", SENT).json()

@@ -47,12 +47,17 @@ def rules_of_client(rpc_name: str, service: str = descriptors.JOB_SERVICE) -> se
     return {(each["method"].upper(), each["uri"], each.get("body", "")) for each in options}
 
 
+@pytest.mark.parity(
+    "The interface: methods and messages",
+    own_way="the same definitions, compiled, over both; other methods are UNIMPLEMENTED, by name",
+)
 @every_row(("service", "method"), METHODS, ids=[method.name for _, method in METHODS])
 def test_rules(service: str, method: descriptors.Method) -> None:
     ours = {(rule.verb, rule.uri, rule.body) for rule in method.rules}
     assert ours == rules_of_client(method.name.rpartition(".")[2], service)
 
 
+@pytest.mark.parity("The interface: methods and messages")
 @pytest.mark.parametrize("service", CLIENTS)
 def test_every_method_of_the_client_is_known(service: str) -> None:
     names = {method.name.rpartition(".")[2] for method in descriptors.methods(service)}
@@ -70,6 +75,7 @@ def test_rules_of_operations(name: str) -> None:
         assert (rule.verb, rule.uri) in client
 
 
+@pytest.mark.parity("The interface: methods and messages")
 def test_messages_have_the_fields_of_the_client() -> None:
     """Every message that the resources consist of: numbers, types, labels and JSON names."""
     seen: set[str] = set()

@@ -126,6 +126,11 @@ def test_it_is_decided_what_the_emulator_does_with_each_field() -> None:
     assert undecided == set()
 
 
+@pytest.mark.parity(
+    "Custom jobs: create, get, list",
+    same="every field is returned, also after a restart",
+    fields=("display_name", "labels", "job_spec.worker_pool_specs.disk_spec"),
+)
 def test_a_job_with_everything_is_answered_as_it_was_sent(tmp_path: Path, sandbox: Sandbox) -> None:
     body = everything()
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
@@ -141,6 +146,7 @@ def test_a_job_with_everything_is_answered_as_it_was_sent(tmp_path: Path, sandbo
         as_sent(body, emulator.get(created["name"]))
 
 
+@pytest.mark.parity("Custom jobs: create, get, list")
 def test_zero_values_vanish(emulator: JobEmulator) -> None:
     zeros = {
         "scheduling": {},
@@ -156,12 +162,14 @@ def test_zero_values_vanish(emulator: JobEmulator) -> None:
     as_sent(job(first, {}), created)
 
 
+@pytest.mark.parity("Custom jobs: maximum wait")
 def test_a_wait_for_ever_stays(emulator: JobEmulator) -> None:
     scheduling = {"strategy": "FLEX_START", "maxWaitDuration": "0s"}
     name = emulator.create(pool(""), scheduling=scheduling)
     assert emulator.get(name)["jobSpec"]["scheduling"] == scheduling
 
 
+@pytest.mark.parity("Custom jobs: create, get, list")
 @pytest.mark.parametrize("machine", ["a3-ultragpu-8g", "a4-highgpu-8g"])
 def test_the_disk_of_machines_with_hyperdisks(emulator: JobEmulator, machine: str) -> None:
     name = emulator.create({**pool(""), "machineSpec": {"machineType": machine}})
@@ -169,6 +177,11 @@ def test_the_disk_of_machines_with_hyperdisks(emulator: JobEmulator, machine: st
     assert first["diskSpec"] == {"bootDiskType": "hyperdisk-balanced", "bootDiskSizeGb": 100}
 
 
+@pytest.mark.parity(
+    "Custom jobs: strategies",
+    own_way="Spot VMs are preempted on request; FLEX_START waits for a quota that a test sets",
+    fields=("job_spec.scheduling.strategy",),
+)
 @pytest.mark.parametrize("strategy", ["ON_DEMAND", "LOW_COST", "STANDARD", "SPOT", "FLEX_START"])
 def test_every_strategy_is_accepted(emulator: JobEmulator, strategy: str) -> None:
     name = emulator.create(pool(""), scheduling={"strategy": strategy})
@@ -181,6 +194,54 @@ def lines(emulator: JobEmulator, name: str) -> list[str]:
     return [each for each in found if each.startswith("Emulator: ")]
 
 
+@pytest.mark.parity(
+    "Custom jobs: NFS and Managed Lustre",
+    fields=("job_spec.worker_pool_specs.nfs_mounts", "job_spec.worker_pool_specs.lustre_mounts"),
+)
+@pytest.mark.parity("Custom jobs: TensorBoard", fields=("job_spec.tensorboard",))
+@pytest.mark.parity("Custom jobs: experiments", fields=("job_spec.experiment", "job_spec.experiment_run"))
+@pytest.mark.parity(
+    "Custom jobs: service account",
+    not_done="replicas run as the user of the emulator",
+    fields=("job_spec.service_account",),
+)
+@pytest.mark.parity(
+    "Custom jobs: network",
+    not_done="replicas have this machine's network, or one of the job's own",
+    fields=("job_spec.network", "job_spec.reserved_ip_ranges"),
+)
+@pytest.mark.parity(
+    "Custom jobs: Private Service Connect",
+    not_done="replicas have this machine's network and names, or those of the job alone",
+    fields=("job_spec.psc_interface_config",),
+)
+@pytest.mark.parity(
+    "Custom jobs: encryption keys", not_done="nothing is encrypted", fields=("encryption_spec",)
+)
+@pytest.mark.parity(
+    "Custom jobs: web access",
+    not_done="not available; webAccessUris stays empty",
+    fields=("job_spec.enable_web_access", "job_spec.enable_dashboard_access"),
+)
+@pytest.mark.parity(
+    "Custom jobs: reservations",
+    not_done="no reservation is used",
+    fields=("job_spec.worker_pool_specs.machine_spec.reservation_affinity",),
+)
+@pytest.mark.parity(
+    "Custom jobs: GPU partitions and TPU slices",
+    not_done="each replica is one process on the CPU",
+    fields=(
+        "job_spec.worker_pool_specs.machine_spec.gpu_partition_size",
+        "job_spec.worker_pool_specs.machine_spec.tpu_topology",
+    ),
+)
+@pytest.mark.parity(
+    "Custom jobs: protected artifacts",
+    not_done="they stay on this machine",
+    fields=("job_spec.protected_artifact_location_id",),
+)
+@pytest.mark.parity("Custom jobs: models", not_done="ignored", fields=("job_spec.models",))
 def test_what_is_not_done_has_a_line_each(emulator: JobEmulator) -> None:
     body = everything()
     name = emulator.call("POST", f"{PARENT}/customJobs", body).json()["name"]
@@ -196,6 +257,7 @@ def test_a_job_without_such_fields_has_no_line(emulator: JobEmulator) -> None:
     assert lines(emulator, name) == []
 
 
+@pytest.mark.parity("Custom jobs: web access")
 def test_the_web_access_of_a_running_job_has_no_address(emulator: JobEmulator) -> None:
     name = emulator.create(pool("import time; time.sleep(600)"), enableWebAccess=True)
     assert "webAccessUris" not in emulator.wait(name, "JOB_STATE_RUNNING")
@@ -217,6 +279,7 @@ def with_key(name: str) -> dict[str, Any]:
     return {**job(pool()), "encryptionSpec": {"kmsKeyName": name}}
 
 
+@pytest.mark.parity("Custom jobs: refusals")
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -287,6 +350,7 @@ def test_what_is_wrong_is_refused_with_its_field(idle: JobEmulator, body: dict[s
     assert [each["field"] for each in error["details"][0]["fieldViolations"]] == [field]
 
 
+@pytest.mark.parity("Custom jobs: refusals")
 def test_an_accelerator_that_the_machine_has_not_in_the_words_of_the_service(idle: JobEmulator) -> None:
     """Use values as users quote them."""
     error = idle.refused(with_machine(acceleratorType="NVIDIA_L4", acceleratorCount=1))
@@ -312,6 +376,15 @@ def environment_of(emulator: JobEmulator, first: dict[str, Any], **spec: Any) ->
     return environment
 
 
+@pytest.mark.parity(
+    "Custom jobs: accelerators",
+    own_way="the same number of logical CPU devices, which JAX and TensorFlow find automatically; "
+    "`vertex_cluster.local_devices()` returns it for other frameworks",
+    fields=(
+        "job_spec.worker_pool_specs.machine_spec.accelerator_type",
+        "job_spec.worker_pool_specs.machine_spec.accelerator_count",
+    ),
+)
 def test_a_replica_has_a_device_for_each_accelerator(emulator: JobEmulator) -> None:
     machine = {"machineType": "g2-standard-48", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 4}
     environment = environment_of(emulator, {**pool(), "machineSpec": machine})
@@ -319,6 +392,11 @@ def test_a_replica_has_a_device_for_each_accelerator(emulator: JobEmulator) -> N
     assert environment["XLA_FLAGS"] == "--xla_force_host_platform_device_count=4"
 
 
+@pytest.mark.parity(
+    "Custom jobs: TensorBoard",
+    own_way="scalars are added to the tensorboard, if it exists, while the job runs; other summaries "
+    "stay in the files, and the log reports that",
+)
 def test_a_tensorboard_has_its_variables_and_its_folder(emulator: JobEmulator) -> None:
     name = f"{LOCATION}/tensorboards/7"
     environment = environment_of(
@@ -364,12 +442,19 @@ def test_a_tensorboard_folder_is_not_made_through_a_link(emulator: JobEmulator, 
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.parity(
+    "Custom jobs: experiments", own_way="the variables exist; nothing is recorded, and the log reports that"
+)
 def test_an_experiment_has_its_variables(emulator: JobEmulator) -> None:
     environment = environment_of(emulator, pool(), experiment="e", experimentRun="e-r")
     assert environment["AIP_EXPERIMENT_NAME"] == "e"
     assert environment["AIP_EXPERIMENT_RUN_NAME"] == "e-r"
 
 
+@pytest.mark.parity(
+    "Custom jobs: the region of buckets",
+    not_done="buckets of any location are accepted; previews refuse a wrong one if its location is known",
+)
 def test_a_bucket_of_another_region_is_taken(emulator: JobEmulator) -> None:
     made = emulator.call("POST", "/storage/v1/b?project=local", {"name": "far-away", "location": "EU"})
     assert made.status == 200

@@ -68,6 +68,7 @@ def test_what_is_supported_is_echoed(emulator: JobEmulator) -> None:
     assert "It has no real 2 x NVIDIA_TESLA_T4" in notice
 
 
+@pytest.mark.parity("Custom jobs: create, get, list")
 def test_both_spellings_and_numbers_are_read(emulator: JobEmulator) -> None:
     body = {
         "display_name": "digits",
@@ -142,6 +143,9 @@ def test_what_is_no_custom_job(idle: JobEmulator, body: Any, problems: dict[str,
         assert words in error["message"]
 
 
+@pytest.mark.parity(
+    "Custom jobs: refusals", own_way="the same form; the messages are Google's if they are known"
+)
 @every_row(
     ("body", "field", "words"),
     [
@@ -216,6 +220,7 @@ def test_rules_of_the_service(idle: JobEmulator, body: dict[str, Any], field: st
     )
 
 
+@pytest.mark.parity("Custom jobs: refusals")
 def test_all_violations_are_reported_at_once(idle: JobEmulator) -> None:
     body = job({**pool(), "replicaCount": 2}, name="", labels={"A": "b"})
     error = idle.refused(body)
@@ -263,6 +268,7 @@ def test_reduction_servers_wait_until_the_job_ends(emulator: JobEmulator) -> Non
     assert emulator.printed(name, "workerpool2-1") == []
 
 
+@pytest.mark.parity("The interface: v1 and v1beta1")
 @pytest.mark.parametrize(
     ("method", "path", "named"),
     [
@@ -293,6 +299,7 @@ def listed(emulator: JobEmulator, **query: object) -> list[str]:
     return [each["displayName"] for each in answer.json().get("customJobs", [])]
 
 
+@pytest.mark.parity("Custom jobs: lists", same="with a parser of the whole filter language")
 def test_lists_and_filters(emulator: JobEmulator) -> None:
     for name, labels in (("one", {"run": "a"}), ("two", {"run": "b"}), ("three", {"run": "a", "team": "x"})):
         emulator.wait(emulator.create(pool(), name=name, labels=labels))
@@ -327,6 +334,7 @@ def test_lists_and_filters(emulator: JobEmulator) -> None:
     emulator.wait(elsewhere)
 
 
+@pytest.mark.parity("Custom jobs: lists")
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -348,6 +356,7 @@ def test_bad_filters(idle: JobEmulator, text: str, words: str) -> None:
     assert words in answer.message
 
 
+@pytest.mark.parity("Custom jobs: lists")
 def test_pages(emulator: JobEmulator) -> None:
     names = [emulator.create(pool(), name=f"job {number}") for number in range(5)]
     for name in names:

@@ -96,6 +96,11 @@ def allowing(idle: JobEmulator) -> Iterator[JobEmulator]:
     allowed(idle, False)
 
 
+@pytest.mark.parity(
+    "Custom jobs: machine types",
+    own_way="by its catalog, with the service's message; for newer types, `allow_unknown_types` and "
+    "`vertex-training emulator unknown-types` allow others",
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_type_that_google_does_not_have_is_refused(idle: JobEmulator, kind: str) -> None:
     answer = post(idle, kind, NEW)
@@ -116,6 +121,7 @@ def test_the_error_says_how_to_allow_it(idle: JobEmulator, way: str) -> None:
     assert way in post(idle, "custom job", NEW).json()["error"]["message"]
 
 
+@pytest.mark.parity("Custom jobs: machine types")
 @pytest.mark.parametrize(
     "machine",
     [
@@ -153,6 +159,7 @@ def test_the_header_has_to_be_true(idle: JobEmulator) -> None:
     assert post(idle, "custom job", NEW, X_Vertex_Training_Allow_Unknown_Types="false").status == 400
 
 
+@pytest.mark.parity("Custom jobs: machine types")
 def test_a_client_that_knows_better_submits_a_job(emulator: JobEmulator, endpoint: Endpoint) -> None:
     made = custom_jobs.create(endpoint, job(of(NEW)))
     assert emulator.wait(made.name)["state"] == "JOB_STATE_SUCCEEDED"
@@ -185,6 +192,7 @@ def test_it_is_refused_without_the_switch(idle: JobEmulator) -> None:
         custom_jobs.create(plain, job(of(NEW)))
 
 
+@pytest.mark.parity("Custom jobs: machine types")
 def test_the_setting_allows_it_to_all_clients(emulator: JobEmulator) -> None:
     allowed(emulator, True)
     assert emulator.wait(emulator.create(of(NEW)))["state"] == "JOB_STATE_SUCCEEDED"

@@ -87,6 +87,7 @@ def test_what_is_done_does_not_change_again(operations: ResourceOperations) -> N
     assert not call(operations, "GetOperation", name).HasField("error")
 
 
+@pytest.mark.parity("The interface: operations")
 def test_waiting_ends_with_the_operation(operations: ResourceOperations) -> None:
     name = begun(operations)
     timer = threading.Timer(0.1, operations.finish, [name, resource()])
@@ -99,6 +100,7 @@ def test_waiting_ends_after_its_timeout(operations: ResourceOperations) -> None:
     assert not call(operations, "WaitOperation", begun(operations), seconds=0.05).done
 
 
+@pytest.mark.parity("The interface: operations")
 def test_a_cancelled_operation_ends_with_code_1(operations: ResourceOperations) -> None:
     name = begun(operations, cancel=lambda name: operations.fail(name, 1, "CANCELLED"))
     call(operations, "CancelOperation", name)
@@ -119,6 +121,7 @@ def test_what_is_done_cannot_be_cancelled(operations: ResourceOperations) -> Non
     assert error.value.code == "FAILED_PRECONDITION"
 
 
+@pytest.mark.parity("The interface: operations", same="operations survive a restart")
 def test_after_a_restart_the_undone_ones_are_known(operations: ResourceOperations, tmp_path: Path) -> None:
     done, undone = begun(operations), begun(operations)
     operations.finish(done, resource())
@@ -141,12 +144,17 @@ def test_the_beta_client_deletes_a_job(emulator: JobEmulator) -> None:
     assert [each.name for each in client.list_custom_jobs(parent=PARENT.removeprefix("/v1/"))] == []
 
 
+@pytest.mark.parity(
+    "The interface: v1 and v1beta1",
+    own_way="both, with the messages of v1; features of the beta alone are refused by name",
+)
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 def test_both_versions_create(emulator: JobEmulator, version: str) -> None:
     answer = emulator.call("POST", f"{PARENT.replace('v1', version)}/customJobs", job(pool()))
     assert answer.json()["state"] == "JOB_STATE_PENDING"
 
 
+@pytest.mark.parity("The interface: names")
 @pytest.mark.parametrize("project", ["local", "NUMBER"])
 def test_a_job_is_found_by_the_project_s_id_and_number(emulator: JobEmulator, project: str) -> None:
     name = emulator.create(pool())

@@ -55,6 +55,10 @@ def crowd(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Mapping
     return {"names": names, "ended": ended, "times": times, "listed": listed, "let_in": let_in}
 
 
+@pytest.mark.parity(
+    "Custom jobs: many jobs at once",
+    own_way="a limited number of replicas at once; further jobs are PENDING, in order",
+)
 @pytest.mark.slow
 def test_every_job_of_the_crowd_succeeds(crowd: Mapping[str, Any]) -> None:
     assert [each["state"] for each in crowd["ended"]] == ["JOB_STATE_SUCCEEDED"] * JOBS
@@ -83,6 +87,7 @@ def test_no_more_replicas_of_the_crowd_ran_at_once_than_the_limit(crowd: Mapping
     assert 0 < most <= LIMIT
 
 
+@pytest.mark.parity("Custom jobs: many jobs at once")
 @pytest.mark.slow
 def test_the_crowd_is_let_in_in_its_order(crowd: Mapping[str, Any]) -> None:
     """Compare the times of the output files: an admitted job's supervisor creates its file at its start."""
@@ -110,6 +115,7 @@ def test_of_many_jobs_so_many_run_as_the_limit_lets(emulator: JobEmulator) -> No
     assert [emulator.wait(name)["state"] for name in names] == ["JOB_STATE_SUCCEEDED"] * 5
 
 
+@pytest.mark.parity("Custom jobs: many jobs at once")
 def test_a_small_job_does_not_overtake_a_large_one_that_waits(emulator: JobEmulator) -> None:
     set_limit(emulator, 3)
     first = emulator.create(waiting_for_go(), waiting_for_go())

@@ -55,6 +55,7 @@ def state(emulator: JobEmulator, name: str) -> str:
     return str(emulator.get(name)["state"])
 
 
+@pytest.mark.parity("Custom jobs: quotas", same="with the quotas that are set; no quotas by default")
 def test_what_never_fits_is_refused(emulator: JobEmulator) -> None:
     quota(emulator, "NVIDIA_L4", 3)
     error = emulator.refused(job(gpus(), gpus(replicas=3)))
@@ -75,6 +76,7 @@ def test_several_metrics_are_named(emulator: JobEmulator) -> None:
     }
 
 
+@pytest.mark.parity("Custom jobs: quotas")
 def test_a_job_is_queued_until_another_ends(emulator: JobEmulator) -> None:
     quota(emulator, "NVIDIA_L4", 2)
     first = emulator.create(gpus(wait_for_flags("go")), gpus())
@@ -132,6 +134,7 @@ def test_regions_and_projects_have_their_own(emulator: JobEmulator) -> None:
     assert emulator.refused(job(gpus()), path=refused)["code"] == 429
 
 
+@pytest.mark.parity("Custom jobs: strategies")
 def test_spot_vms_have_a_quota_of_their_own(emulator: JobEmulator) -> None:
     quota(emulator, "NVIDIA_L4", 0, preemptible=True)
     message = emulator.refused(job(gpus(), scheduling={"strategy": "SPOT"}))["message"]
@@ -140,6 +143,11 @@ def test_spot_vms_have_a_quota_of_their_own(emulator: JobEmulator) -> None:
     assert state(emulator, emulator.create(gpus())) in ("JOB_STATE_PENDING", "JOB_STATE_RUNNING")
 
 
+@pytest.mark.parity(
+    "Custom jobs: maximum wait",
+    same="by the emulator's clock",
+    fields=("job_spec.scheduling.max_wait_duration",),
+)
 def test_flex_start_waits_for_a_day(emulator: JobEmulator) -> None:
     quota(emulator, "NVIDIA_L4", 0, preemptible=True, whenExceeded="queue")
     advance(emulator, 0)

@@ -24,6 +24,14 @@ from support.services.machines import (
 from support.waiting import eventually
 
 
+@pytest.mark.parity(
+    "Custom jobs: jobs on a persistent resource",
+    same="its machines are counted, and are processes of this machine",
+    fields=("job_spec.persistent_resource_id",),
+)
+@pytest.mark.parity(
+    "Persistent resources: jobs on it", same="its machines are counted, and are processes of this machine"
+)
 def test_a_job_runs_on_it_at_once(emulator: JobEmulator) -> None:
     made(emulator, machines(3))
     emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
@@ -43,6 +51,8 @@ def test_jobs_on_it_take_no_quota(emulator: JobEmulator) -> None:
     emulator.wait(emulator.create(pool(SLEEP)), "JOB_STATE_RUNNING")
 
 
+@pytest.mark.parity("Custom jobs: jobs on a persistent resource")
+@pytest.mark.parity("Persistent resources: jobs on it")
 def test_they_queue_when_it_is_full_and_go_on_in_order(emulator: JobEmulator) -> None:
     made(emulator, machines(2))
     code = "import os\nopen('/gcs/flags/' + os.environ['CLOUD_ML_JOB_ID'], 'w').close()\n"
@@ -79,6 +89,7 @@ def test_a_full_resource_holds_up_nobody_on_another(emulator: JobEmulator) -> No
     emulator.wait(emulator.create(pool(SLEEP)), "JOB_STATE_RUNNING")
 
 
+@pytest.mark.parity("Persistent resources: autoscaling", same="at once")
 def test_it_grows_to_what_is_needed_and_shrinks_again(emulator: JobEmulator) -> None:
     made(emulator, machines(1, autoscalingSpec={"minReplicaCount": 1, "maxReplicaCount": 3}))
     first = submit(emulator, pool(wait_for_flags("go")), pool(wait_for_flags("go"), replicas=2))
@@ -105,6 +116,7 @@ def test_a_larger_pool_lets_a_queued_job_in(emulator: JobEmulator) -> None:
     emulator.wait(second, "JOB_STATE_RUNNING")
 
 
+@pytest.mark.parity("Persistent resources: resize, relabel")
 def test_a_pool_cannot_be_smaller_than_what_is_used(emulator: JobEmulator) -> None:
     pools = made(emulator, machines(2))["resourcePools"]
     emulator.wait(submit(emulator, pool(SLEEP), pool(SLEEP)), "JOB_STATE_RUNNING")
@@ -113,6 +125,9 @@ def test_a_pool_cannot_be_smaller_than_what_is_used(emulator: JobEmulator) -> No
     assert error["status"] == "FAILED_PRECONDITION"
 
 
+@pytest.mark.parity("Custom jobs: jobs on a persistent resource")
+@pytest.mark.parity("Persistent resources: jobs on it")
+@pytest.mark.parity("Persistent resources: network, keys, service account, Ray")
 @pytest.mark.parametrize(
     ("resource", "body", "field"),
     [
@@ -164,6 +179,7 @@ def test_a_job_on_what_does_not_run_yet(emulator: JobEmulator) -> None:
     assert (error["status"], "in state PROVISIONING" in error["message"]) == ("FAILED_PRECONDITION", True)
 
 
+@pytest.mark.parity("Persistent resources: deletion", same="the operation ends after the jobs")
 def test_its_deletion_cancels_the_jobs_on_it(emulator: JobEmulator) -> None:
     made(emulator, machines(1))
     names = [submit(emulator), submit(emulator)]

@@ -57,6 +57,11 @@ def made_slow(emulator: JobEmulator, **more: Any) -> None:
     delay(emulator, 3600)
 
 
+@pytest.mark.parity(
+    "Persistent resources: create, get, list",
+    own_way="the same states and operation; it takes 0.3 s, or the time that a test sets",
+    fields=("display_name", "labels", "resource_pools"),
+)
 def test_it_is_provisioned_and_then_runs(emulator: JobEmulator) -> None:
     delay(emulator, 3600)
     operation = begin(emulator, displayName="GPUs", labels={"team": "vision"})
@@ -101,6 +106,18 @@ def test_what_the_service_fills_in(emulator: JobEmulator) -> None:
     assert (pools[2]["replicaCount"], pools[2]["autoscalingSpec"]) == ("1", scaling)
 
 
+@pytest.mark.parity("Persistent resources: create, get, list")
+@pytest.mark.parity(
+    "Persistent resources: network, keys, service account, Ray",
+    not_done="stored, returned and compared with the jobs on it, without effect; no Ray is started",
+    fields=(
+        "network",
+        "psc_interface_config",
+        "encryption_spec",
+        "reserved_ip_ranges",
+        "resource_runtime_spec",
+    ),
+)
 def test_every_other_field_is_echoed(emulator: JobEmulator) -> None:
     more = {
         "network": "projects/1/global/networks/n",
@@ -116,6 +133,9 @@ def test_every_other_field_is_echoed(emulator: JobEmulator) -> None:
     assert {name: found[name] for name in more} == more
 
 
+@pytest.mark.parity(
+    "Persistent resources: faults of resources", same="with the messages of a public log, if it has them"
+)
 def test_the_words_of_the_service(emulator: JobEmulator) -> None:
     body = {"resourcePools": [machines()], "labels": {"A": "b"}}
     error = emulator.refused(body, path=f"{COLLECTION}?persistentResourceId=My_GPUs")
@@ -133,6 +153,7 @@ def test_the_words_of_the_service(emulator: JobEmulator) -> None:
 FIRST = "persistent_resource.resource_pools[0]"
 
 
+@pytest.mark.parity("Persistent resources: faults of resources")
 @pytest.mark.parametrize(
     ("body", "fields"),
     [
@@ -190,6 +211,7 @@ def test_the_same_id_in_another_region(emulator: JobEmulator) -> None:
     assert emulator.call("POST", path, {"resourcePools": [machines()]}).status == 200
 
 
+@pytest.mark.parity("Persistent resources: create, get, list")
 def test_lists_have_pages(emulator: JobEmulator) -> None:
     for name in ("a", "b", "c"):
         made(emulator, name=name)
@@ -205,6 +227,7 @@ def test_what_is_not_there(emulator: JobEmulator, method: str) -> None:
     assert (answer.status, answer.json()["error"]["status"]) == (404, "NOT_FOUND")
 
 
+@pytest.mark.parity("Persistent resources: resize, relabel")
 def test_it_is_relabelled(emulator: JobEmulator) -> None:
     made_slow(emulator, displayName="a", labels={"a": "1"})
     answer = patched(emulator, {"displayName": "b", "labels": {"c": "2"}}, "displayName,labels")
@@ -221,6 +244,7 @@ def test_what_the_mask_does_not_name_stays(emulator: JobEmulator) -> None:
     assert (found["response"]["displayName"], "labels" in found["response"]) == ("a", False)
 
 
+@pytest.mark.parity("Persistent resources: resize, relabel", same="by the ids of pools")
 def test_it_is_resized_by_the_ids_of_pools(emulator: JobEmulator) -> None:
     pools = made(emulator, machines(2), machines(1, T4))["resourcePools"]
     body = {"resourcePools": [{**pools[1], "replicaCount": "3"}, pools[0]]}
@@ -261,6 +285,7 @@ def test_only_what_runs_is_updated(emulator: JobEmulator) -> None:
     assert (error["status"], "in state PROVISIONING" in error["message"]) == ("FAILED_PRECONDITION", True)
 
 
+@pytest.mark.parity("Persistent resources: reboot", same="by an operation")
 def test_it_is_rebooted(emulator: JobEmulator) -> None:
     made_slow(emulator)
     answer = emulator.call("POST", f"{COLLECTION}/gpus:reboot", {})
@@ -272,6 +297,7 @@ def test_it_is_rebooted(emulator: JobEmulator) -> None:
     assert get(emulator)["state"] == "RUNNING"
 
 
+@pytest.mark.parity("Persistent resources: reboot")
 def test_it_is_not_rebooted_under_a_job(emulator: JobEmulator) -> None:
     made(emulator)
     name = submit(emulator)
@@ -280,12 +306,15 @@ def test_it_is_not_rebooted_under_a_job(emulator: JobEmulator) -> None:
     assert (error["status"], name in error["message"]) == ("FAILED_PRECONDITION", True)
 
 
+@pytest.mark.parity("Persistent resources: reboot")
+@pytest.mark.parity("Persistent resources: network, keys, service account, Ray")
 def test_a_ray_cluster_is_not_rebooted(emulator: JobEmulator) -> None:
     made(emulator, resourceRuntimeSpec={"raySpec": {"imageUri": "ray"}})
     error = emulator.call("POST", f"{COLLECTION}/gpus:reboot", {}).json()["error"]
     assert error["status"] == "FAILED_PRECONDITION"
 
 
+@pytest.mark.parity("Persistent resources: deletion")
 def test_it_is_deleted(emulator: JobEmulator) -> None:
     made_slow(emulator)
     operation = emulator.call("DELETE", f"{COLLECTION}/gpus").json()

@@ -59,6 +59,11 @@ CONTAINER_JOB = '{"python_module":"","package_uris":[],"job_args":[]}'
 """`job` in the log of a real job that runs a container."""
 
 
+@pytest.mark.parity(
+    "Custom jobs: differences of `CLUSTER_SPEC` between the documentation and real jobs",
+    same="the documented form, a mapping in `job` and `workerpool0`, after `vertex-training "
+    "emulator contract documented`",
+)
 @pytest.mark.parametrize(
     ("contract", "name", "expected_job"),
     [
@@ -88,6 +93,7 @@ def test_a_single_replica(emulator: JobEmulator, contract: Contract, name: str, 
 CHIEF = f"{TELL}\n{wait_for_flags('1', '2')}"
 
 
+@pytest.mark.parity("Custom jobs: differences of `CLUSTER_SPEC` between the documentation and real jobs")
 @pytest.mark.parametrize(
     ("contract", "expected_job"),
     [
@@ -139,6 +145,7 @@ def test_a_distributed_job(emulator: JobEmulator, contract: Contract, expected_j
         }
 
 
+@pytest.mark.parity("Custom jobs: differences of `CLUSTER_SPEC` between the documentation and real jobs")
 def test_a_job_keeps_its_form_when_it_is_restarted(emulator: JobEmulator) -> None:
     again = (
         f"{TELL}\n"

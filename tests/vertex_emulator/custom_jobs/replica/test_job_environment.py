@@ -114,6 +114,11 @@ TASKS = ("workerpool0-0", "workerpool1-0", "workerpool1-1", "workerpool3-0")
 EACH = pytest.mark.parametrize("task", TASKS)
 
 
+@pytest.mark.parity(
+    "Custom jobs: the environment of a replica",
+    own_way="the same names and forms, with addresses of this machine; there are no `open_ports` and "
+    "no variables of Kubernetes services, and `MASTER_PORT` is the chief's own port",
+)
 @EACH
 def test_cluster_spec(printed: Printed, addresses: dict[str, str], task: str) -> None:
     assert printed.value(task, "CLUSTER_SPEC") == {
@@ -128,6 +133,7 @@ def test_cluster_spec(printed: Printed, addresses: dict[str, str], task: str) ->
     }
 
 
+@pytest.mark.parity("Custom jobs: the environment of a replica")
 @pytest.mark.parametrize(
     ("task", "kind", "index"),
     [
@@ -152,6 +158,7 @@ def test_tf_config(printed: Printed, addresses: dict[str, str], task: str, kind:
     }
 
 
+@pytest.mark.parity("Custom jobs: the environment of a replica")
 @pytest.mark.parametrize(
     ("task", "rank"), [("workerpool0-0", "0"), ("workerpool1-0", "1"), ("workerpool1-1", "2")]
 )
@@ -163,6 +170,8 @@ def test_the_variables_of_torch(printed: Printed, addresses: dict[str, str], tas
     assert master == addresses["workerpool0-0"]
 
 
+@pytest.mark.parity("Custom jobs: the environment of a replica")
+@pytest.mark.parity("Custom jobs: the output directory")
 @EACH
 def test_the_variables_of_the_job(printed: Printed, task: str) -> None:
     project_number = printed.name.split("/")[1]
@@ -188,6 +197,7 @@ def test_host_names_are_like_those_of_real_jobs(printed: Printed) -> None:
     assert len({match[2] for match in matches.values() if match}) == 1
 
 
+@pytest.mark.parity("Custom jobs: the environment of a replica")
 @pytest.mark.parametrize(
     ("task", "names"),
     [
@@ -240,6 +250,7 @@ def test_the_variables_of_clients(printed: Printed, task: str) -> None:
     assert not [name for name, value in environment.items() if printed.emulator.daemon.token in value]
 
 
+@pytest.mark.parity("Custom jobs: containers")
 def test_arguments_refer_to_variables(emulator: JobEmulator) -> None:
     code = "import sys; print(sys.argv[1:])"
     args = ["$(A)", "--out=$(AIP_MODEL_DIR)", "$$(A)", "$(HOME)", "a b; $(not", ""]
@@ -251,6 +262,7 @@ def test_arguments_refer_to_variables(emulator: JobEmulator) -> None:
     assert emulator.printed(name) == ["['x', '--out=gs://b/out/model/', '$(A)', '$(HOME)', 'a b; $(not', '']"]
 
 
+@pytest.mark.parity("Custom jobs: the environment of a replica")
 def test_a_single_replica_is_the_chief_and_has_no_tf_config(emulator: JobEmulator) -> None:
     """Compare with the log of a real job of one replica."""
     name = emulator.create(pool(TELL))
@@ -324,6 +336,15 @@ def test_a_replica_reaches_googles_hosts_in_the_emulator(emulator: JobEmulator) 
     assert key == "False"
 
 
+@pytest.mark.parity(
+    "Custom jobs: replicas",
+    own_way="a process for each, in namespaces of its own if the kernel allows it",
+    fields=(
+        "job_spec.worker_pool_specs.replica_count",
+        "job_spec.worker_pool_specs.machine_spec.machine_type",
+    ),
+)
+@pytest.mark.parity("Custom jobs: the network of a job")
 def test_names_of_the_jobs_machines_resolve(emulator: JobEmulator) -> None:
     code = (
         "import os, socket\n"

@@ -44,6 +44,9 @@ def said(emulator: JobEmulator, *pools: dict[str, Any]) -> list[str]:
     return emulator.printed(name)
 
 
+@pytest.mark.parity(
+    "Custom jobs: NFS and Managed Lustre", own_way="folders of this machine, one for each server and path"
+)
 def test_what_a_replica_writes_another_one_reads(emulator: JobEmulator) -> None:
     wait = "import os, time\nwhile not os.path.exists('/mnt/nfs/in/word'): time.sleep(0.01)\n"
     code = f"{wait}print(open('/mnt/nfs/in/word').read())"
@@ -137,6 +140,7 @@ def test_one_path_in_two_spellings_is_one_share(emulator: JobEmulator) -> None:
     assert said(emulator, with_mounts(READ, nfs(path="//exports/./data/"))) == ["hello"]
 
 
+@pytest.mark.parity("Custom jobs: NFS and Managed Lustre")
 def test_a_lustre_instance(emulator: JobEmulator) -> None:
     said(emulator, with_mounts("open('/mnt/lustre/scratch/x', 'w').write('1')", lustre()))
     code = "import os; print(os.listdir('/mnt/lustre/scratch'), os.listdir('/mnt/lustre/b'))"
@@ -178,6 +182,7 @@ def test_a_reset_empties_the_shares_and_follows_no_link(emulator: JobEmulator, t
 FIRST = "job_spec.worker_pool_specs[0]"
 
 
+@pytest.mark.parity("Custom jobs: NFS and Managed Lustre")
 @every_row(
     ("mount", "field"),
     [
@@ -213,6 +218,7 @@ def test_a_mount_point_is_given_once(idle: JobEmulator) -> None:
     assert f"{FIRST}.nfs_mounts[1].mount_point" in error["message"]
 
 
+@pytest.mark.parity("Custom jobs: NFS and Managed Lustre")
 def test_plain_processes_cannot_be_shown_a_folder(tmp_path: Path) -> None:
     with running_jobs(tmp_path, sandbox=PLAIN) as emulator:
         error = emulator.refused(job(with_mounts("", nfs(), lustre())))

@@ -128,6 +128,11 @@ def code_folders(emulator: JobEmulator) -> list[Path]:
     return sorted(path for path in (emulator.data_dir / "venvs" / "code").iterdir() if path.is_dir())
 
 
+@pytest.mark.parity(
+    "Custom jobs: Python packages",
+    own_way="installed once for all replicas, from the bucket",
+    fields=("job_spec.worker_pool_specs.python_package_spec",),
+)
 def test_packages_are_installed_once(emulator: JobEmulator) -> None:
     raise_rank = "import os\nopen('/gcs/flags/' + os.environ['RANK'], 'w').close()\n"
     uris = [
@@ -297,6 +302,7 @@ def test_a_python_without_pip_gets_it_from_ensurepip(tmp_path: Path) -> None:
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "the helper\n"
 
 
+@pytest.mark.parity("Custom jobs: Python packages")
 def test_a_requirement_that_cannot_be_met(emulator: JobEmulator) -> None:
     """Install without a reachable index: the message has the remedy."""
     uri = stage(emulator, "helper-2.0-py3-none-any.whl", wheel("pyyaml>=999; python_version>'3'"))

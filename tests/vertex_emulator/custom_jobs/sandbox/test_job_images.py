@@ -41,6 +41,12 @@ def test_an_image_as_in_the_codelab(emulator: JobEmulator) -> None:
 SHOW = "import os, sys; print(os.getcwd(), os.environ.get('NAME'), *sys.argv[1:])"
 
 
+@pytest.mark.parity(
+    "Custom jobs: containers",
+    own_way="pushed images run in their own root file system; Google's base images have a stand-in "
+    "with the Python of this machine",
+    fields=("job_spec.worker_pool_specs.container_spec",),
+)
 @pytest.mark.parametrize(
     ("config", "task", "said"),
     [
@@ -115,6 +121,7 @@ LAYERS = [
 ]
 
 
+@pytest.mark.parity("Custom jobs: containers")
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -185,6 +192,7 @@ def run_in_own_root(emulator: JobEmulator, program: bytes, *words: str, **config
     return emulator.printed(succeeded(emulator, of(image, args=list(words))))
 
 
+@pytest.mark.parity("Custom jobs: containers")
 @pytest.mark.parametrize(
     ("words", "config", "said"),
     [
@@ -300,6 +308,9 @@ def test_a_prebuilt_image_by_google_s_digest(emulator: JobEmulator) -> None:
     ]
 
 
+@pytest.mark.parity(
+    "Custom jobs: reduction servers", own_way="the pool waits, and the others reduce among themselves"
+)
 def test_the_reduction_server_waits(emulator: JobEmulator) -> None:
     server = "us-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest"
     code = "import time; time.sleep(0.2)"

@@ -37,6 +37,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return observe(tmp_path_factory.mktemp("network"))
 
 
+@pytest.mark.parity(
+    "Custom jobs: the network of a job",
+    own_way="this machine's network, with an address of loopback and a free port for each replica; "
+    "after `vertex-training emulator network namespace` an address and port 2222, and other "
+    "hosts through the proxy alone",
+)
 def test_replicas_reach_each_other_by_the_names_in_cluster_spec(found: dict[str, Any]) -> None:
     """Expect that all listen on all interfaces at Google's port, and that another job is not among them."""
     names = [each.removesuffix(":2222") for each in found["hosts"]]
@@ -48,10 +54,12 @@ def test_replicas_reach_each_other_by_the_names_in_cluster_spec(found: dict[str,
         assert {*names, *found["addresses"], "127.0.0.1", "localhost"} <= {*exceptions}
 
 
+@pytest.mark.parity("Custom jobs: the network of a job")
 def test_replicas_reach_the_emulator(found: dict[str, Any]) -> None:
     assert (found["storage"], found["metadata"]) == ("storage#buckets", "local")
 
 
+@pytest.mark.parity("Custom jobs: the network of a job")
 def test_replicas_reach_nothing_else(found: dict[str, Any]) -> None:
     assert found["local service"] == ["ConnectionRefusedError"] * 2
     assert {found["another job"], found["public address"]} <= {"OSError", "TimeoutError"}

@@ -131,6 +131,11 @@ def test_exit_status_and_strays(tmp_path: Path, sandbox: Sandbox) -> None:
     assert left == []
 
 
+@pytest.mark.parity(
+    "Custom jobs: the output directory",
+    same="buckets are folders at /gcs",
+    fields=("job_spec.base_output_directory",),
+)
 def test_a_job_reads_and_writes_buckets(emulator: JobEmulator) -> None:
     """Objects stored over HTTP are files in /gcs, and the other way round."""
     storage = f"{emulator.daemon.storage_url}"

@@ -297,6 +297,11 @@ def test_the_rules_hold_in_scaled_time(tmp_path: Path, sandbox: Sandbox) -> None
         assert (replica["attempt"], replica["jobAttempt"]) == (24, 4)
 
 
+@pytest.mark.parity(
+    "Custom jobs: timeout",
+    own_way="by the emulator's clock; the error message is ours",
+    fields=("job_spec.scheduling.timeout",),
+)
 def test_the_timeout_counts_over_all_attempts(tmp_path: Path, sandbox: Sandbox) -> None:
     """End the job before its second restart, which is due when the timeout has passed."""
     with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=3600.0) as emulator:

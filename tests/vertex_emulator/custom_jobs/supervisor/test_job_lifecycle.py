@@ -40,6 +40,7 @@ SERVICE_LINES = [
 ]
 
 
+@pytest.mark.parity("Custom jobs: create, get, list")
 def test_a_created_job_is_answered_as_it_was_at_creation(emulator: JobEmulator) -> None:
     answer = emulator.call("POST", "/v1/projects/local/locations/europe-west4/customJobs", job(pool(SLEEP)))
     created = answer.json()
@@ -55,6 +56,7 @@ def test_a_created_job_is_answered_as_it_was_at_creation(emulator: JobEmulator) 
     assert by_id["name"] == created["name"]
 
 
+@pytest.mark.parity("Custom jobs: the end of a job")
 def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -> None:
     name = emulator.create(
         pool("print('trained')\n" + wait_for_flags("evaluated", "look")),
@@ -84,6 +86,7 @@ def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -
     assert emulator.printed(name, "service") == [*SERVICE_LINES, "Job completed successfully."]
 
 
+@pytest.mark.parity("Custom jobs: the end of a job", same="the message also has the last lines of the log")
 def test_the_first_replica_that_fails_is_named(emulator: JobEmulator) -> None:
     """Fail the worker, and the chief as a consequence: the worker's failure is the job's error.
 
@@ -151,6 +154,7 @@ def test_a_program_that_does_not_exist(emulator: JobEmulator) -> None:
     assert "no-such-program: no such file or directory" in ended["error"]["message"]
 
 
+@pytest.mark.parity("Custom jobs: cancel and delete")
 def test_cancel(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP), pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
@@ -168,6 +172,7 @@ def test_cancel(emulator: JobEmulator) -> None:
     assert again.message == f'The CustomJob "{name}" is in state JOB_STATE_CANCELLED and cannot be canceled.'
 
 
+@pytest.mark.parity("Custom jobs: cancel and delete")
 def test_cancel_right_after_create(emulator: JobEmulator) -> None:
     """Cancel before the supervisor has read its plan."""
     names = [emulator.create(pool(SLEEP)) for _ in range(4)]
@@ -212,6 +217,7 @@ def test_a_program_may_tidy_up_on_sigterm(emulator: JobEmulator) -> None:
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 5
 
 
+@pytest.mark.parity("Custom jobs: timeout")
 def test_timeout(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP), scheduling={"timeout": "0.3s"})
     ended = emulator.wait(name)
@@ -233,6 +239,10 @@ def test_children_that_called_setsid_do_not_survive(emulator: JobEmulator) -> No
     wait_until_gone(name)
 
 
+@pytest.mark.parity(
+    "Custom jobs: cancel and delete",
+    own_way="a live job cannot be deleted; the messages are those that users quote for pipelines",
+)
 def test_delete(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP))
     refused = emulator.delete(name)
@@ -277,6 +287,7 @@ def test_sixteen_jobs_at_once(emulator: JobEmulator) -> None:
         assert ended["state"] == "JOB_STATE_SUCCEEDED", ended["error"]["message"]
 
 
+@pytest.mark.parity("Custom jobs: replicas")
 def test_all_running_is_seen_and_an_exit_is_seen_soon(emulator: JobEmulator) -> None:
     """Print figures with -s; bounds on absolute times are left to the benchmark."""
     code = "import time; time.sleep(0.5); open('/gcs/flags/ended', 'w').write(str(time.time()))"

@@ -196,6 +196,7 @@ def test_pages_are_of_one_moment(emulator: JobEmulator) -> None:
     assert sorted(map(int, filter(str.isdigit, said))) == [*range(3), *range(100, 200)]
 
 
+@pytest.mark.parity("Custom jobs: logs")
 def test_the_filter_that_gcloud_sends(emulator: JobEmulator) -> None:
     """gcloud ai custom-jobs stream-logs: first page and next page, gcloud 528."""
     name = emulator.create(pool("print(*range(5), sep='\\n')"))
@@ -257,6 +258,7 @@ def test_other_projects_see_nothing(emulator: JobEmulator) -> None:
     assert "mine" in messages(by_number)
 
 
+@pytest.mark.parity("Custom jobs: logs", same="stored in the folder of the job")
 def test_googles_own_logging_client(emulator: JobEmulator) -> None:
     from google.cloud import logging
 

@@ -98,6 +98,11 @@ def test_an_order_waits_for_the_job(emulator: JobEmulator) -> None:
     assert "ran out of memory" in emulator.wait(name)["error"]["message"]
 
 
+@pytest.mark.parity(
+    "Custom jobs: restarts",
+    same="after a kill; an abort or a segmentation fault restarts the job",
+    fields=("job_spec.scheduling.restart_job_on_worker_restart", "job_spec.scheduling.disable_retries"),
+)
 def test_five_restarts_of_a_replica_then_three_of_the_job(emulator: JobEmulator) -> None:
     """24 starts; one more kill than that would be left over."""
     name = emulator.create(pool(SLEEP), pool(SLEEP))
@@ -114,6 +119,7 @@ def test_disable_retries_holds(emulator: JobEmulator) -> None:
     assert "disable_retries is true" in emulator.wait(name)["error"]["message"]
 
 
+@pytest.mark.parity("Custom jobs: strategies")
 def test_a_preempted_spot_vm_restarts_the_job(emulator: JobEmulator) -> None:
     """SIGTERM first, and whoever ends with 0 then has not finished."""
     polite = (
@@ -137,6 +143,7 @@ def test_a_preempted_spot_vm_restarts_the_job(emulator: JobEmulator) -> None:
     )
 
 
+@pytest.mark.parity("Custom jobs: strategies")
 def test_a_job_is_preempted_six_times_and_then_fails(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP), scheduling=SPOT)
     order(emulator, name, "preempt", times=9)

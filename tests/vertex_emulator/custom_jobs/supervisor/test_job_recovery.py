@@ -86,6 +86,7 @@ def test_a_supervisor_killed_while_a_job_is_cancelled(tmp_path: Path, sandbox: S
         wait_until_gone(name)
 
 
+@pytest.mark.parity("Custom jobs: replicas")
 def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
     """Kill an emulator process while jobs run; another one continues them."""
     data = tmp_path / "data"

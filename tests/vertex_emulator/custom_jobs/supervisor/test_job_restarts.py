@@ -107,6 +107,7 @@ def test_a_plain_failure_is_not_tried_again(emulator: JobEmulator) -> None:
     assert (starts(emulator), restart_lines(emulator, name)) == (1, [])
 
 
+@pytest.mark.parity("Custom jobs: restarts")
 def test_disable_retries(emulator: JobEmulator) -> None:
     name = emulator.create(pool(aborts(1)), scheduling={"disableRetries": True})
     ended = emulator.wait(name)
@@ -176,6 +177,7 @@ def test_a_replica_that_is_always_killed_ends_the_job(emulator: JobEmulator) -> 
     wait_until_gone(name)
 
 
+@pytest.mark.parity("Custom jobs: restarts")
 def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> None:
     """Expect that the job stays RUNNING, and begins on new machines."""
     code = (
@@ -269,6 +271,7 @@ def test_nothing_is_restarted_while_a_job_is_stopped(tmp_path: Path, sandbox: Sa
         assert (starts(emulator), attempts(emulator, name)["workerpool1-0"]) == (1, (1, 1))
 
 
+@pytest.mark.parity("Custom jobs: timeout")
 def test_the_timeout_is_over_all_attempts(emulator: JobEmulator) -> None:
     code = COUNT + "import time\ntime.sleep(0.4)\n" + ABORT
     name = emulator.create(pool(code), scheduling={"timeout": "0.7s"})

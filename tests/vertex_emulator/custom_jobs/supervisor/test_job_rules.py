@@ -186,6 +186,7 @@ def test_what_the_end_of_a_replica_means(replica: str, code: int, state: str | N
     assert (end.state if end else None) == state
 
 
+@pytest.mark.parity("Custom jobs: the end of a job")
 def test_the_words_of_a_failure() -> None:
     """Compare the frame with a captured answer of the service; the lines between are ours."""
     plain = outcome.after(outcome.Exit(replica="workerpool0-0", code=1), where_to_look="URL")

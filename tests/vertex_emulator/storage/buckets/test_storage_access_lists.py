@@ -11,6 +11,10 @@ from support.services.storage import BUCKETS, ask, path_of
 from vertex_emulator.daemon import Daemon
 
 
+@pytest.mark.parity(
+    "Cloud Storage: access control lists",
+    own_way="stored, shown and checked as in the service, without effect",
+)
 def test_a_buckets_list(storage: Any, bucket: Any) -> None:
     acl = bucket.acl
     acl.reload()
@@ -52,6 +56,7 @@ def test_the_default_list_is_for_objects_that_come_later(bucket: Any) -> None:
     assert any(entry["entity"].startswith("user-") for entry in after)
 
 
+@pytest.mark.parity("Cloud Storage: access control lists")
 @pytest.mark.parametrize(
     ("name", "entities"),
     [
@@ -131,6 +136,7 @@ def test_uniform_access_hides_the_lists_and_keeps_them(bucket: Any) -> None:
     assert list(bucket.acl) == before
 
 
+@pytest.mark.parity("Cloud Storage: access control lists")
 def test_public_access_prevention_refuses_everybody(bucket: Any) -> None:
     bucket.iam_configuration.public_access_prevention = "enforced"
     bucket.patch()

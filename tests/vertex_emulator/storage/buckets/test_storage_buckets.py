@@ -238,6 +238,7 @@ def test_bad_fields_are_named(
     assert ask(emulator, "GET", f"{BUCKETS}/{bucket_name}").status == 404
 
 
+@pytest.mark.parity("Cloud Storage: buckets and objects")
 @pytest.mark.parametrize(
     ("fields", "named"),
     [

@@ -76,6 +76,7 @@ def test_conditions(condition: dict[str, Any], properties: ObjectProperties, exp
 NEARLINE, ARCHIVE = rule("SetStorageClass", "NEARLINE", age=1), rule("SetStorageClass", "ARCHIVE", age=1)
 
 
+@pytest.mark.parity("Cloud Storage: lifecycle rules")
 @pytest.mark.parametrize(
     ("rules", "properties", "expected"),
     [
@@ -153,6 +154,7 @@ def names(bucket: Any, **options: Any) -> list[str]:
     return [blob.name for blob in bucket.list_blobs(**options)]
 
 
+@pytest.mark.parity("Cloud Storage: lifecycle rules", same="exactly on time, by the emulator's clock")
 def test_old_objects_are_deleted(daemon: Daemon, client: Any) -> None:
     bucket = made(client, rule(age=3, matchesPrefix=["tmp/"]))
     put(bucket, "tmp/a")

@@ -63,6 +63,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.parity("Cloud Storage: holds, retention, soft deletion", same="by the emulator's clock")
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize(
     ("protect", "says"),
@@ -116,6 +117,7 @@ def test_a_version_becomes_noncurrent_under_a_hold_and_is_not_deleted(client: An
         bucket.blob("a", generation=blob.generation).delete()
 
 
+@pytest.mark.parity("Cloud Storage: holds, retention, soft deletion")
 def test_retention_ends_with_the_clock(daemon: Daemon, client: Any) -> None:
     bucket = client.create_bucket("b1b")
     bucket.retention_period = 5 * 86400

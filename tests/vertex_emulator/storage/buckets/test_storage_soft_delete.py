@@ -74,6 +74,7 @@ def test_an_overwritten_object_is_soft_deleted(client: Any) -> None:
     assert [found.generation for found in soft(bucket)] == [first.generation]
 
 
+@pytest.mark.parity("Cloud Storage: holds, retention, soft deletion")
 def test_restoring(client: Any) -> None:
     bucket = chosen(client)
     blob = bucket.blob("a")

@@ -32,6 +32,7 @@ def listed(bucket: Any, **options: Any) -> tuple[list[str], list[str]]:
     return names, sorted(found.prefixes)
 
 
+@pytest.mark.parity("Cloud Storage: buckets and objects")
 def test_prefix_delimiter_and_offsets(bucket: Any) -> None:
     fill(bucket, list(reversed(NAMES)))
     assert listed(bucket) == (sorted(NAMES), [])
@@ -85,6 +86,7 @@ def test_partial_lists(emulator: Daemon, bucket: Any) -> None:
     assert answer == {"items": [{"name": "a", "size": "0"}], "nextPageToken": answer["nextPageToken"]}
 
 
+@pytest.mark.parity("Cloud Storage: buckets and objects")
 def test_versions(storage: Any, bucket: Any, emulator: Daemon) -> None:
     bucket.versioning_enabled = True
     bucket.patch()

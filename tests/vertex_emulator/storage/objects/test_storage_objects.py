@@ -283,6 +283,9 @@ def test_parameters_that_no_call_has_are_ignored(emulator: Daemon, bucket: Any) 
     assert ask(emulator, "GET", f"{path}?rewriteToken=x").status == 501
 
 
+@pytest.mark.parity(
+    "Cloud Storage: buckets and objects", same="the fields that it does not support are refused by name"
+)
 def test_what_is_not_supported_is_refused_by_name(emulator: Daemon, bucket: Any) -> None:
     blob = bucket.blob("o")
     blob.upload_from_string("x")

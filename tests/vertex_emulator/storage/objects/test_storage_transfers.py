@@ -42,6 +42,7 @@ def put(bucket: Any, name: str, data: bytes, **fields: Any) -> Any:
 # --- compose
 
 
+@pytest.mark.parity("Cloud Storage: buckets and objects")
 def test_components_one_after_the_other(bucket: Any, folder: Path) -> None:
     parts = [os.urandom(size) for size in (100_000, 0, 3_000_001)]
     whole = bucket.blob("whole")
@@ -118,6 +119,7 @@ def test_compositions_that_are_refused(
 # --- rewrite, copy
 
 
+@pytest.mark.parity("Cloud Storage: buckets and objects")
 def test_a_rewrite_copies_content_and_fields(storage: Any, bucket: Any) -> None:
     other = storage.create_bucket(f"{bucket.name}-other")
     source = put(bucket, "a/b", b"data" * 1000, metadata={"k": "v"}, cache_control="no-store")

@@ -53,6 +53,9 @@ class Session:
         return call(base, "DELETE", f"{parts.path}?{parts.query}", body=b"")
 
 
+@pytest.mark.parity(
+    "Cloud Storage: uploads of other languages' clients", own_way="both, as Node's and Go's clients need it"
+)
 @pytest.mark.parametrize("total", ["*", str(GRAIN + 7)])
 def test_a_piece_without_an_end_is_the_rest(emulator: Daemon, bucket: Any, total: str) -> None:
     """Google's client for Node sends `bytes 0-*/*`."""
@@ -81,6 +84,7 @@ def test_a_piece_without_an_end_and_its_total(emulator: Daemon, bucket: Any) -> 
     assert bucket.blob("o").download_as_bytes() == data + b"y" * 7
 
 
+@pytest.mark.parity("Cloud Storage: uploads of other languages' clients")
 def test_308_is_200_for_clients_that_ask_for_it(emulator: Daemon, bucket: Any) -> None:
     """Google's client for Go asks, because Go follows 308 as a redirection."""
     session = Session(emulator, bucket.name)
@@ -124,6 +128,10 @@ def test_all_at_once_without_a_range(emulator: Daemon, bucket: Any) -> None:
     assert bucket.blob("o").download_as_bytes() == b""
 
 
+@pytest.mark.parity(
+    "Cloud Storage: resumable uploads, and transfers that break off",
+    same="after every fault of the conformance tests, also in the middle of a stream",
+)
 def test_pieces_that_are_no_multiple_count_up_to_the_grain(emulator: Daemon, bucket: Any) -> None:
     data = os.urandom(GRAIN + 5000)
     session = Session(emulator, bucket.name)
@@ -133,6 +141,7 @@ def test_pieces_that_are_no_multiple_count_up_to_the_grain(emulator: Daemon, buc
     assert answer.json()["md5Hash"] == base64.b64encode(hashlib.md5(data).digest()).decode()
 
 
+@pytest.mark.parity("Cloud Storage: resumable uploads, and transfers that break off")
 def test_bytes_sent_twice_count_once(emulator: Daemon, bucket: Any) -> None:
     data = os.urandom(3 * GRAIN)
     session = Session(emulator, bucket.name)

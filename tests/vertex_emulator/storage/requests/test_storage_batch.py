@@ -50,6 +50,7 @@ def path_of(bucket: Any, name: str = "") -> str:
     return f"/storage/v1/b/{bucket.name}/o" + (f"/{name}" if name else "")
 
 
+@pytest.mark.parity("Cloud Storage: batches")
 def test_answers_come_in_order(emulator: Daemon, bucket: Any) -> None:
     bucket.blob("a").upload_from_string("x")
     found = answers(
@@ -93,6 +94,7 @@ def test_a_part_cannot_bring_its_own_token(emulator: Daemon, bucket: Any) -> Non
     assert answer.status == 401
 
 
+@pytest.mark.parity("Cloud Storage: batches", same="without uploads, downloads and further batches")
 @pytest.mark.parametrize(
     "line",
     [
@@ -111,6 +113,7 @@ def test_what_does_not_go_into_a_batch(emulator: Daemon, bucket: Any, line: str)
     assert (status, "Send this" in body) == (400, True)
 
 
+@pytest.mark.parity("Cloud Storage: batches")
 @pytest.mark.parametrize(("count", "status"), [(100, 200), (101, 400)])
 def test_how_many_calls(emulator: Daemon, bucket: Any, count: int, status: int) -> None:
     assert batch(emulator, *[part(f"GET /storage/v1/b/{bucket.name}")] * count).status == status

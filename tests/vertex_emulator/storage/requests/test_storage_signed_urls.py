@@ -77,6 +77,7 @@ def test_the_key_is_secret_without_the_token(emulator: Daemon) -> None:
     assert call(emulator.storage_url, "GET", "/_local/service-account").status == 403
 
 
+@pytest.mark.parity("Cloud Storage: signed URLs", own_way="both versions, with one key of the emulator's own")
 def test_it_opens_what_was_signed(sign: Any) -> None:
     assert use(sign()).body == b"content"
 
@@ -95,6 +96,7 @@ def test_another_host_is_refused(sign: Any) -> None:
     assert use(sign(), headers={"Host": "rebound.example"}).status == 403
 
 
+@pytest.mark.parity("Cloud Storage: signed URLs")
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -127,6 +129,7 @@ def test_the_key_of_another_emulator(sign: Any, emulator: Daemon, bucket: Any, t
     assert use(url).status == 403
 
 
+@pytest.mark.parity("Cloud Storage: signed URLs")
 @pytest.mark.parametrize(("later", "status"), [(3000, 200), (3601, 400)])
 def test_it_expires_by_the_emulators_clock(sign: Any, clock: Any, later: int, status: int) -> None:
     url = sign(expiration=timedelta(hours=1))
