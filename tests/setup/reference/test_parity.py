@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
+from google.cloud.aiplatform_v1 import types as api
 
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
 from scripts.reference import parity
+from suites.catalog import SUITES
+from support.clients.recorded_requests import all_fields
 from support.tables import every_row
+from vertex_training.job.custom_job import CustomJobSpec
 
 PAGE = """\
 # Parity
@@ -92,3 +100,27 @@ def test_what_does_not_fit_is_an_error(
     page = PAGE.replace("**documented**: API reference", source)
     with pytest.raises(parity.ParityError, match=message):
         written(tmp_path_factory.mktemp("clone"), f"{marks}def test_one(): ...\n", page)
+
+
+@pytest.mark.parametrize(
+    ("section", "message", "leave_out"),
+    [
+        ("Custom jobs", api.CustomJob, CustomJobSpec.SERVER_OWNED),
+        ("Tuning jobs", api.HyperparameterTuningJob, HyperparameterTuningJobSpec.SERVER_OWNED),
+        ("Persistent resources", api.PersistentResource, PersistentResource.SERVER_OWNED),
+    ],
+)
+def test_rows_are_about_all_fields_of_the_installed_api(
+    section: str, message: type[Any], leave_out: Collection[str]
+) -> None:
+    rows = [row for row in parity.current_rows() if row.section == section]
+    named = {field for row in rows for mark in row.marks for field in mark.fields}
+    fields = all_fields(message, leave_out=leave_out)
+    found = {path: {each for each in named if f"{path}.".startswith(f"{each}.")} for path in fields}
+    assert {path for path in fields if not found[path]} == set()
+    assert named == set().union(*found.values())
+
+
+def test_rows_rest_on_suites_that_are_run() -> None:
+    sources = [source for row in parity.current_rows() for source in row.sources]
+    assert {name for basis, name in sources if basis == "suite"} <= {suite.name for suite in SUITES}
