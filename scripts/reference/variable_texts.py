@@ -101,6 +101,8 @@ CHORES: Mapping[str, str] = {
     "PYTHON": "Python with which `make setup` creates `.venv`.",
     "CI": "Set by continuous integration: `make test` then installs all programs that tests run, and a test "
     "whose program is missing fails instead of being skipped.",
+    "VERTEX_TESTS_RUN": "Set by `make test` for its processes: the folder of the run.",
+    "VERTEX_TESTS_SHARED": "The same: the folder of what several of them use.",
     "VERTEX_TRAINING_BACKEND_URL": "Pulumi backend of `make up`. Default: files in `.local`.",
     "VERTEX_TRAINING_PULUMI_RELEASES": "Address from which `make setup` downloads the Pulumi CLI.",
     "PULUMI_CONFIG_PASSPHRASE": "Passphrase of the stack's secrets. The passphrase of `local` is public.",

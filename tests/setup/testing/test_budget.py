@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scripts import budget
 from scripts.testing import minutes
-from scripts.testing.results import Cost, Results, EndedTest
+from scripts.testing.results import Cost, EndedTest, Results
 
 
 def test_what_exceeds_its_budget_is_named_with_the_remedy() -> None:
