@@ -11,6 +11,8 @@ from scripts.report import ChoreError
 from scripts.testing import changed, queue
 from scripts.testing.queue import Entry
 
+GENERATED = "tests/setup/checks/test_generated_files.py"
+
 
 def test_the_queue_has_each_file_once_the_longest_folders_first(root: Path) -> None:
     files = queue.test_files(root)
@@ -63,8 +65,8 @@ def test_a_sample_has_the_smoke_tests_of_all_other_slow_files(root: Path) -> Non
         ("requirements-dev.txt", ("tests",)),
         ("some/new/path", ("tests",)),
         ("README.md", ("tests/setup",)),
-        ("tests/engine/jobs/test_waiting.py", ("tests/engine/jobs/test_waiting.py",)),
-        ("tests/engine/conftest.py", ("tests/engine",)),
+        ("tests/engine/jobs/test_waiting.py", ("tests/engine/jobs/test_waiting.py", GENERATED)),
+        ("tests/engine/conftest.py", ("tests/engine", GENERATED)),
     ],
 )
 def test_a_changed_path_chooses_tests(root: Path, path: str, folders: tuple[str, ...]) -> None:
