@@ -79,7 +79,7 @@ class Settings:
     stays locked until the process ends, so that a free lock means that it has ended. `code` is the result of
     `code_of_this_process`, or "" if the emulator is not replaced when the code changes, as in
     a process with other tasks. `step_hook` is called before each step of the object store; tests interrupt
-    the emulator there.
+    the emulator there. `monotonic` is the machine's clock of the idle watch, which tests advance.
     """
 
     data_dir: Path
@@ -89,6 +89,7 @@ class Settings:
     lock_until_exit: bool = False
     code: str = ""
     step_hook: StepHook | None = None
+    monotonic: Callable[[], float] = machine_clock.monotonic
 
 
 class Daemon:
@@ -161,6 +162,7 @@ class Daemon:
                 minutes=settings.idle_minutes,
                 busy=self._jobs.is_needed,
                 leave=self._leave,
+                monotonic=settings.monotonic,
             )
             services = [
                 *self.storage.routes(),

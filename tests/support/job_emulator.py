@@ -14,6 +14,7 @@ from support.emulator import Answer, call
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel.timeouts import DAEMON
 from vertex_emulator.vertex_ai import VertexService
 
@@ -128,6 +129,23 @@ class JobEmulator:
 
     def folder(self, name: str) -> Path:
         return self.data_dir / "jobs" / job_id(name)
+
+    def settle(self, *names: str) -> None:
+        """Wait until no background task has work, and each of these jobs was found to continue, or has ended.
+
+        What was due, by the clock as it is now, has happened then.
+        """
+        self.daemon.scheduler.settle(seconds=TIMEOUT)
+        for name in names:
+            folder = JobFolder(self.folder(name))
+            for _ in range(2):  # the first round may have begun before
+                before = folder.lock.stat().st_mtime_ns
+
+                def has_looked(folder: JobFolder = folder, before: int = before) -> bool:
+                    folder.ring()
+                    return folder.lock.stat().st_mtime_ns != before or not folder.is_held()
+
+                eventually(has_looked)
 
     def supervisor(self, name: str) -> int:
         """Return the process id of the job's supervisor."""

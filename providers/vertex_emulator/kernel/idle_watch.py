@@ -15,23 +15,30 @@ class IdleWatch:
     """Calls `leave` after `minutes` without a request and while `busy()` is false; never with `minutes` 0."""
 
     def __init__(
-        self, scheduler: Scheduler, *, minutes: float, busy: Callable[[], bool], leave: Callable[[], None]
+        self,
+        scheduler: Scheduler,
+        *,
+        minutes: float,
+        busy: Callable[[], bool],
+        leave: Callable[[], None],
+        monotonic: Callable[[], float] = machine_clock.monotonic,
     ) -> None:
+        self._monotonic = monotonic
         self._seconds = minutes * 60
         self._busy = busy
         self._leave = leave
-        self._last = machine_clock.monotonic()
+        self._last = self._monotonic()
         if minutes > 0:
             scheduler.add("idle watch", self._check)
 
     def touch(self) -> None:
         """Record a request."""
-        self._last = machine_clock.monotonic()
+        self._last = self._monotonic()
 
     def _check(self) -> Next:
         if self._is_busy():
             self.touch()
-        left = self._last + self._seconds - machine_clock.monotonic()
+        left = self._last + self._seconds - self._monotonic()
         if left <= 0:
             self._leave()
             return Next()

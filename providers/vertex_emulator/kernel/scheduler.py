@@ -46,6 +46,11 @@ class Task:
         self._began = -pause
         self._changed = threading.Condition()
         self._woken = True  # the first run is at the start
+        self._rests = False  # True while it waits for the time of its next run, or to be woken
+        self._pauses = False
+        self._wait_seconds: float | None = None
+        self.runs = 0
+        """The number of runs that have ended."""
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -55,6 +60,20 @@ class Task:
             with self._changed:
                 self._woken = True
                 self._changed.notify_all()
+
+    def await_rest(self, *, seconds: float) -> float | None:
+        """Wait until no run is in progress or due. Return the seconds from the last run to the next one.
+
+        None means that it runs when it is woken. Raises `TimeoutError` after `seconds`.
+        """
+
+        def rests() -> bool:
+            return self._rests and (self._pauses or not self._woken)
+
+        with self._changed:
+            if not self._changed.wait_for(rests, seconds):
+                raise TimeoutError(f"{self.name}: a run is in progress or due for {seconds:g} seconds")
+            return self._wait_seconds
 
     def start(self) -> None:
         """Start the thread."""
@@ -79,15 +98,21 @@ class Task:
             except Exception:  # one failed run must not end the task
                 log.exception("%s: the background task failed and is repeated", self.name)
                 following = Next(seconds=_AFTER_ERROR_SECONDS)
+            self.runs += 1
 
     def _wait(self, following: Next) -> bool:
         """Wait until the next run is due. Return False if the task was ended instead."""
         with self._changed:
-            self._changed.wait_for(lambda: self._woken or self._closed, self._seconds_until(following))
+            self._wait_seconds, self._rests = self._seconds_until(following), True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._woken or self._closed, self._wait_seconds)
             rest = self._began + self._pause - machine_clock.monotonic()
             if rest > 0:
+                self._pauses = True
+                self._changed.notify_all()
                 self._changed.wait_for(lambda: self._closed, rest)
-            self._woken = False
+                self._pauses = False
+            self._woken = self._rests = False
             self._began = machine_clock.monotonic()
             return not self._closed
 
@@ -122,6 +147,19 @@ class Scheduler:
         """Wake all tasks after a change of the clock."""
         for task in self._tasks:
             task.wake()
+
+    def settle(self, *, seconds: float) -> None:
+        """Let all tasks run, and wait until none has work: what has not happened then does not happen.
+
+        Tests use it before they assert that. Raises `TimeoutError` after `seconds`.
+        """
+        for task in self._tasks:
+            task.wake()
+        until = machine_clock.monotonic() + seconds
+        runs = -1
+        while runs != (runs := sum(task.runs for task in self._tasks)):  # a task may wake another one
+            for task in self._tasks:
+                task.await_rest(seconds=max(until - machine_clock.monotonic(), 0.0))
 
     def close(self) -> None:
         """End all tasks, and wait a few seconds for the runs in progress."""

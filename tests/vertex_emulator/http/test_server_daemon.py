@@ -6,10 +6,9 @@ import shutil
 import socket
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -112,42 +111,45 @@ def test_services_are_opened_started_and_closed(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM made_by_test").fetchone()[0] == 0
 
 
+@contextmanager
+def idling(folder: Path, jobs: Jobs) -> Iterator[tuple[Daemon, Callable[[float], bool]]]:
+    """Run an emulator that leaves after 30 idle minutes.
+
+    The function lets minutes pass and returns whether it leaves.
+    """
+    passed = [0.0]
+    daemon = Daemon(Settings(data_dir=folder, monotonic=lambda: passed[0]), open_jobs=jobs.open)
+
+    def leaves_after(minutes: float) -> bool:
+        passed[0] += minutes * 60
+        daemon.scheduler.settle(seconds=TIMEOUT)
+        return daemon._is_ending()
+
+    daemon.start()
+    try:
+        yield daemon, leaves_after
+    finally:
+        daemon.close()
+
+
 def test_it_stays_while_a_job_lives(tmp_path: Path) -> None:
     jobs = Jobs()
     jobs.live = 1
-    daemon = Daemon(Settings(data_dir=tmp_path, idle_minutes=0.002), open_jobs=jobs.open)
-    left = threading.Event()
-    daemon.start()
-    try:
-        threading.Thread(target=lambda: (daemon.wait(), left.set())).start()
-        assert not left.wait(0.5)
+    with idling(tmp_path, jobs) as (daemon, leaves_after):
+        assert not leaves_after(1000)
         jobs.live = 0
-        assert left.wait(TIMEOUT)
-    finally:
-        daemon.close()
+        assert not leaves_after(29)
+        assert leaves_after(2)
+        daemon.wait()
 
 
 def test_requests_keep_it_from_leaving(tmp_path: Path) -> None:
-    """Send requests for longer than the idle time, which begins again with each of them."""
-    daemon = Daemon(Settings(data_dir=tmp_path, idle_minutes=0.05), open_jobs=Jobs().open)
-    daemon.start()
-    left: list[float] = []
-    waiting = threading.Thread(target=lambda: (daemon.wait(), left.append(time.monotonic())))
-    waiting.start()
-    answered: list[float] = []
-    try:
-        until = time.monotonic() + 4
-        while time.monotonic() < until and not left:
-            began = time.monotonic()
-            with suppress(OSError):  # a slow test may ask when it has left
-                call(daemon.url, "GET", "/v1/hello", token=daemon.token)
-                answered.append(began)
-            time.sleep(0.05)
-        waiting.join(TIMEOUT)
-        # It may leave just when the last request comes, so the one before counts.
-        assert len(answered) < 2 or left[0] - answered[-2] >= 3
-    finally:
-        daemon.close()
+    """Let the idle time begin again with each request."""
+    with idling(tmp_path, Jobs()) as (daemon, leaves_after):
+        for _ in range(3):
+            assert not leaves_after(29)
+            call(daemon.url, "GET", "/v1/hello", token=daemon.token)
+        assert leaves_after(31)
 
 
 def test_one_daemon_a_folder(tmp_path: Path) -> None:

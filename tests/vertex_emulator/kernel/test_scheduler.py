@@ -16,7 +16,7 @@ TIMEOUT = 30.0
 """Seconds after which something that was to happen has not."""
 
 MOMENT = 0.05
-"""Seconds in which something that is not to happen would have."""
+"""Seconds that a run or a pause takes."""
 
 
 class Calls:
@@ -83,13 +83,13 @@ def test_what_is_due_already_is_done_at_the_start(clock: Clock) -> None:
 
 def test_nothing_is_done_before_the_start(clock: Clock) -> None:
     Scheduler(clock).add("a task", calls := Calls()).wake()
-    time.sleep(MOMENT)
+    assert "a task" not in {thread.name for thread in threading.enumerate()}
     assert calls.count == 0
 
 
 def test_a_task_that_waits_for_nothing_is_not_called_again(clock: Clock) -> None:
-    with one(clock, calls := Calls()):
-        time.sleep(MOMENT)
+    with one(clock, calls := Calls()) as (_, task):
+        assert task.await_rest(seconds=TIMEOUT) is None, "it runs when it is woken"
         assert calls.count == 1
 
 
@@ -112,7 +112,7 @@ def test_a_task_that_is_woken_while_it_works_is_called_again(clock: Clock) -> No
     tasks.append(scheduler.add("a task", calls))
     with running(scheduler):
         calls.wait(2)
-        time.sleep(MOMENT)
+        assert tasks[0].await_rest(seconds=TIMEOUT) is None
         assert calls.count == 2
 
 
@@ -124,8 +124,8 @@ def test_real_seconds_pass_while_the_clock_stands_still(clock: Clock) -> None:
 
 def test_a_time_does_not_come_while_the_clock_stands_still(clock: Clock) -> None:
     set_clock(clock, rate=0.0)
-    with one(clock, calls := Calls(lambda: after(clock, 0.001))):
-        time.sleep(MOMENT)
+    with one(clock, calls := Calls(lambda: after(clock, 0.001))) as (_, task):
+        assert task.await_rest(seconds=TIMEOUT) is None
         assert calls.count == 1
 
 
@@ -233,7 +233,7 @@ def test_nothing_is_done_after_the_end(clock: Clock) -> None:
         calls.wait(3)
     count = calls.count
     task.wake()
-    time.sleep(MOMENT)
+    assert "a task" not in {thread.name for thread in threading.enumerate()}
     assert calls.count == count
 
 
@@ -242,3 +242,38 @@ def test_a_scheduler_that_never_started_ends(clock: Clock) -> None:
     scheduler.add("a task", calls := Calls())
     scheduler.close()
     assert calls.count == 0
+
+
+def test_settled_means_that_no_task_has_work(clock: Clock) -> None:
+    """Let the first task wake the second one, though it was asked first."""
+    tasks: list[Task] = []
+
+    def wake_the_other() -> Next:
+        tasks[0].wake()
+        return Next()
+
+    scheduler = Scheduler(clock)
+    tasks.append(scheduler.add("the other task", other := Calls()))
+    tasks.append(scheduler.add("a task", calls := Calls(wake_the_other)))
+    scheduler.add("a task with a pause", Calls(), pause=600.0)
+    with running(scheduler):
+        scheduler.settle(seconds=TIMEOUT)
+        began = calls.count
+        scheduler.settle(seconds=TIMEOUT)
+        assert calls.count == began + 1
+        assert other.times[-1] >= calls.times[-1]
+
+
+def test_a_task_that_does_not_end_does_not_settle(clock: Clock) -> None:
+    ended = threading.Event()
+
+    def wait() -> Next:
+        ended.wait()
+        return Next()
+
+    scheduler = Scheduler(clock)
+    scheduler.add("a task", Calls(wait))
+    with running(scheduler), ExitStack() as undo:
+        undo.callback(ended.set)
+        with pytest.raises(TimeoutError, match=r"a task: a run is in progress or due"):
+            scheduler.settle(seconds=0.01)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -354,7 +353,7 @@ def test_reset_ends_and_forgets_tuning_jobs(emulator: JobEmulator) -> None:
     trials = wait_for_trials(emulator, name, 2, "ACTIVE")
     assert emulator.call("POST", "/_local/reset", {}).status == 200
     assert emulator.call("GET", JOBS).json() == {}
-    time.sleep(0.5)
+    emulator.settle()
     assert emulator.call("GET", "/_local/jobs").json() == {"jobs": []}
     for trial in trials:
         wait_until_gone(trial["customJob"])

@@ -191,8 +191,9 @@ class Supervisor:
                 return False
             self.loop.run_once(max(wait, 0.0))
             self._check()
-            with contextlib.suppress(OSError):
-                os.utime(self.folder.lock)
+            if not self._is_decided():
+                with contextlib.suppress(OSError):
+                    os.utime(self.folder.lock)  # a sign of a round that found nothing to end
         return True
 
     def _next_checks(self) -> list[float | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -167,7 +166,7 @@ def test_flex_start_waits_for_a_day(emulator: JobEmulator) -> None:
     ended = emulator.wait(name)
     assert parse(ended["endTime"]) - parse(ended["createTime"]) == timedelta(days=1)
     advance(emulator, 365 * 24 * 3600)
-    time.sleep(0.1)
+    emulator.settle()
     assert state(emulator, forever) == "JOB_STATE_QUEUED"
 
 

@@ -60,7 +60,7 @@ def test_a_week_passes_at_once(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
     clock(emulator, "advance", seconds=7 * DAY - 1)
-    time.sleep(0.2)
+    emulator.settle(name)
     assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
     clock(emulator, "advance", seconds=1)
     ended = emulator.wait(name)
@@ -142,10 +142,10 @@ def test_the_machines_time_again(emulator: JobEmulator) -> None:
     clock(emulator, "advance", seconds=3000)
     shown = clock(emulator, "reset")
     assert abs(parse(shown["time"]) - datetime.now(timezone.utc)) < timedelta(minutes=1)
-    time.sleep(0.2)
+    emulator.settle(name)
     assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
     clock(emulator, "advance", seconds=300)
-    time.sleep(0.1)
+    emulator.settle(name)
     assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
     clock(emulator, "advance", seconds=301)
     assert emulator.wait(name)["error"]["code"] == 4
@@ -157,7 +157,7 @@ def test_who_waits_for_a_start_waits_no_longer_after_a_reset(emulator: JobEmulat
     name = emulator.create(pool("pass"))
     clock(emulator, "reset")
     clock(emulator, "advance", seconds=300)
-    time.sleep(0.1)
+    emulator.settle()
     assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
     clock(emulator, "advance", seconds=301)
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
@@ -171,7 +171,7 @@ def test_who_waits_for_a_quota_gives_up_in_time_after_a_reset(emulator: JobEmula
     name = emulator.create(pool("pass"), scheduling=scheduling)
     clock(emulator, "reset")
     clock(emulator, "advance", seconds=300)
-    time.sleep(0.3)
+    emulator.settle()
     assert emulator.get(name)["state"] == "JOB_STATE_QUEUED"
     clock(emulator, "advance", seconds=301)
     assert emulator.wait(name)["error"]["code"] == 8
@@ -182,7 +182,7 @@ def test_jobs_start_when_their_delay_has_passed(emulator: JobEmulator) -> None:
     emulator.call("PUT", "/_local/start-delay", {"seconds": DAY})
     name = emulator.create(pool("pass"))
     clock(emulator, "advance", seconds=DAY - 1)
-    time.sleep(0.1)
+    emulator.settle()
     assert (emulator.get(name)["state"], processes_of(name)) == ("JOB_STATE_PENDING", [])
     clock(emulator, "advance", seconds=1)
     ended = emulator.wait(name)
@@ -325,7 +325,7 @@ def test_restarts_wait_by_the_clock(tmp_path: Path, sandbox: Sandbox) -> None:
         name = emulator.create(pool(wait_for_flags("end")), pool(again))
         emulator.wait(name, "JOB_STATE_RUNNING")
         eventually(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "restarting")
-        time.sleep(0.1)
+        emulator.settle(name)
         assert emulator.replicas(name)["workerpool1-0"]["attempt"] == 1
         clock(emulator, "advance", seconds=600)
         eventually(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "succeeded")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from vertex_emulator.custom_jobs.supervisor.loop import Running
 from vertex_emulator.custom_jobs.supervisor.orders import Order, Orders
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.times import parse
 
 SPOT = {"strategy": "SPOT"}
 
@@ -72,10 +74,12 @@ def test_at_a_time_after_it_runs(emulator: JobEmulator) -> None:
     order(emulator, name, "kill", "workerpool1-0", after=3600, outOfMemory=True)
     emulator.wait(name, "JOB_STATE_RUNNING")
     advance(emulator, 3599)
-    time.sleep(0.2)
+    emulator.settle(name)
     assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
     advance(emulator, 1)
-    assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
+    ended = emulator.wait(name)
+    assert ended["state"] == "JOB_STATE_FAILED"
+    assert parse(ended["endTime"]) - parse(ended["startTime"]) == timedelta(hours=1)
 
 
 def test_the_time_counts_from_each_start(emulator: JobEmulator) -> None:
