@@ -91,8 +91,9 @@ def test_the_daemon_is_detached(start: Start, tmp_path: Path) -> None:
     assert files == {"/dev/null", str(tmp_path / "data" / "emulator.log")}
     for number in (signal.SIGHUP, signal.SIGINT):
         process.send_signal(number)
-    time.sleep(0.1)
     assert launcher.find(emulator.data_dir) == emulator
+    assert launcher.stop(emulator.data_dir), "it ends when it is asked to"
+    assert "KeyboardInterrupt" not in (emulator.data_dir / "emulator.log").read_text()
 
 
 @pytest.mark.usefixtures("cold_emulators")

@@ -80,12 +80,12 @@ def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def replica_plans(
-    spec: CustomJobSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
+    spec: CustomJobSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox, timeouts: DaemonTimeouts
 ) -> tuple[ReplicaPlan, ...]:
     """Return the plan of each replica. `found` has the image for each image name in the job."""
     shares = [file_shares.shares_of(pool) for pool in spec.worker_pool_specs]
     return tuple(
-        _plan(each, spec.worker_pool_specs[each.pool], found, sandbox, shares[each.pool])
+        _plan(each, spec.worker_pool_specs[each.pool], found, sandbox, shares[each.pool], timeouts)
         for each in replicas(spec.worker_pool_specs)
     )
 
@@ -101,6 +101,7 @@ def _plan(
     found: Mapping[str, ReplicaImage],
     sandbox: Sandbox,
     shares: tuple[file_shares.Share, ...],
+    timeouts: DaemonTimeouts,
 ) -> ReplicaPlan:
     package, container = pool.python_package_spec, pool.container_spec
     if container is not None:
@@ -121,7 +122,7 @@ def _plan(
         pool=replica.pool,
         index=replica.index,
         argv=argv,
-        notice=image_rules.notice(uri, image, sandbox, accelerators=_accelerators(pool)),
+        notice=image_rules.notice(uri, image, sandbox, accelerators=_accelerators(pool), timeouts=timeouts),
         package_uris=package.package_uris if package and not container else (),
         image=image,
         shares=shares,
@@ -286,7 +287,7 @@ class JobSubmitter:
             buckets_dir=self._defaults.buckets_dir,
             venvs_dir=self._defaults.data_dir / "venvs",
             sandbox=self.sandbox(),
-            replicas=replica_plans(spec, images, self.sandbox()),
+            replicas=replica_plans(spec, images, self.sandbox(), self._defaults.timeouts),
             lines=(*lines(spec, data_dir=self._defaults.data_dir), *self._network.lines()),
             environment=self._defaults.environment,
             grace_seconds=self._defaults.grace_seconds,

@@ -24,6 +24,8 @@ class Timeouts:
 
     sandbox: float = 20.0
     """For the process that tries what sandboxes of this machine can do. Then its caller gets an error."""
+    interpreter: float = 20.0
+    """For a Python of this machine to describe itself. Then it is not used for replicas."""
 
     def at_least(self: T, scale: float) -> T:
         """Return these timeouts, or longer ones if `scale`, that of another process, is higher."""
@@ -104,6 +106,8 @@ class SupervisorTimeouts(Timeouts):
     """For the shims to report that all replicas run. Then the job has failed."""
     kill: float = 10.0
     """For shims to kill what is left of their replicas. Then they are killed too, and awaited once more."""
+    settle: float = 0.05
+    """For shims to report earlier ends than the first reported one. Then that one decides about the job."""
     strays: float = 5.0
     """For the processes that a killed shim left behind to end. Then the supervisor stops waiting for them."""
     private_files: float = 2.0

@@ -13,6 +13,7 @@ from vertex_emulator.custom_jobs.replica import interpreters
 from vertex_emulator.custom_jobs.replica.image_packages import expected
 from vertex_emulator.custom_jobs.sandbox import masks
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.kernel.timeouts import DAEMON, Timeouts
 from vertex_emulator.replica_images.image import ImageError, ReplicaImage, host_python
 from vertex_emulator.replica_images.resolution import Images, look_up
 from vertex_emulator.replica_images.stand_ins import official_python, other_python
@@ -56,7 +57,13 @@ def resolve_for_replica(
 
 
 def notice(
-    image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerators: str = "", gpus: int | None = None
+    image_uri: str,
+    image: ReplicaImage,
+    sandbox: Sandbox,
+    *,
+    timeouts: Timeouts = DAEMON,
+    accelerators: str = "",
+    gpus: int | None = None,
 ) -> str:
     """Return the first line of a replica's log.
 
@@ -73,22 +80,25 @@ def notice(
             "other replicas reduce their gradients without it."
         )
     elif not image.layers:
-        text = f"Emulator: the image {image_uri} is not run; this replica uses {_python(image)}."
+        text = f"Emulator: the image {image_uri} is not run; this replica uses {_python(image, timeouts)}."
     else:
         shown = "" if sandbox.kind == "namespaces" else " below its working directory, not at their own paths"
         text = (
             f"Emulator: this replica runs the image {image.name} with its files{shown}. Instead of its "
-            f"base image {image.stand_in}, it uses the files of this machine, with {_python(image)}."
+            f"base image {image.stand_in}, it uses the files of this machine, with "
+            f"{_python(image, timeouts)}."
         )
     rights = sandbox.rights(own_root=image.root == "own")
-    return " ".join([text, rights, *_warnings(image, sandbox), *_devices(image, accelerators, gpus)])
+    return " ".join(
+        [text, rights, *_warnings(image, sandbox, timeouts), *_devices(image, accelerators, gpus)]
+    )
 
 
-def _python(image: ReplicaImage) -> str:
+def _python(image: ReplicaImage, timeouts: Timeouts) -> str:
     """Return in words which Python a replica on a stand-in has, as far as it is known before the start."""
     own = interpreters.own()
     named = official_python(image.stand_in)
-    found = (interpreters.find(named) if named else None) or own
+    found = (interpreters.find(named, timeouts=timeouts) if named else None) or own
     text = f"Python {found.version} of this machine ({found.executable})"
     if found != own:
         return text
@@ -100,12 +110,14 @@ def _python(image: ReplicaImage) -> str:
     )
 
 
-def _warnings(image: ReplicaImage, sandbox: Sandbox) -> list[str]:
+def _warnings(image: ReplicaImage, sandbox: Sandbox, timeouts: Timeouts) -> list[str]:
     found = []
     if image.user and sandbox.kind != "namespaces":
         found.append(f"WARNING: it runs as you, not as the image's user {image.user}.")
     wanted = other_python(image.stand_in) if image.stand_in else None
-    if wanted and (official_python(image.stand_in) is None or interpreters.find(wanted) is None):
+    if wanted and (
+        official_python(image.stand_in) is None or interpreters.find(wanted, timeouts=timeouts) is None
+    ):
         found.append(f"WARNING: the base image has Python {wanted}, not {host_python()}.")
     if image.architecture and image.layers:
         found.append(

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vertex_emulator.kernel.timeouts import DAEMON, Timeouts
+
 _FOLDERS = (
     "~/.pyenv/versions/{}.*/bin",
     "~/.local/share/uv/python/cpython-{}*/bin",
@@ -25,7 +27,6 @@ _FOLDERS = (
 """Folders of interpreters besides PATH, with the minor version in place of {}."""
 
 _MINOR = re.compile(r"3\.\d{1,3}")
-_SECONDS = 20.0
 
 _DESCRIBE = """
 import glob, json, os, sys, sysconfig
@@ -91,7 +92,7 @@ def _bundled_pip(library: Path) -> Path | None:
 
 
 @functools.lru_cache(maxsize=16)
-def find(minor: str) -> Interpreter | None:
+def find(minor: str, *, timeouts: Timeouts = DAEMON) -> Interpreter | None:
     """Return an interpreter of this machine by its minor version ("3.11"), or None.
 
     The emulator's own comes first, then PATH, then the folders of pyenv and uv, and the system's.
@@ -101,7 +102,7 @@ def find(minor: str) -> Interpreter | None:
     if not _MINOR.fullmatch(minor):
         return None
     for candidate in _candidates(minor):
-        found = _described(candidate)
+        found = _described(candidate, seconds=timeouts.interpreter)
         if found is not None and found.minor == minor:
             return found
     return None
@@ -117,13 +118,13 @@ def _candidates(minor: str) -> Iterator[Path]:
         yield from (each / name for each in matches if os.access(each / name, os.X_OK))
 
 
-def _described(executable: Path) -> Interpreter | None:
+def _described(executable: Path, *, seconds: float) -> Interpreter | None:
     """Ask an interpreter about itself; return None if it does not run."""
     try:
         answer = subprocess.run(  # noqa: S603 - an interpreter of this machine
             [executable, "-I", "-c", _DESCRIBE],
             capture_output=True,
-            timeout=_SECONDS,
+            timeout=seconds,
             check=True,
             stdin=subprocess.DEVNULL,
         ).stdout

@@ -35,6 +35,7 @@ from vertex_emulator.custom_jobs.replica.private_python import write_environment
 from vertex_emulator.custom_jobs.replica.requirements import met_by, missing, read_wheel, requirements_of
 from vertex_emulator.custom_jobs.replica.source_distributions import build_wheel, is_source_distribution
 from vertex_emulator.job_folder import folder
+from vertex_emulator.kernel.timeouts import SUPERVISOR
 
 _LAYOUT = 3
 _TESTS = re.compile(r"/tests?/")
@@ -218,7 +219,7 @@ def main(request_file: Path) -> None:
     """Carry out the request and write the result next to it."""
     wanted = folder.read_json(request_file)
     answer = {"code": "", "environment": "", "problem": ""}
-    interpreter = interpreters.find(wanted["python"])
+    interpreter = interpreters.find(wanted["python"], timeouts=SUPERVISOR.at_least(wanted["timeout_scale"]))
     try:
         if interpreter is None:
             raise InstallError(f"This machine has no Python {wanted['python']}.")

@@ -171,6 +171,7 @@ def _installer(
         "archives": archives,
         "venvs_dir": str(plan.venvs_dir.resolve()),
         "python": interpreter.minor,
+        "timeout_scale": plan.timeout_scale,
     }
     folder.write_json(request, wanted)
     argv = (sys.executable, "-m", _INSTALLER, str(request))

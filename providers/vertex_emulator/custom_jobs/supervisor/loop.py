@@ -152,9 +152,6 @@ def _drain(end: int) -> None:
         pass
 
 
-_SETTLE_SECONDS = 0.05
-
-
 class Exits:
     """The ends of replicas in the order in which they happened.
 
@@ -163,7 +160,8 @@ class Exits:
     end of that moment; None while no end is reported.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, settle_seconds: float) -> None:
+        self._settle_seconds = settle_seconds
         self.settled_at: float | None = None
 
     def take(self, running: Iterable[Running]) -> Running | None:
@@ -173,12 +171,12 @@ class Exits:
             self.settled_at = None
             return None
         if self.settled_at is None:
-            self.settled_at = machine_clock.monotonic() + _SETTLE_SECONDS
+            self.settled_at = machine_clock.monotonic() + self._settle_seconds
         if machine_clock.monotonic() < self.settled_at:
             return None
         first = min(ends, key=lambda one: one.child.ended_at or 0)
         if not first.ended:  # its log is not complete; the shim's end wakes the loop
-            self.settled_at = machine_clock.monotonic() + _SETTLE_SECONDS
+            self.settled_at = machine_clock.monotonic() + self._settle_seconds
             return None
         first.taken = True
         return first

@@ -67,7 +67,7 @@ class Supervisor:
         self.outcome: Outcome | None = None
         self._starter: Starter | None = None
         self._private_files = PrivateFiles(job_folder.path)
-        self._exits = Exits()
+        self._exits = Exits(settle_seconds=plan.timeouts.settle)
         self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
         self._held: tuple[int, ...] = ()  # locks on unpacked images and packages, held by this process
         self._history = restarts.History()
