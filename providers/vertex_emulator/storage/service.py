@@ -81,7 +81,7 @@ class StorageService:
         files = ObjectFiles(folder, step_hook=step_hook)
         recover(store, files)
         self.object_store = ObjectStore(store, files)
-        self.multipart_uploads = Parts(database, folder.parts, step_hook=step_hook)
+        self.multipart_uploads = Parts(database, folder.parts, clock, step_hook=step_hook)
         self._housekeeper = Housekeeper(self.object_store, uploads=self.multipart_uploads)
         self._task = scheduler.add(
             "housekeeping of Cloud Storage",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.kernel.trees import remove_tree
@@ -99,7 +99,7 @@ def _sweep(store: Store, files: ObjectFiles) -> None:
     for path in files.folder.aside.iterdir():
         if path.name not in wanted:
             path.unlink()
-    store.remove_uploads_before(rfc3339(datetime.now(timezone.utc) - UPLOAD_LIFETIME))
+    store.remove_uploads_before(rfc3339(store.clock.moment() - UPLOAD_LIFETIME))
     uploads = set(store.unfinished_uploads())
     for path in files.folder.incoming.iterdir():
         if path.name not in uploads:

@@ -17,7 +17,6 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from vertex_emulator.http.messages import Request, Response
-from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.storage.disk import checksums
 from vertex_emulator.storage.disk.checksums import Checksums, Expected
@@ -74,7 +73,7 @@ class Sessions:
             identifier,
             bucket=target.bucket,
             name=target.name,
-            started=now(),
+            started=self._store.clock.now(),
             request={
                 "settings": target.settings,
                 "expected": [asdict(expected) for expected in target.expected],

@@ -11,11 +11,11 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.kernel.clock import rfc3339
+from vertex_emulator.kernel.clock import Clock, rfc3339
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.names import after_prefix
@@ -78,7 +78,10 @@ class Part:
 class Parts:
     """The store of all multipart uploads."""
 
-    def __init__(self, database: Database, folder: Path, *, step_hook: StepHook | None = None) -> None:
+    def __init__(
+        self, database: Database, folder: Path, clock: Clock, *, step_hook: StepHook | None = None
+    ) -> None:
+        self._clock = clock
         self._database = database
         self._step: StepHook = step_hook or (lambda _: None)
         self._folder = folder
@@ -205,7 +208,7 @@ class Parts:
 
     def remove_orphans(self) -> None:
         """Remove the uploads of deleted buckets, and those finished long ago."""
-        long_ago = rfc3339(datetime.now(timezone.utc) - _FINISHED_LIFETIME)
+        long_ago = rfc3339(self._clock.moment() - _FINISHED_LIFETIME)
         rows = self._database.rows(
             "SELECT id FROM storage_multipart_uploads WHERE (generation IS NOT NULL AND started < ?) OR NOT "
             "EXISTS (SELECT 1 FROM storage_buckets AS b WHERE b.name = bucket AND "

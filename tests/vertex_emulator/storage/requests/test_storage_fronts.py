@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.disk import largest_file
-from support.emulator import Answer, running, storage_client
+from support.emulator import Answer, call, running, storage_client
 from support.services.steps import Steps
 from support.services.storage import BUCKETS, ask, path_of
 from support.waiting import eventually
@@ -157,6 +157,24 @@ def test_a_reset_leaves_no_uploads_on_the_disk(tmp_path: Path) -> None:
         daemon.storage.object_store.remove_all()
         assert list(daemon.folder.incoming.iterdir()) == []
         eventually(lambda: not any(daemon.folder.parts.iterdir()))
+
+
+@pytest.mark.parametrize("days", [6, 8])
+def test_uploads_are_kept_for_a_week_of_the_emulators_clock(tmp_path: Path, days: int) -> None:
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        client.create_bucket("kept")
+        upload = begin(daemon, "/kept/o")
+        etag = send(daemon, "/kept/o", upload).headers["ETag"]
+        assert complete(daemon, "/kept/o", upload, etag).status == 200
+        ask(daemon, "POST", f"/upload{BUCKETS}/kept/o?uploadType=resumable&name=r", {})
+        advanced = {"seconds": days * 86_400}
+        assert (
+            call(daemon.url, "POST", "/_local/clock/advance", body=advanced, token=daemon.token).status == 200
+        )
+    with running(tmp_path) as daemon:
+        assert any(daemon.folder.incoming.iterdir()) == (days < 7)
+        again = complete(daemon, "/kept/o", upload, etag).status
+        assert again == (200 if days < 7 else 404)
 
 
 def test_a_part_that_comes_when_its_upload_is_gone(tmp_path: Path) -> None:
