@@ -6,7 +6,6 @@ The cached virtual environments are kept, because they belong to no job; so are 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,13 +33,7 @@ class ResetResult:
     deleted: bool
 
 
-def reset(
-    data_dir: Path,
-    *,
-    timeouts: ClientTimeouts = CLIENT,
-    clock: Callable[[], float] = machine_clock.monotonic,
-    sleep: Callable[[float], None] = machine_clock.sleep,
-) -> ResetResult:
+def reset(data_dir: Path, *, timeouts: ClientTimeouts = CLIENT) -> ResetResult:
     """Reset the emulator of a data folder.
 
     Raises `ResetError` if a job does not end in time; then nothing has been deleted.
@@ -52,7 +45,7 @@ def reset(
         # The start lock prevents the start of another daemon before all is deleted.
         with locked(folder.start_lock, timeout=timeouts.folder):
             stopped = launcher.stop(data_dir, timeouts=timeouts)
-            live = _end_jobs(folder, wait=timeouts.jobs_end, clock=clock, sleep=sleep)
+            live = _end_jobs(folder, timeouts)
             with locked(folder.lock, timeout=timeouts.folder):
                 return ResetResult(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
     except (launcher.LauncherError, DataFolderError) as error:
@@ -73,27 +66,26 @@ def stop_and_end_jobs(data_dir: Path, *, timeouts: ClientTimeouts = CLIENT) -> N
     except launcher.LauncherError as error:
         raise ResetError(str(error)) from error
     finally:
-        _end_jobs(folder, wait=timeouts.jobs_end, clock=machine_clock.monotonic, sleep=machine_clock.sleep)
+        _end_jobs(folder, timeouts)
 
 
-def _end_jobs(
-    folder: DataFolder, *, wait: float, clock: Callable[[], float], sleep: Callable[[float], None]
-) -> int:
+def _end_jobs(folder: DataFolder, timeouts: ClientTimeouts) -> int:
     """Request the end of all jobs and wait for it. The supervisors end their replicas: TERM, grace, KILL."""
     jobs = [JobFolder(path) for path in sorted(folder.jobs.glob("*")) if path.is_dir()]
     live = [job for job in jobs if job.is_held()]
     for job in live:
         job.cancel.touch()
         job.ring()
-    until = clock() + wait
+        timeouts = timeouts.at_least(job.timeout_scale)
+    until = machine_clock.monotonic() + timeouts.jobs_end
     for job in live:
         while job.is_held():
-            if clock() >= until:
+            if machine_clock.monotonic() >= until:
                 raise ResetError(
-                    f"Job {job.path.name} has not ended within {wait:g} s, so nothing was deleted. See "
-                    f"{job.supervisor_log}."
+                    f"Job {job.path.name} has not ended within {timeouts.jobs_end:g} s, so nothing was "
+                    f"deleted. See {job.supervisor_log}."
                 )
-            sleep(_POLL_SECONDS)
+            machine_clock.sleep(_POLL_SECONDS)
     return len(live)
 
 

@@ -137,17 +137,18 @@ class AllJobs:
     def _end_all(self) -> None:
         """End all jobs, including those that are created meanwhile."""
         asked: set[str] = set()
-        seconds = self._timeouts.jobs_end
-        until = machine_clock.monotonic() + seconds
+        timeouts, began = self._timeouts, machine_clock.monotonic()
         while live := self._live_ids():
             for job_id in live:
                 if job_id not in asked:
                     with suppress(OSError, RpcError):  # `RpcError`: it was deleted meanwhile
                         self._cancel(job_id)
                         asked.add(job_id)
-            if machine_clock.monotonic() >= until:
+                        timeouts = timeouts.at_least(self._reconciler.folder(job_id).timeout_scale)
+            if machine_clock.monotonic() - began >= timeouts.jobs_end:
                 raise TimeoutError(
-                    f"the job {live[-1]} was cancelled, and has not ended {seconds:g} s after the reset began"
+                    f"the job {live[-1]} was cancelled, and has not ended {timeouts.jobs_end:g} s after the "
+                    "reset began"
                 )
             machine_clock.sleep(_POLL_SECONDS)
 

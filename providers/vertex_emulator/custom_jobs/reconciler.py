@@ -359,10 +359,10 @@ class Reconciler:
 
     def await_exit(self, job_id: str) -> None:
         """Wait a few seconds until the supervisor of a job that has ended has exited."""
-        deadline = machine_clock.monotonic() + self._timeouts.supervisor_end
-        while (
-            self._supervisors.is_alive(job_id, self.folder(job_id)) and machine_clock.monotonic() < deadline
-        ):
+        folder = self.folder(job_id)
+        timeouts = self._timeouts.at_least(folder.timeout_scale)
+        deadline = machine_clock.monotonic() + timeouts.supervisor_end
+        while self._supervisors.is_alive(job_id, folder) and machine_clock.monotonic() < deadline:
             machine_clock.sleep(0.005)
 
     def _put_away(self, name: str) -> None:

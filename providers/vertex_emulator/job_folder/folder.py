@@ -85,6 +85,14 @@ class JobFolder:
         return self.path / "plan.json"
 
     @property
+    def timeout_scale(self) -> float:
+        """The scale of the supervisor's timeouts; 1 for a plan of an earlier version, or without a plan."""
+        try:
+            return float(read_json(self.plan)["timeout_scale"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return 1.0
+
+    @property
     def cancel(self) -> Path:
         return self.path / "cancel"
 
