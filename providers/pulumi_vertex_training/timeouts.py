@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pulumi_vertex_training.configuration_keys import LOOKUP_SECONDS, PREFLIGHT_SECONDS
-from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 from vertex_training.timeouts import VARIABLE, scaled, timeout_scale
 
@@ -108,6 +106,10 @@ class Timeouts(ClientTimeouts):
 
         So no wait that includes the first call to the emulator is too short. None means the default folder.
         """
+        # Imported late: commands that use no emulator load nothing of it.
+        from vertex_emulator.kernel import data_folder
+        from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
+
         try:
             record = data_folder.read_record(DataFolder(root=data_folder.chosen_data_dir(data_dir)))
         except DataFolderError:  # reported where the emulator is needed

@@ -62,11 +62,12 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
 def _timeouts(options: argparse.Namespace) -> Timeouts:
     """Return the timeouts of this process. Raises InputError for a wrong scale, which `doctor` reports."""
     try:
-        return timeouts_of(os.environ).for_emulator(getattr(options, "data_dir", None))
+        own = timeouts_of(os.environ)
     except ValueError as error:
         if options.command == "doctor":
             return ORDINARY
         raise InputError(str(error), path=VARIABLE) from None
+    return own.for_emulator(options.data_dir) if hasattr(options, "data_dir") else own
 
 
 def _command(options: argparse.Namespace) -> Command:
