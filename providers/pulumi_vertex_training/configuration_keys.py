@@ -59,7 +59,7 @@ DATA_DIR = Key(
 LOOKUP_TIMEOUT = Key(
     name=f"{NAMESPACE}:lookupTimeout",
     type=f"seconds, from 0 to {MOST_LOOKUP_SECONDS:g}",
-    default=f"`{LOOKUP_SECONDS:g}`",
+    default=f"`{LOOKUP_SECONDS:g}`, times `VERTEX_TRAINING_TIMEOUT_SCALE`",
     effect="How long a preview waits for the lookups of one resource. 0 turns off these lookups and the "
     "preflight.",
     value="5",
@@ -67,7 +67,7 @@ LOOKUP_TIMEOUT = Key(
 PREFLIGHT_TIMEOUT = Key(
     name=f"{NAMESPACE}:preflightTimeout",
     type=f"seconds, from 0 to {MOST_LOOKUP_SECONDS:g}",
-    default=f"`{PREFLIGHT_SECONDS:g}`",
+    default=f"`{PREFLIGHT_SECONDS:g}`, times `VERTEX_TRAINING_TIMEOUT_SCALE`",
     effect="How long a preview waits for the preflight of a job on Google Cloud. 0 turns the preflight off. "
     "See docs/guides/cost/preflight.md.",
     value="20",

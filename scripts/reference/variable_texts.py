@@ -9,7 +9,7 @@ CLIENT: Mapping[str, str] = {
     "used before it.",
     "VERTEX_TRAINING_TIMEOUT_SCALE": "Factor of all timeouts of programs, commands, the emulator and its "
     "jobs, from 1 to 100. Default: 1. Set it to 3 on a slow machine. An emulator keeps the value of its "
-    "start.",
+    "start. See docs/guides/troubleshooting.md#a-slow-machine.",
     "VERTEX_TRAINING_PREFLIGHT": "`off` turns off the preflight of previews. See "
     "docs/guides/cost/preflight.md. "
     "`vertex-training plan` sets it for its own preview, because it makes the preflight itself.",

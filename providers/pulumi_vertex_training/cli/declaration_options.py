@@ -109,7 +109,8 @@ def _add_preflight(parser: Parser, commands: Subparsers) -> None:
         "--timeout",
         type=_timeout,
         metavar="SECONDS",
-        help="longest time that all lookups together may take (default: 10)",
+        help="longest time that all lookups together may take (default: 10, times "
+        "VERTEX_TRAINING_TIMEOUT_SCALE)",
     )
 
 
