@@ -11,7 +11,6 @@ import re
 import signal
 import socket
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -174,10 +173,12 @@ def test_a_failure_whose_log_was_shown_does_not_repeat_it_and_a_flood_is_cut(sha
     failed = engine.up()
     assert failed.code != 0
     said = diagnostics(failed.output)
-    assert 250 < len(re.findall(r"\] line \d+\n", said)) < 600
-    assert re.search(
-        r"\[flood\] \d{4} lines were left out here; all lines: vertex-training logs \d+", said
-    ), said
+    shown = said.count("[flood workerpool0-0] ")
+    cut = re.findall(
+        r"\[flood\] (\d+) lines? (?:was|were) left out here; all lines: vertex-training logs \d+", said
+    )
+    assert 250 < shown < sum(map(int, cut)), said
+    assert 5000 <= shown + sum(map(int, cut)) < 5050, "each line is shown or counted once"
     assert "Likely cause: the Python module flowers" in said
 
     write(engine, declare("flood", "print('only this'); import roses", more=SHOWN))
@@ -287,7 +288,7 @@ def test_ctrl_c_twice_cancels_as_well(engine: Engine) -> None:
     process = start(engine)
     read_output_until(process, "Ctrl-C cancels it (on_interrupt)")
     os.killpg(process.pid, signal.SIGINT)
-    time.sleep(0.1)
+    read_output_until(process, "^C received")
     interrupt(process)
     eventually(lambda: states(engine, "train") == {"train": "CANCELLED"})
 
