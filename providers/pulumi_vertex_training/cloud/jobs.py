@@ -7,7 +7,6 @@ Arguments and results are in the API's JSON form (lowerCamelCase keys). All meth
 from __future__ import annotations
 
 import enum
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Internal, InvalidArgument, Unavailable, UnexpectedAnswer
 from pulumi_vertex_training.cloud.imports import import_lean
 from pulumi_vertex_training.cloud.translation import translated
+from vertex_emulator.kernel import machine_clock
 from vertex_training.fields import resource_names
 from vertex_training.fields.resource_names import resource_id
 
@@ -211,8 +211,8 @@ class JobClient:
         endpoint: Endpoint,
         name: str,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = machine_clock.monotonic,
+        sleep: Callable[[float], None] = machine_clock.sleep,
     ) -> None:
         """Delete the record of a job that has ended, and wait until it is gone.
 

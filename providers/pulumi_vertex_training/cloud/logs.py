@@ -7,7 +7,6 @@ could not be continued where it ended. All functions raise the errors of
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -17,6 +16,7 @@ from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.translation import translated
+from vertex_emulator.kernel import machine_clock
 from vertex_training.fields import timestamps
 
 _PAGE_SIZE = 1000
@@ -124,8 +124,8 @@ def follow(
     task: str | None = None,
     poll: float | None = None,
     reconnect: Callable[[], Endpoint] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
+    clock: Callable[[], float] = machine_clock.monotonic,
 ) -> Iterator[LogEntry]:
     """Yield the entries of a job, then new ones as they arrive; late ones as in `Tail`, none twice.
 

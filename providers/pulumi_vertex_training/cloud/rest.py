@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.client
 import io
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
@@ -17,6 +16,7 @@ from pulumi_vertex_training.cloud import clients, imports, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded
 from pulumi_vertex_training.cloud.translation import translated
+from vertex_emulator.kernel import machine_clock
 
 if TYPE_CHECKING:
     from google.api_core.exceptions import GoogleAPICallError
@@ -164,8 +164,8 @@ def wait(
     action: str,
     timeout: float,
     url: str = "",
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> Json:
     """Poll an operation, in its JSON form, until it is done; return its final form.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ import pulumi
 
 from pulumi_vertex_training.plugin.host.cancellation import CANCELLED
 from pulumi_vertex_training.plugin.host.process import say
+from vertex_emulator.kernel import machine_clock
 
 KEY = "timeouts"
 """The input that has the fields of `CustomTimeouts`."""
@@ -70,10 +70,10 @@ def wait(
     `progress` gives the line that is printed every `said_every` seconds, by the seconds that have passed.
     Raises `InterruptedWaitError` once `cancelled` is set.
     """
-    begun = time.monotonic()
+    begun = machine_clock.monotonic()
     reported = begun
     while not is_over():
-        now = time.monotonic()
+        now = machine_clock.monotonic()
         if now - begun >= seconds:
             return False
         if now - reported >= said_every:

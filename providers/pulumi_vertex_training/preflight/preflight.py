@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from pulumi_vertex_training.preflight.finding import CHECKS, Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble, answered
 from pulumi_vertex_training.preflight.scope import CALLER, PROJECT, Scope, not_known
 from pulumi_vertex_training.runs.lookups import Lookups
+from vertex_emulator.kernel import machine_clock
 
 _RETRIED = 0.4
 """The part of that time in which a call is tried again: its reason is known before the time is over."""
@@ -46,7 +46,7 @@ def findings_of(
     `connect` returns the endpoint, or None if nothing answers there. A lookup without an answer in time is
     an unknown finding. Without credentials there is one finding alone.
     """
-    deadline = time.monotonic() + seconds
+    deadline = machine_clock.monotonic() + seconds
     made = list(checks(scope))
     questions = {question.key: question for check in made for question in check.questions}
     place = ("preflight", scope.is_emulator, scope.project, scope.location)
@@ -62,7 +62,7 @@ def findings_of(
 
     def ask(some: Mapping[str, Question[Any]]) -> dict[str, object]:
         looks = {key: functools.partial(answered, question) for key, question in some.items()}
-        return lookups.ask(place, hasty, looks, seconds=deadline - time.monotonic())
+        return lookups.ask(place, hasty, looks, seconds=deadline - machine_clock.monotonic())
 
     def placed(finding: Finding) -> Finding:
         if not scope.is_emulator:

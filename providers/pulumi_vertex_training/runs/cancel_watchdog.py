@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -26,6 +25,7 @@ from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 from pulumi_vertex_training.timeouts import Timeouts
+from vertex_emulator.kernel import machine_clock
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import visible
@@ -74,19 +74,19 @@ def held(orders: Iterable[Order]) -> dict[str, Order]:
     return kept
 
 
-def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep) -> str:
+def stop(order: Order, *, sleep: Callable[[float], None] = machine_clock.sleep) -> str:
     """Cancel the job of an order, trying for a while. Return a line, "" if there was nothing to cancel."""
     endpoint = order.endpoint
     if endpoint is None:
         return ""
-    begun = time.monotonic()
+    begun = machine_clock.monotonic()
     deadline = begun + endpoint.timeouts.last_cancel
     name, gateway = order.name, gateway_in(order.collection)
     for delay in _PACE.delays():
         try:
             if name.startswith(RUN_PREFIX):
                 found = _of_run(gateway, endpoint, order)
-                if found is None and time.monotonic() > begun + endpoint.timeouts.last_submission:
+                if found is None and machine_clock.monotonic() > begun + endpoint.timeouts.last_submission:
                     return ""
                 name = found or name
             if not name.startswith(RUN_PREFIX):
@@ -95,7 +95,7 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep) -> str:
         except (NotFound, FailedPrecondition):
             return ""  # it has ended
         except CloudError as error:
-            if not is_transient(error) or time.monotonic() >= deadline:
+            if not is_transient(error) or machine_clock.monotonic() >= deadline:
                 return (
                     f"{gateway.noun} {resource_id(name)} was NOT cancelled and is still running: {error} "
                     f"`vertex-training cancel {of_job(endpoint, name)}` stops it."

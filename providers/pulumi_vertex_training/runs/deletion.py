@@ -10,7 +10,6 @@ stack with the same names, are never deleted here.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Container, Iterable
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -20,6 +19,7 @@ from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.policies.deletion_policy import Step, plan
 from pulumi_vertex_training.runs.policies.run_status import LIVE, last_run
+from vertex_emulator.kernel import machine_clock
 from vertex_training.fields.resource_names import resource_id
 
 PROGRESS_SECONDS = 15.0
@@ -46,8 +46,8 @@ def delete_run(
     keep_record: bool = False,
     kept_because: str = "",
     protect_running: bool = False,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> None:
     """Carry out the plan of a run's deletion. Return also if the record was gone before.
 

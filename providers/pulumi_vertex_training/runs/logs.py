@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from pulumi_vertex_training.runs.diagnosis.diagnosis import without_log
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of
 from pulumi_vertex_training.runs.gateway import LogSource, gateway_of
 from pulumi_vertex_training.runs.watching import Pace, is_transient
+from vertex_emulator.kernel import machine_clock
 
 SERVICE = "service"
 """The label of an entry without a replica, beside those that have one."""
@@ -126,7 +126,7 @@ class LogLines:
         label: str,
         command: str,
         limits: Limits | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = machine_clock.monotonic,
     ) -> None:
         """`label` begins each line, with the replica's name; `command` prints the whole log."""
         self._label = label
@@ -179,7 +179,7 @@ async def stream(
     pace: Pace,
     quiet_looks: int,
     drain_seconds: Callable[[], float],
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] = machine_clock.monotonic,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
     """Show the entries of each `look` until `finished` is set, and then those that are still on their way.

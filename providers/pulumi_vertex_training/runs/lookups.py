@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
+from vertex_emulator.kernel import machine_clock
 
 PARALLEL = 16
 """The most lookups at a time."""
@@ -66,10 +66,10 @@ class Lookups:
         """
         if not questions or seconds <= 0:
             return {}
-        deadline = time.monotonic() + seconds
+        deadline = machine_clock.monotonic() + seconds
         futures = {key: self._future(place, connect, key, look) for key, look in questions.items()}
         present = {key: future for key, future in futures.items() if future is not None}
-        _, late = wait_for(present.values(), timeout=max(0.0, deadline - time.monotonic()))
+        _, late = wait_for(present.values(), timeout=max(0.0, deadline - machine_clock.monotonic()))
         if late:
             with self._lock:
                 self._silent.add(place)

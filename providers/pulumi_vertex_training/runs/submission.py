@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
 from pulumi_vertex_training.runs.gateway import RunGateway
+from vertex_emulator.kernel import machine_clock
 
 CANCELLED_STATES = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
 
@@ -52,8 +52,8 @@ def find_or_submit(
     before_submit: Callable[[], None],
     before_delete: Callable[[Endpoint, str], None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> tuple[JobRecord, bool]:
     """Return the run's record, and whether the job was adopted rather than submitted now.
 

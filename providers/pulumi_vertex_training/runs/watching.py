@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from pulumi_vertex_training.cloud.errors import CloudError, DataLoss, Internal, ResourceExhausted, Unavailable
+from vertex_emulator.kernel import machine_clock
 
 
 class State(Protocol):
@@ -74,7 +74,7 @@ async def watch(
     report: Callable[[Record], Awaitable[None]],
     trouble: Callable[[CloudError], None],
     least_answer: float,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] = machine_clock.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Watched[Record]:
     """Poll until `reached` is true of a record, the record is terminal, or `timeout` seconds have passed.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -15,6 +14,7 @@ from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, StillRunningError, delete_run
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord
+from vertex_emulator.kernel import machine_clock
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class SharedRead(Generic[T]):
     """A value that is read again for each caller. Callers that ask at the same time share one read."""
 
     read: Callable[[], T]
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = machine_clock.monotonic
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _last: tuple[float, T] | None = None
 
@@ -57,8 +57,8 @@ def delete_job(
     *,
     refusal: Callable[[Any], str],
     report: Callable[[str], None],
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> Outcome:
     """Cancel the job if it is live, wait until it has ended, and delete its record.
 
@@ -99,8 +99,8 @@ def delete_persistent(
     *,
     refusal: Callable[[PersistentRecord], str],
     report: Callable[[str], None],
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> Outcome:
     """Delete a persistent resource or a model and wait until it is deleted. `refusal` is as in `delete_job`.
 

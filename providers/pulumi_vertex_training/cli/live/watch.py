@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import dataclass, field
 
 from pulumi_vertex_training.cli import target
@@ -20,6 +19,7 @@ from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.views.failure import FAILED, CommandError
 from pulumi_vertex_training.views.output import Output
+from vertex_emulator.kernel import machine_clock
 
 _INTERRUPTED = 130
 _PROGRESS_SECONDS = 5.0
@@ -65,7 +65,7 @@ def _in_lines(read: SnapshotReader, lines: _Lines, seconds: float, outage: float
         try:
             snapshot = read()
         except (CloudError, CommandError) as error:
-            now = time.monotonic()
+            now = machine_clock.monotonic()
             silent_since = silent_since if silent_since is not None else now
             if not lines.shown or not screen.passes(error) or now - silent_since >= outage:
                 raise
@@ -74,7 +74,7 @@ def _in_lines(read: SnapshotReader, lines: _Lines, seconds: float, outage: float
             lines.show(snapshot)
             if snapshot.is_last:
                 return _end(snapshot.record, lines.output)
-        time.sleep(seconds)
+        machine_clock.sleep(seconds)
 
 
 @dataclass(kw_only=True)
@@ -94,7 +94,7 @@ class _Lines:
 
     def show(self, snapshot: Snapshot) -> None:
         """Print what changed since the snapshot before."""
-        now = time.monotonic()
+        now = machine_clock.monotonic()
         changed = snapshot.milestones != self._milestones
         old = now - self._words_at >= _PROGRESS_SECONDS
         if changed or snapshot.is_last or (old and snapshot.words != self._words):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
 from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError
+from vertex_emulator.kernel import machine_clock
 
 _TELL_SECONDS = 5.0
 
@@ -59,12 +59,12 @@ def _copy_image(plan: Plan, step: Step, image: Image, tell: Callable[[str], None
     if image.target is None or step.copy not in ("mount", "send"):
         return Sent()
     endpoint = plan.target.endpoint_of(plan.target.of_kind(IMAGE).get(image.name))
-    reported = time.monotonic()
+    reported = machine_clock.monotonic()
 
     def report(sent: int, _wanted: int) -> None:
         nonlocal reported
-        if time.monotonic() - reported >= _TELL_SECONDS:
-            reported = time.monotonic()
+        if machine_clock.monotonic() - reported >= _TELL_SECONDS:
+            reported = machine_clock.monotonic()
             tell(f"{sent / 1e6:.0f} of {step.missing.sent_bytes / 1e6:.0f} MB sent")
 
     tree = copying.read(endpoint, image.source)

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
+from vertex_emulator.kernel import machine_clock
 from vertex_training.job.job_kind import JobKind
 
 _HOST = "127.0.0.1"
@@ -118,10 +118,11 @@ def _serve(
             if not announced and _answers(port):
                 announced = True
                 _announce(port, sources, output)
-            if time.monotonic() >= due:
+            if machine_clock.monotonic() >= due:
                 try:
                     endpoint = again()
-                    due = time.monotonic() + (_LOCAL_SECONDS if endpoint.is_emulator else _CLOUD_SECONDS)
+                    seconds = _LOCAL_SECONDS if endpoint.is_emulator else _CLOUD_SECONDS
+                    due = machine_clock.monotonic() + seconds
                     mirror.refresh(endpoint)
                     trouble = ""
                 except (CloudError, CommandError) as error:
@@ -129,8 +130,8 @@ def _serve(
                         raise
                     if str(error) != trouble:
                         output.note(f"retrying: {error}")
-                    trouble, due = str(error), time.monotonic() + _LOCAL_SECONDS
-            time.sleep(_LOOP_SECONDS)
+                    trouble, due = str(error), machine_clock.monotonic() + _LOCAL_SECONDS
+            machine_clock.sleep(_LOOP_SECONDS)
     finally:
         _end(process, timeouts)
     raise CommandError(

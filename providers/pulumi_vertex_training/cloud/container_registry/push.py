@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from pulumi_vertex_training.cloud.container_registry.descriptors import Descript
 from pulumi_vertex_training.cloud.container_registry.http import PUSH, registry_http
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from vertex_emulator.kernel import machine_clock
 
 PARALLEL = 4
 """Blobs that are sent at the same time."""
@@ -79,7 +79,7 @@ def push(
     *,
     on_progress: ProgressCallback | None = None,
     before_send: Callable[[ImageName], None] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> PushResult:
     """Push an image to the repository of `name`, under its digest; nothing is sent if it already exists.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -34,6 +33,7 @@ from pulumi_vertex_training.plugin.host.process import say, say_on
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import Failure
 from pulumi_vertex_training.plugin.running import begun_creations, begun_work
+from vertex_emulator.kernel import machine_clock
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import counted
 
@@ -70,7 +70,7 @@ class Progress:
     copied: int = 0
     sent_bytes: int = 0
     done: int = 0
-    _reported_at: float = field(default_factory=time.monotonic)
+    _reported_at: float = field(default_factory=machine_clock.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, *, sent: bool = False, copied: bool = False, size: int = 0) -> None:
@@ -80,7 +80,7 @@ class Progress:
             self.sent += sent
             self.copied += copied
             self.sent_bytes += size if sent else 0
-            now = time.monotonic()
+            now = machine_clock.monotonic()
             if now - self._reported_at < PROGRESS_SECONDS or self.done == self.count:
                 return
             self._reported_at = now
@@ -378,7 +378,7 @@ def _for_each(
 
     `tell` gets the number of items that are done, and of all, every few seconds.
     """
-    stopped, reported_at = threading.Event(), time.monotonic()
+    stopped, reported_at = threading.Event(), machine_clock.monotonic()
 
     def guarded(item: T) -> None:
         if stopped.is_set() or CANCELLED.is_set():
@@ -392,8 +392,8 @@ def _for_each(
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
         futures = [pool.submit(guarded, item) for item in items]
         for done, future in enumerate(futures):
-            if tell is not None and time.monotonic() - reported_at >= SAID_SECONDS:
-                reported_at = time.monotonic()
+            if tell is not None and machine_clock.monotonic() - reported_at >= SAID_SECONDS:
+                reported_at = machine_clock.monotonic()
                 tell(done, len(futures))
             future.result()
     if CANCELLED.is_set() and futures:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,6 +15,7 @@ from pulumi_vertex_training.cloud import clients, imports, rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.translation import translated
+from vertex_emulator.kernel import machine_clock
 
 _UPLOAD = re.compile(r"<Upload>(.*?)</Upload>", re.DOTALL)
 _MAX_PAGES = 1000
@@ -135,7 +135,7 @@ def empty(
     *,
     release_holds: bool = False,
     tell: Callable[[int], None] | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] = machine_clock.monotonic,
 ) -> int:
     """Delete all versions of all objects of a bucket. Return their number.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +36,7 @@ from pulumi_vertex_training.kinds.training_image import (
 from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.kinds.training_image.spec import Builder
 from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_emulator.kernel import machine_clock
 from vertex_training.findings.problems import Problem
 
 _TELL_SECONDS = 5.0
@@ -351,11 +351,11 @@ def _parts(built: BuiltImage) -> list[BlobUpload]:
 
 def teller(target: ImageName, tell: Callable[[str], None]) -> registry_push.ProgressCallback:
     """Return a progress callback that reports every few seconds, so that a short push reports nothing."""
-    last = time.monotonic()
+    last = machine_clock.monotonic()
 
     def progress(sent: int, wanted: int) -> None:
         nonlocal last
-        now = time.monotonic()
+        now = machine_clock.monotonic()
         if now - last >= _TELL_SECONDS:
             last = now
             tell(f"{target}: {sent / 1e6:.0f} of {wanted / 1e6:.0f} MB sent")

@@ -5,7 +5,6 @@ All functions raise the errors of `pulumi_vertex_training.cloud.errors`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from pulumi_vertex_training.cloud.errors import (
     UnexpectedAnswer,
 )
 from pulumi_vertex_training.cloud.translation import translated
+from vertex_emulator.kernel import machine_clock
 
 API = "cloudbuild.googleapis.com"
 BUILDER = "gcr.io/cloud-builders/docker"
@@ -36,8 +36,8 @@ def build(
     image: str,
     options: tuple[str, ...] = (),
     tell: Callable[[str], None],
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> str:
     """Build a source with `context/` and `Dockerfile`, push it as `image`, and return the digest.
 

@@ -5,7 +5,6 @@ A query for each job would hold up a preview.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -18,6 +17,7 @@ from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.policies.run_status import LookupResult
+from vertex_emulator.kernel import machine_clock
 
 FRESH_SECONDS = 30.0
 _SETTLE_SECONDS = 4.0
@@ -72,28 +72,28 @@ class JobCache:
         """
         with self._listings.lock:
             if target not in self._listings.settled:
-                time.sleep(settle_seconds(endpoint))
+                machine_clock.sleep(settle_seconds(endpoint))
                 self._listings.settled[target] = self._gateway.list_labelled(endpoint, RUN_LABEL)
             return self._listings.settled[target]
 
     def _listing(self, target: Target) -> JobListing:
         with self._listings.lock:
             known = self._listings.recent.get(target)
-            if known is None or (known.endpoint and time.monotonic() - known.at > FRESH_SECONDS):
+            if known is None or (known.endpoint and machine_clock.monotonic() - known.at > FRESH_SECONDS):
                 answer = QUERIES.ask(target, lambda: self._listed(target))
-                known = answer if isinstance(answer, JobListing) else JobListing(at=time.monotonic())
+                known = answer if isinstance(answer, JobListing) else JobListing(at=machine_clock.monotonic())
                 self._listings.recent[target] = known
             return known
 
     def _listed(self, target: Target) -> JobListing:
         endpoint = connect_if_running(*target, OPERATION.settings)
         if endpoint is None:
-            return JobListing(at=time.monotonic())
+            return JobListing(at=machine_clock.monotonic())
         records = sorted(
             self._gateway.list_labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or ""
         )
         return JobListing(
-            at=time.monotonic(),
+            at=machine_clock.monotonic(),
             endpoint=endpoint,
             of_name={record.name: record for record in records},
             of_run={record.labels[RUN_LABEL]: record for record in records},

@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import itertools
 import threading
-import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
@@ -30,6 +29,7 @@ from pulumi_vertex_training.program.messages import masked
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.runs.logs import CLOUD_LOG_PACE, LOCAL_LOG_PACE, LogLines, RunLog, stream
 from pulumi_vertex_training.runs.progress import Report, duration, latest_report, metrics_in_words
+from vertex_emulator.kernel import machine_clock
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
 
@@ -63,7 +63,7 @@ class Progress:
         self._shown: object = None
         self._shown_at = 0.0
         self._trouble = ""
-        self._began = time.monotonic()
+        self._began = machine_clock.monotonic()
         self._announced = not policy.waits
 
     @property
@@ -80,9 +80,9 @@ class Progress:
         percent = report.percent if report else None
         now = (record.state, counts, percent)
         if now != self._shown or self._trouble or (waits and self._is_old(endpoint)):
-            self._shown, self._shown_at, self._trouble = now, time.monotonic(), ""
+            self._shown, self._shown_at, self._trouble = now, machine_clock.monotonic(), ""
             messages.info(line(record, counts, report), self._resource, ephemeral=True)
-        due = self._policy.cancels or time.monotonic() - self._began > ANNOUNCE_SECONDS
+        due = self._policy.cancels or machine_clock.monotonic() - self._began > ANNOUNCE_SECONDS
         if due and not self._announced and not record.state.is_terminal:
             self._announced = True
             words = announcement(self._declared.noun, record.name, self._policy)
@@ -101,7 +101,7 @@ class Progress:
         interruption.withdraw(self)
 
     def _is_old(self, endpoint: Endpoint) -> bool:
-        now = time.monotonic()
+        now = machine_clock.monotonic()
         if not endpoint.is_emulator:
             most = _CLOUD_SECONDS_BETWEEN_LINES
         elif now - self._began < _FIRST_LINES_SECONDS:
@@ -122,7 +122,7 @@ class _Reports:
 
     def latest(self, endpoint: Endpoint) -> Report | None:
         """Return what was read last. Begin to read again if that is due."""
-        now = time.monotonic()
+        now = machine_clock.monotonic()
         reads = self._thread is not None and self._thread.is_alive()
         if self._directory and now >= self._due and not reads:
             local = endpoint.is_emulator

@@ -6,7 +6,6 @@ import dataclasses
 import re
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, WHAT, Cause
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, shortened
 from pulumi_vertex_training.runs.gateway import gateway_of
+from vertex_emulator.kernel import machine_clock
 
 LINES = 15
 """The number of log lines in a diagnosis."""
@@ -231,7 +231,7 @@ def examine(
     endpoint: Endpoint,
     record: JobRecord,
     *,
-    pause: Callable[[float], None] = time.sleep,
+    pause: Callable[[float], None] = machine_clock.sleep,
     mask: Callable[[str], str] = str,
 ) -> Diagnosis:
     """Return why the job failed. Raise nothing. `mask` removes secrets from each message and log entry.

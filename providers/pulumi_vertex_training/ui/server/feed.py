@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pulumi_vertex_training.ui.pages.page import Page
 from pulumi_vertex_training.ui.server import rendering
 from pulumi_vertex_training.ui.server.rendering import Rendered
 from pulumi_vertex_training.ui.source.source import Source
+from vertex_emulator.kernel import machine_clock
 
 LIVE_SECONDS = 0.15
 """Seconds between two looks at what is live."""
@@ -62,7 +62,7 @@ class _Known:
 class Feed:
     """The current state of pages, for the first view and for the streams."""
 
-    def __init__(self, source: Source, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, source: Source, *, clock: Callable[[], float] = machine_clock.monotonic) -> None:
         self.source = source
         self._clock = clock
         self._known: OrderedDict[tuple[str, tuple[tuple[str, str], ...]], _Known] = OrderedDict()

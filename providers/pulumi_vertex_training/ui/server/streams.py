@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from pulumi_vertex_training.ui.server.rendering import Rendered
 from pulumi_vertex_training.ui.server.watcher import Watcher
 from pulumi_vertex_training.ui.source.log import NewLines
 from pulumi_vertex_training.views.failure import CommandError
+from vertex_emulator.kernel import machine_clock
 
 MOST_STREAMS = 100
 _ALIVE_SECONDS = 15.0
@@ -76,7 +76,7 @@ class Stream:
         """Yield events until the browser closes the page, or the dashboard is stopped."""
         lines = NewLines(self.place)
         trouble = ""
-        sent_at = time.monotonic()
+        sent_at = machine_clock.monotonic()
         yield _event("well", True, lines.time)
         while not self.is_ending():
             found: list[str] = []
@@ -102,10 +102,10 @@ class Stream:
                 if str(error) != trouble:
                     trouble = str(error)
                     found.append(_event("trouble", trouble, lines.time))
-            if not found and time.monotonic() - sent_at >= _ALIVE_SECONDS:
+            if not found and machine_clock.monotonic() - sent_at >= _ALIVE_SECONDS:
                 found.append(": still here\n\n")
             for event in found:
-                sent_at = time.monotonic()
+                sent_at = machine_clock.monotonic()
                 yield event
             await self._pause(rest)
             if self.page.version is not None and not trouble:
@@ -113,8 +113,8 @@ class Stream:
 
     async def _pause(self, seconds: float, *, unless_changed_since: int | None = None) -> None:
         """Wait, but not beyond the end of the dashboard, nor beyond a change of the emulator."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0 and not self.is_ending():
+        until = machine_clock.monotonic() + seconds
+        while (left := until - machine_clock.monotonic()) > 0 and not self.is_ending():
             if unless_changed_since is None:
                 await asyncio.sleep(min(left, _STEP_SECONDS))
             elif await self.watcher.wait(unless_changed_since, min(left, _STEP_SECONDS)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from pulumi_vertex_training.runs.progress import Report
 from pulumi_vertex_training.ui.source import inventory
 from pulumi_vertex_training.ui.source.inventory import Inventory, JobRow, Others
 from pulumi_vertex_training.views.study_view import cancelled_job_keys, job_key
+from vertex_emulator.kernel import machine_clock
 
 _ONE_BY_ONE = 50
 """Jobs that are read one by one; if more have changed, all are listed."""
@@ -41,7 +41,7 @@ class _Row:
 class LiveInventory:
     """The inventory, with the state from which it is kept up to date. Safe for threads."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, clock: Callable[[], float] = machine_clock.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._place: tuple[str | None, str, str] | None = None

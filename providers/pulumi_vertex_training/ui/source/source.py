@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.target import Choice
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from vertex_emulator.kernel import machine_clock
 
 KNOWN_SECONDS = 1.0
 """Seconds for which an address counts as known. An emulator that is started again may have another one."""
@@ -22,7 +22,7 @@ class Source:
         choice: Choice,
         *,
         resolve: Callable[[Choice], Endpoint] = target.resolve,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = machine_clock.monotonic,
     ) -> None:
         self._choice = choice
         self._resolve = resolve

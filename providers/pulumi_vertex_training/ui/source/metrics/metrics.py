@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -20,6 +19,7 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.ui.source.metrics.curve import Curve, curves_of
 from pulumi_vertex_training.ui.source.metrics.tensorboard import EventFiles
+from vertex_emulator.kernel import machine_clock
 from vertex_training.fields import uris
 from vertex_training.job.job_kind import JobKind
 
@@ -58,7 +58,7 @@ class AllMetrics:
     def of(self, endpoint: Endpoint, record: JobRecord) -> Metrics:
         """Return the metrics of a job, read at most a moment ago. What cannot be read is left out."""
         with self._lock:
-            key, now = (endpoint.url, record.name), time.monotonic()
+            key, now = (endpoint.url, record.name), machine_clock.monotonic()
             known = self._known.get(key)
             seconds = _ENDED_SECONDS if record.state.is_terminal else _LIVE_SECONDS
             if known is not None and known.state == record.state.name and now - known.at < seconds:
