@@ -49,11 +49,16 @@ def without_privileges() -> Iterator[None]:
         os.setresuid(0, 0, 0)
 
 
+def command(*words: str | Path) -> list[str]:
+    """Return a command that runs a program as the other user, or as the own one if that is not root."""
+    become = [sys.executable, "-I", __file__] if os.geteuid() == 0 else []
+    return [*become, *map(str, words)]
+
+
 def run(*words: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run this Python as the other user, or as the own one if that is not root, with a folder of his."""
-    become = ["-m", "support.other_user", sys.executable] if os.geteuid() == 0 else []
+    """Run this Python as the other user, with a folder of his."""
     return subprocess.run(
-        [sys.executable, *become, *words],
+        command(sys.executable, *words),
         cwd=ROOT,
         env={
             "PATH": os.environ.get("PATH", os.defpath),
@@ -77,14 +82,14 @@ def run_tests(*tests: str) -> None:
     assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout
 
 
-def become(command: list[str]) -> None:
+def _become(command: list[str]) -> None:
     """Run a command instead of this process, which is root's, as the other user."""
     _open_to_all({ROOT, *interpreter_paths()})
     os.setgroups([])
     os.setgid(NOBODY)
     os.setuid(NOBODY)
     ns.die_with_parent()
-    os.execv(command[0], command)
+    os.execvp(command[0], command)
 
 
 def _open_to_all(paths: Iterable[Path]) -> None:
@@ -118,4 +123,4 @@ def _is_closed(path: Path) -> bool:
 
 
 if __name__ == "__main__":
-    become(sys.argv[1:])
+    _become(sys.argv[1:])
