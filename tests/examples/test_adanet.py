@@ -14,6 +14,7 @@ import pytest
 import vertex_cluster
 from support.examples import saved_models
 from support.examples.example import Example, NewExample
+from support.tables import not_empty
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, up to eight replicas, three times
 
@@ -107,7 +108,7 @@ def test_every_worker_builds_and_trains_what_the_plan_says(runs: Runs) -> None:
 
 def test_the_log_has_a_row_for_each_worker_with_the_cells_of_the_plan(runs: Runs) -> None:
     for run in runs.all():
-        for rows in run.printed.values():
+        for rows in not_empty(run.printed.values()):
             assert [row[:4] for row in rows] == [
                 [
                     each["name"],
@@ -122,7 +123,7 @@ def test_the_log_has_a_row_for_each_worker_with_the_cells_of_the_plan(runs: Runs
 def test_no_worker_computes_what_it_does_not_train(runs: Runs) -> None:
     """Compare with the steps that each worker counted when it computed them."""
     for run in runs.all():
-        for report in run.reports:
+        for report in not_empty(run.reports):
             assert {int(each) for each in report["computed"]} <= set(report["trains"])
 
 

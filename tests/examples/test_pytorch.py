@@ -15,6 +15,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from scripts import pytorch_client
 from support.examples import saved_models
 from support.examples.example import FOLDER, Example, NewExample
+from support.tables import not_empty
 
 pytestmark = pytest.mark.slow  # PyTorch in nine processes, twice
 
@@ -135,7 +136,7 @@ def test_one_process_on_each_machine_and_one_for_each_accelerator(steps: Steps) 
 
 
 def test_the_loss_falls(steps: Steps) -> None:
-    for each in steps.trainings.values():
+    for each in not_empty(steps.trainings.values()):
         assert [epoch for epoch, _ in each.losses] == [1, 5, 10, 15, 20]
         found = [loss for _, loss in each.losses]
         assert found == sorted(found, reverse=True)
@@ -150,7 +151,7 @@ def test_all_processes_end_with_the_same_weights(steps: Steps) -> None:
 
 
 def test_the_saved_models_read_digits(steps: Steps) -> None:
-    for each in steps.trainings.values():
+    for each in not_empty(steps.trainings.values()):
         assert each.outputs["state"] == "SUCCEEDED"
         assert each.accuracy > 0.85
         assert each.outputs["metrics"]["accuracy"] == pytest.approx(each.accuracy)

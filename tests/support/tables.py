@@ -7,11 +7,12 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 Test = Callable[..., None]
+T = TypeVar("T")
 _PARAMETER = type(pytest.param())
 _LONGEST_TITLE = 200
 
@@ -62,6 +63,13 @@ def every_row(
         return check
 
     return decorate
+
+
+def not_empty(found: Iterable[T]) -> Sequence[T]:
+    """Return what a test is to look at one by one. Fail if there is nothing: the test would show nothing."""
+    listed = list(found)
+    assert listed, "there is nothing to look at"
+    return listed
 
 
 def _row(row: Any, count: int) -> tuple[str | None, tuple[Any, ...]]:

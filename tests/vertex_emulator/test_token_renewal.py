@@ -15,6 +15,7 @@ import pytest
 
 from support.emulator import call, kill
 from support.services.training import job
+from support.tables import not_empty
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
@@ -96,11 +97,10 @@ def test_old_tokens_are_kept_as_digests(start: Start) -> None:
     launcher.stop(first.data_dir)
     start()
     launcher.stop(first.data_dir)  # a running emulator may replace a file while it is read
-    for path in first.data_dir.rglob("*"):
-        if path.is_file():
-            content = path.read_bytes()
-            for secret in (first.token, service_token(first.token), storage_secret(first.token)):
-                assert secret.encode() not in content, path
+    for path in not_empty(each for each in first.data_dir.rglob("*") if each.is_file()):
+        content = path.read_bytes()
+        for secret in (first.token, service_token(first.token), storage_secret(first.token)):
+            assert secret.encode() not in content, path
 
 
 def started_job(emulator: Emulator) -> str:

@@ -15,6 +15,7 @@ import vertex_cluster
 from pulumi_vertex_training.cloud import logs
 from support.engine import Engine, Result
 from support.shared_engine import mentions
+from support.tables import not_empty
 from support.waiting import eventually
 from vertex_training.topology.presets.launchers import command
 
@@ -145,7 +146,7 @@ def test_the_program_gets_its_own_arguments(steps: Steps) -> None:
 
 def test_the_launcher_sets_what_vertex_cluster_would(steps: Steps) -> None:
     for name, prefix in (("lightgbm", "LIGHTGBM_"), ("mxnet", "DMLC_")):
-        for each in steps.found[name]:
+        for each in not_empty(steps.found[name]):
             settings = vertex_cluster.framework_settings(each.cluster, name, resolve=socket.gethostbyname)
             if name == "lightgbm":
                 settings = {f"LIGHTGBM_{key.upper()}": value for key, value in settings.items()}
@@ -153,7 +154,7 @@ def test_the_launcher_sets_what_vertex_cluster_would(steps: Steps) -> None:
 
 
 def test_jax_finds_its_coordinator_and_an_own_variable_wins(steps: Steps) -> None:
-    for rank, each in enumerate(steps.found["jax"]):
+    for rank, each in enumerate(not_empty(steps.found["jax"])):
         assert chosen(each, "JAX_") == {
             "JAX_COORDINATOR_ADDRESS": each.cluster.chief_address,
             "JAX_NUM_PROCESSES": "3",
@@ -170,7 +171,7 @@ def test_a_job_of_one_replica_is_a_cluster_of_one(steps: Steps) -> None:
 
 
 def test_torchrun_starts_one_process_for_each_accelerator(steps: Steps) -> None:
-    for rank, each in enumerate(steps.found["torch"]):
+    for rank, each in enumerate(not_empty(steps.found["torch"])):
         expected = vertex_cluster.framework_settings(each.cluster, "torchrun", slots=2)
         assert chosen(each, "PET_") == expected
         assert expected["PET_NODE_RANK"] == str(rank)

@@ -10,6 +10,7 @@ import pytest
 
 from pulumi_vertex_training.cloud import logs
 from support.engine import Engine
+from support.tables import not_empty
 from support.waiting import eventually
 
 pytestmark = pytest.mark.slow  # it downloads 150 MB of wheels
@@ -45,7 +46,7 @@ def test_all_ranks_train_one_model(shared_engine: Engine) -> None:
     shutil.copytree(SOURCE, shared_engine.folder / "infra" / "boosting")
     shared_engine.write(PROGRAM)
     shared_engine.up().ok()
-    for framework, (state, job) in shared_engine.outputs().items():
+    for framework, (state, job) in not_empty(shared_engine.outputs().items()):
         assert state == "SUCCEEDED"
 
         def printed(job: str = job) -> list[list[str]]:

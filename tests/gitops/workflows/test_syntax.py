@@ -13,6 +13,7 @@ import yaml
 
 from support.clients.tools import tool
 from support.gitops.gitlab_jobs import jobs
+from support.tables import not_empty
 
 GITOPS = Path(__file__).resolve().parents[3] / "gitops"
 WORKFLOWS = sorted((GITOPS / "github" / "workflows").glob("*.yml"))
@@ -120,11 +121,9 @@ def _steps(document: dict[Any, Any]) -> list[list[dict[str, Any]]]:
 
 
 def test_a_checkout_leaves_no_token_behind() -> None:
-    for file in WORKFLOWS:
-        for steps in _steps(workflow(file)):
-            for step in steps:
-                if step.get("uses", "").startswith("actions/checkout@"):
-                    assert step["with"]["persist-credentials"] is False
+    steps = [step for file in WORKFLOWS for steps in _steps(workflow(file)) for step in steps]
+    for step in not_empty(one for one in steps if one.get("uses", "").startswith("actions/checkout@")):
+        assert step["with"]["persist-credentials"] is False
 
 
 def test_pipelines_have_no_keys() -> None:
@@ -146,8 +145,8 @@ def test_deployments_of_a_stack_wait_for_each_other() -> None:
 
 
 def test_jobs_of_gitlab_run_for_the_project_itself() -> None:
-    for name, job in jobs(GITLAB).items():
-        for rule in job.content["rules"]:
+    for name, job in not_empty(jobs(GITLAB).items()):
+        for rule in not_empty(job.content["rules"]):
             if "merge_request_event" in rule["if"]:
                 assert "$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_PROJECT_ID" in rule["if"], name
         assert ("id_tokens" in job.content) == (job.name != "comment")

@@ -17,7 +17,7 @@ from scripts.verify_google.prices import (
     highest_cost,
     hourly_cost,
 )
-from support.tables import every_row
+from support.tables import every_row, not_empty
 
 HOUR = PRICES[0].usd_per_hour + DISK_USD_PER_HOUR
 SECONDS = 300 + PREPARATION_SECONDS
@@ -107,4 +107,6 @@ def test_what_has_no_limit_is_refused(body: dict[str, Any], location: str, word:
 
 
 def test_prices_have_a_date_and_a_source() -> None:
-    assert all(each.source and each.checked[:2] == "20" and len(each.checked) == 10 for each in PRICES)
+    assert all(
+        each.source and each.checked[:2] == "20" and len(each.checked) == 10 for each in not_empty(PRICES)
+    )

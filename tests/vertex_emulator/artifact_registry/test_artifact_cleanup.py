@@ -186,6 +186,7 @@ def test_a_restart_changes_nothing(tmp_path: Path) -> None:
 def test_a_reset_removes_all(emulator: Daemon, path: str) -> None:
     create(emulator, "images")
     push(emulator, uri("images"), "v1")
+    assert any(ask(emulator, "GET", path).json().values())
     ask(emulator, "POST", "/_local/reset", {})
     assert not any(ask(emulator, "GET", path).json().values())
 

@@ -23,6 +23,7 @@ from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipe
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS
 from pulumi_vertex_training.kinds.training_schedule import spec as training_schedule
+from support.tables import not_empty
 from vertex_training.catalog import accelerators, enumerations
 from vertex_training.fields.effects import (
     CHANGES,
@@ -83,7 +84,7 @@ def test_the_decoder_rejects_the_output_fields(kind):
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_entry_has_a_reason_that_ends_a_sentence(kind):
-    assert all(entry.reason and not entry.reason.endswith(".") for entry in KINDS[kind].values())
+    assert all(entry.reason and not entry.reason.endswith(".") for entry in not_empty(KINDS[kind].values()))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.runs import identity
 from support.command import Ended, environment, run, run_on_terminal
+from support.tables import not_empty
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
@@ -93,7 +94,7 @@ def hours(run: dict[str, Any]) -> float:
 
 
 def test_a_run_has_cost_the_seconds_of_its_replicas(steps: Steps) -> None:
-    for one in steps.named.json["runs"]:
+    for one in not_empty(steps.named.json["runs"]):
         cost = one["cost"]
         assert cost["replicaHours"] == pytest.approx(3 * hours(one))
         assert cost["total"] > 0.2 * cost["replicaHours"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pulumi_vertex_training.runs.policies import deletion_policy
-from pulumi_vertex_training.runs.policies.rerun import ROWS, Action, Facts, Policy, Rerun, decide
+from pulumi_vertex_training.runs.policies.rerun import ROWS, Action, Decision, Facts, Policy, Rerun, decide
 from pulumi_vertex_training.runs.policies.run_status import (
     ENDED,
     FAILURES,
@@ -19,7 +20,7 @@ from pulumi_vertex_training.runs.policies.run_status import (
     LastRun,
 )
 from support import rerun_page
-from support.tables import every_row
+from support.tables import every_row, not_empty
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
 GUIDES = tuple(DOCS / "guides" / "programs" / name for name in ("rerun.md", "protect-and-delete.md"))
@@ -31,6 +32,11 @@ UNPROVOKED = tuple(
     for facts, decision in DECIDED
     if facts.change not in RERUN_CHANGES and not facts.on_demand
 )
+
+
+def decided(about: Callable[[Facts], bool]) -> Sequence[tuple[Facts, Decision]]:
+    """Return the decisions of some cases, of which there is at least one."""
+    return not_empty((facts, decision) for facts, decision in DECIDED if about(facts))
 
 
 def action(facts: Facts) -> Action:
@@ -266,9 +272,9 @@ def test_every_policy_runs_what_has_not_run() -> None:
 
 
 def test_on_failure_stops_at_its_limit() -> None:
-    for facts, decision in UNPROVOKED:
-        if facts.rerun.policy is Policy.ON_FAILURE and facts.last_run in FAILURES:
-            assert (decision.action is Action.RUN) == (facts.reruns < facts.rerun.limit)
+    failed = [each for each in UNPROVOKED if each[0].last_run in FAILURES]
+    for facts, decision in not_empty(each for each in failed if each[0].rerun.policy is Policy.ON_FAILURE):
+        assert (decision.action is Action.RUN) == (facts.reruns < facts.rerun.limit)
 
 
 @pytest.mark.parametrize("limit", range(5))
@@ -281,9 +287,12 @@ def test_a_job_that_always_fails_runs_as_often_as_allowed(limit: int) -> None:
 
 
 def test_counting_starts_again_when_a_run_is_asked_for() -> None:
-    for facts, decision in DECIDED:
-        if facts.change in RERUN_CHANGES or (facts.on_demand and facts.last_run is not LastRun.NONE):
-            assert decision.reruns == (0 if decision.action is Action.RUN else facts.reruns)
+    for facts, decision in decided(
+        lambda facts: (
+            facts.change in RERUN_CHANGES or (facts.on_demand and facts.last_run is not LastRun.NONE)
+        )
+    ):
+        assert decision.reruns == (0 if decision.action is Action.RUN else facts.reruns)
 
 
 @pytest.mark.parametrize("run", [LastRun.GONE, LastRun.NONE, LastRun.RUNNING, LastRun.NOT_KNOWN])
@@ -292,11 +301,10 @@ def test_counting_goes_on_over_a_run_that_is_lost(run: LastRun) -> None:
 
 
 def test_protection_refuses_what_would_replace_a_live_job_and_nothing_else() -> None:
-    for facts, decision in DECIDED:
-        if facts.protect_running:
-            without = action(replace(facts, protect_running=False))
-            refused = without is Action.RUN and facts.last_run in LIVE
-            assert decision.action is (Action.REFUSE if refused else without)
+    for facts, decision in decided(lambda facts: facts.protect_running):
+        without = action(replace(facts, protect_running=False))
+        refused = without is Action.RUN and facts.last_run in LIVE
+        assert decision.action is (Action.REFUSE if refused else without)
 
 
 def test_what_is_not_protected_is_refused_by_never_on_demand_alone() -> None:
@@ -318,21 +326,20 @@ def test_a_run_that_is_not_known_decides_nothing() -> None:
 
 
 def test_the_record_alone_changes_no_action() -> None:
-    for facts, decision in DECIDED:
-        if facts.change is Change.RECORD:
-            assert action(replace(facts, change=Change.NOTHING)) is decision.action
+    for facts, decision in decided(lambda facts: facts.change is Change.RECORD):
+        assert action(replace(facts, change=Change.NOTHING)) is decision.action
 
 
 def test_policies_agree_about_a_change() -> None:
-    for facts, decision in DECIDED:
-        if facts.change in RERUN_CHANGES and facts.rerun.policy is not Policy.NEVER:
-            assert action(replace(facts, rerun=Rerun(policy=Policy.ALWAYS))) is decision.action
+    for facts, decision in decided(
+        lambda facts: facts.change in RERUN_CHANGES and facts.rerun.policy is not Policy.NEVER
+    ):
+        assert action(replace(facts, rerun=Rerun(policy=Policy.ALWAYS))) is decision.action
 
 
 def test_a_token_and_a_spec_weigh_the_same() -> None:
-    for facts, decision in DECIDED:
-        if facts.change in RERUN_CHANGES:
-            assert {action(replace(facts, change=change)) for change in RERUN_CHANGES} == {decision.action}
+    for facts, decision in decided(lambda facts: facts.change in RERUN_CHANGES):
+        assert {action(replace(facts, change=change)) for change in RERUN_CHANGES} == {decision.action}
 
 
 def test_a_first_run_on_demand_is_a_first_run_and_nothing_to_tell() -> None:
