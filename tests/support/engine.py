@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,6 +124,15 @@ class Engine:
     def preview(self, *arguments: str) -> Result:
         return self.run("preview", "--non-interactive", *arguments)
 
+    def preview_and_up(self, *arguments: str) -> tuple[Result, Result]:
+        """Preview and deploy by one command; return what it printed of each.
+
+        A preview that fails deploys nothing; both results then have the command's exit code.
+        """
+        done = self.run("up", "--yes", "--non-interactive", *arguments)
+        preview, title, update = done.output.partition("Updating (")
+        return Result(0 if title else done.code, preview), Result(done.code, title + update)
+
     def destroy(self) -> Result:
         return self.run("destroy", "--yes", "--skip-preview", "--non-interactive")
 
@@ -128,6 +140,34 @@ class Engine:
         """Remove the lock of a killed command, as `pulumi cancel` does, which is a command more."""
         for lock in (self.folder / "state" / ".pulumi" / "locks").rglob("*.json"):
             lock.unlink()
+
+    def forget(self, *urns: str) -> None:
+        """Remove resources from the state, as `pulumi state delete` does, which is a command more."""
+        with self.edited_resources() as resources:
+            kept = [one for one in resources if one["urn"] not in urns]
+            assert len(kept) < len(resources)
+            resources[:] = kept
+
+    @contextmanager
+    def edited_resources(self) -> Iterator[list[dict[str, Any]]]:
+        """Yield the resources of the state, and write what the block makes of them."""
+        file = self._state_file()
+        document = json.loads(file.read_text())
+        yield document["checkpoint"]["latest"]["resources"]
+        file.write_text(json.dumps(document))
+
+    def add_stack(self, name: str) -> None:
+        """Add another stack without resources, as `pulumi stack init` does, which is a command more."""
+        settings = self.folder / f"Pulumi.{name}.yaml"
+        (salt,) = re.findall(
+            "^encryptionsalt: .*\n", (self.folder / "Pulumi.test.yaml").read_text(), re.MULTILINE
+        )
+        settings.write_text((settings.read_text() if settings.exists() else "") + salt)
+        file = self._state_file()
+        document = json.loads(file.read_text())
+        document["checkpoint"]["stack"] = f"organization/engine-test/{name}"
+        document["checkpoint"]["latest"].pop("resources", None)
+        file.with_stem(name).write_text(json.dumps(document))
 
     def set(self, key: str, value: str | None) -> None:
         """Write a value into the stack's configuration file; faster than `pulumi config set`.
@@ -149,10 +189,12 @@ class Engine:
 
         `pulumi stack export` prints the same, and takes a second or two.
         """
-        stack = self.environment.get("PULUMI_STACK", "test")
-        file = self.folder / "state" / ".pulumi" / "stacks" / "engine-test" / f"{stack}.json"
-        found: dict[str, Any] = json.loads(file.read_text())["checkpoint"].get("latest") or {}
+        found: dict[str, Any] = json.loads(self._state_file().read_text())["checkpoint"].get("latest") or {}
         return found
+
+    def _state_file(self) -> Path:
+        stack = self.environment.get("PULUMI_STACK", "test")
+        return self.folder / "state" / ".pulumi" / "stacks" / "engine-test" / f"{stack}.json"
 
     def outputs(self) -> dict[str, Any]:
         """Return the stack's outputs, with `[secret]` for each secret, as `pulumi stack output` does."""

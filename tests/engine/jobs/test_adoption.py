@@ -129,12 +129,10 @@ def steps(shared_engine: Engine) -> Steps:
     printed = command.run("import", ids["printed"], env={**os.environ, **engine.environment})
     assert printed.code == 0, printed.err
     write(engine, declared, printed.out)
-    preview = engine.preview()
-    adopted = engine.up().ok()
+    preview, adopted = engine.preview_and_up()
     found, outputs = names(engine), engine.outputs()
-    unchanged = [engine.up("--expect-no-changes")]
     write(engine, {**declared, "plain": {}}, printed.out)
-    unchanged.append(engine.up("--expect-no-changes"))
+    unchanged = [engine.up("--expect-no-changes")]
 
     write(engine, {**declared, "protected": {**declared["protected"], "machine": OTHER_MACHINE}}, printed.out)
     protected = engine.preview()
@@ -143,8 +141,8 @@ def steps(shared_engine: Engine) -> Steps:
     declared["protected"] = {"adopt": ids["protected"], "rerun": "always"}
     declared["plain"] = {"adopt": ids["plain"], "machine": OTHER_MACHINE}
     write(engine, declared, printed.out)
-    preview_of_change = engine.preview()
-    engine.up().ok()
+    preview_of_change, change = engine.preview_and_up()
+    change.ok()
     changed = names(engine)
 
     custom_jobs.cancel(engine.endpoint(), submitted["gone"].name)  # no deployment records that it has ended
@@ -182,7 +180,7 @@ def test_adoption_submits_nothing(steps: Steps) -> None:
 def test_a_job_is_adopted_replaced_when_it_changes_and_destroyed(steps: Steps) -> None:
     steps.preview.ok()
     job = steps.submitted["plain"]
-    assert f"plain: adopted custom job {job.job_id}: it is " in steps.adopted.output
+    assert f"plain: adopted custom job {job.job_id}: it is " in steps.adopted.ok().output
     assert steps.outputs["plain"]["job"] == job.name
     for each in steps.unchanged:
         each.ok()
