@@ -60,6 +60,16 @@ def test_an_argument_is_checked(arguments: dict[str, Any], says: str) -> None:
     assert "\n" not in said
 
 
+def test_unknown_policies_are_refused_all_at_once() -> None:
+    said = refusal(rerun="sometimes", rerun_limit=-1, on_delete="keep")
+    for text in (
+        "rerun is 'sometimes'; it must be 'on_change', 'on_failure', 'always' or 'never'",
+        "rerun_limit is -1; it must be a whole number, 0 or more",
+        "on_delete is 'keep'; it must be 'delete' or 'cancel'",
+    ):
+        assert text in said
+
+
 @pytest.mark.parametrize(
     ("declare", "place"),
     [
