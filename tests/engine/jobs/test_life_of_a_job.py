@@ -71,7 +71,6 @@ class Steps:
     misspelt: Result
     drifted: Result
     fixed: BucketRecord
-    words: Result
     details: Result
     gone: bool
 
@@ -96,8 +95,7 @@ def steps(shared_engine: Engine) -> Steps:
     engine.up().ok()
     note()
     unchanged = [
-        engine.preview("--expect-no-changes"),
-        engine.up("--expect-no-changes"),
+        *engine.preview_and_up("--expect-no-changes"),
         engine.run(*REFRESH, "--expect-no-changes"),
     ]
     note()
@@ -107,16 +105,16 @@ def steps(shared_engine: Engine) -> Steps:
     engine.set("metric", "total")
 
     engine.set("workers", "2")
-    words, details = engine.preview(), engine.preview("--diff")
     (copy,) = (one["urn"] for one in engine.state() if one["urn"].endswith(":StagedFile::copy"))
-    engine.up("--replace", copy).ok()
+    details, replaced = engine.preview_and_up("--diff", "--replace", copy)
+    replaced.ok()
     note()
 
     custom_jobs.delete(engine.endpoint(), outputs[2]["job"])
     buckets.patch(engine.endpoint(), "engine-test-bucket", {"versioning": {"enabled": True}})
     engine.run(*REFRESH).ok()
-    drifted = engine.preview("--diff")
-    engine.up().ok()
+    drifted, repaired = engine.preview_and_up("--diff")
+    repaired.ok()
     fixed = buckets.get(engine.endpoint(), "engine-test-bucket")
     note()
 
@@ -139,7 +137,6 @@ def steps(shared_engine: Engine) -> Steps:
         misspelt=misspelt,
         drifted=drifted,
         fixed=fixed,
-        words=words,
         details=details,
         gone=gone,
     )
@@ -171,8 +168,8 @@ def test_links_are_commands_on_the_emulator(steps: Steps) -> None:
 
 def test_another_number_of_workers_is_shown_in_words_and_replaces_the_job(steps: Steps) -> None:
     words = "workers: 1 -> 2 x n1-standard-4; chief unchanged; the job is replaced, because"
-    assert words in steps.words.ok().output
-    assert "~ replica_count" in steps.details.ok().output
+    assert words in steps.details.ok().output
+    assert "~ replica_count" in steps.details.output
     before, after = steps.outputs[1:3]
     assert after["job"] != before["job"]
     assert steps.jobs[2] == [after["job"], before["job"]], "the job that was replaced is kept"
