@@ -75,8 +75,7 @@ def steps(shared_engine: Engine) -> Steps:
         "forceDestroy": "true",
     }.items():
         environment.set(f"training-environment:{key}", value)
-    preview = environment.preview()
-    deployed = environment.up()
+    preview, deployed = environment.preview_and_up()
     state = training.folder / "state" / ".pulumi" / "stacks" / "training-environment" / "test.json"
     made = json.loads(state.read_text())["checkpoint"]["latest"]["resources"]
     resources = {f"{one['type'].rpartition(':')[2]} {one['urn'].rpartition('::')[2]}" for one in made}

@@ -68,7 +68,7 @@ def steps(shared_engine: Engine) -> Steps:
         return dict(gateway.labels_of(endpoint, name))
 
     def forget(name: str) -> None:
-        engine.run("state", "delete", f"{URN}{name}", "--yes").ok()
+        engine.forget(f"{URN}{name}")
 
     engine.write(PROGRAM)
     targeted = engine.up("--target", f"{URN}second")
@@ -80,8 +80,7 @@ def steps(shared_engine: Engine) -> Steps:
     buckets = [one for one in resources if one["type"] == type_token("StagingBucket")]
     refreshed = engine.up("--refresh", "--expect-no-changes")
     forget("first")
-    preview = engine.preview()
-    found = engine.up()
+    preview, found = engine.preview_and_up()
     forced = engine.up("--replace", f"{URN}first")
     gateway.patch(endpoint, FIRST, {"labels": {"team": "speech", "mine": "yes"}})
     relabelled = engine.up("--refresh")

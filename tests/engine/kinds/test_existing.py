@@ -78,8 +78,9 @@ def steps(shared_engine: Engine) -> Steps:
     eventually(lambda: custom_jobs.get(endpoint, job.name).state.is_terminal)
     engine.set("job", job.name)
     engine.write(PROGRAM)
-    engine.up().ok()
-    outputs, preview = engine.outputs(), engine.preview()
+    preview, made = engine.preview_and_up()
+    made.ok()
+    outputs = engine.outputs()
     engine.write(MISSING)
     missing = engine.preview()
     launcher.stop(engine.data_dir)
@@ -102,7 +103,7 @@ def test_a_job_has_its_metrics(steps: Steps) -> None:
 
 
 def test_a_preview_looks_up_too(steps: Steps) -> None:
-    assert "1 unchanged" in steps.preview.ok().output
+    assert "+ 1 to create" in steps.preview.ok().output
 
 
 def test_a_missing_resource_is_an_error_without_a_traceback(steps: Steps) -> None:
