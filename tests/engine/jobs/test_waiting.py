@@ -145,8 +145,8 @@ def waits(shared_engine: Engine) -> Waits:
     steady = declare("logs", *STEPS, more=other)
     steady += declare("ticking", TICKS, more='wait="done", wait_timeout=8, stream_logs=True') + trained
     write(engine, steady)
-    unchanged = engine.preview("--expect-no-changes")
-    second = engine.up().ok()
+    unchanged, second = engine.preview_and_up("--expect-no-changes")
+    second.ok()
     note()
     return Waits(first=first, ticking=ticking, unchanged=unchanged, second=second, recorded=recorded)
 

@@ -163,8 +163,7 @@ def changes(shared_engine: Engine) -> Changes:
         stage("a", "twice"),
     )
     write(engine, declare("settings", **SETTINGS), locked(60), *unchanging)
-    planned = engine.preview().ok()
-    changed = engine.up().ok()
+    planned, changed = engine.preview_and_up()
     second = live()
     checks = [engine.run(*CHECK), engine.preview("--expect-no-changes")]
     staged = left(engine, "twice")
@@ -188,7 +187,7 @@ def changes(shared_engine: Engine) -> Changes:
 
 
 def test_settings_change_in_place_and_back_and_the_preview_says_each(changes: Changes) -> None:
-    planned = mentions(changes.planned.output, "settings-bucket")
+    planned = mentions(changes.planned.ok().output, "settings-bucket")
     for words in (
         "bucket settings-bucket: labels.team: not set -> vision; ",
         "versioning.enabled: off -> on",
