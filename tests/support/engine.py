@@ -158,10 +158,8 @@ class Engine:
 
     def add_stack(self, name: str) -> None:
         """Add another stack without resources, as `pulumi stack init` does, which is a command more."""
-        settings = self.folder / f"Pulumi.{name}.yaml"
-        (salt,) = re.findall(
-            "^encryptionsalt: .*\n", (self.folder / "Pulumi.test.yaml").read_text(), re.MULTILINE
-        )
+        settings, present = self.folder / f"Pulumi.{name}.yaml", self._settings_file()
+        (salt,) = re.findall("^encryptionsalt: .*\n", present.read_text(), re.MULTILINE)
         settings.write_text((settings.read_text() if settings.exists() else "") + salt)
         file = self._state_file()
         document = json.loads(file.read_text())
@@ -174,7 +172,7 @@ class Engine:
 
         None removes it.
         """
-        file = self.folder / f"Pulumi.{self.environment.get('PULUMI_STACK', 'test')}.yaml"
+        file = self._settings_file()
         settings = yaml.safe_load(file.read_text()) if file.exists() else {}
         name = key if ":" in key else f"engine-test:{key}"
         values = settings.setdefault("config", {})
@@ -192,9 +190,15 @@ class Engine:
         found: dict[str, Any] = json.loads(self._state_file().read_text())["checkpoint"].get("latest") or {}
         return found
 
+    @property
+    def _stack(self) -> str:
+        return self.environment.get("PULUMI_STACK", "test")
+
+    def _settings_file(self) -> Path:
+        return self.folder / f"Pulumi.{self._stack}.yaml"
+
     def _state_file(self) -> Path:
-        stack = self.environment.get("PULUMI_STACK", "test")
-        return self.folder / "state" / ".pulumi" / "stacks" / "engine-test" / f"{stack}.json"
+        return self.folder / "state" / ".pulumi" / "stacks" / "engine-test" / f"{self._stack}.json"
 
     def outputs(self) -> dict[str, Any]:
         """Return the stack's outputs, with `[secret]` for each secret, as `pulumi stack output` does."""

@@ -62,7 +62,7 @@ def life(shared_engine: Engine) -> Life:
     replaced = engine.up(*[word for urn in urns for word in ("--replace", urn)])
     after = ids()
     again = engine.preview("--expect-no-changes")
-    engine.run("stack", "init", "second").ok()
+    engine.add_stack("second")
     engine.environment["PULUMI_STACK"] = "second"
     engine.up().ok()
     return Life(created=created, renamed=renamed, replaced=replaced, after=after, again=again, second=ids())
