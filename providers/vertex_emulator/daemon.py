@@ -154,7 +154,6 @@ class Daemon:
                 self.storage.object_store,
                 self._timeouts,
             )
-            self._undo.append(self._jobs.close)
             self._undo.append(self.scheduler.close)
             self._projects = self._jobs.project_services(self._database, self.clock, denials)
             self._idle = IdleWatch(

@@ -230,10 +230,6 @@ class VertexService:
         """Return the part of GET /_local/info."""
         return self.jobs.info()
 
-    def close(self) -> None:
-        """Stop, and leave the jobs to their supervisors."""
-        self.jobs.close()
-
     def _log_sources(self, job_id: str | None) -> Iterator[LogSource]:
         yield from self.jobs.log_sources(job_id)
         if job_id is not None:

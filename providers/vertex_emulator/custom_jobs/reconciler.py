@@ -19,6 +19,7 @@ from typing import Any
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.store import JobStore, WaitingJob, WaitingJobs
+from vertex_emulator.custom_jobs.supervisor import fork_server
 from vertex_emulator.interpreter import interpreter
 from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import JobFolder
@@ -27,7 +28,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
-from vertex_emulator.kernel.timeouts import DaemonTimeouts
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.records import Record
@@ -36,67 +37,36 @@ from vertex_emulator.vertex.records import Record
 class Supervisors:
     """The supervisor processes of one emulator.
 
-    They outlive the emulator. After its restart, only the locks of their folders show which are alive. None
-    is started before `ready` has returned.
+    They outlive the emulator, and only the locks of their folders show which are alive. None is started
+    before `ready` has returned.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timeouts: DaemonTimeouts = DAEMON) -> None:
         self.ready: Callable[[], None] = lambda: None
-        self._lock = threading.Lock()
-        self._children: dict[str, int] = {}
+        self._timeouts = timeouts
         self._started: set[str] = set()
 
     def start(self, job_id: str, folder: JobFolder) -> None:
-        """Start the supervisor of a job, detached: it has its own session, and its streams go to its log.
-
-        Raises `OSError`.
-        """
+        """Start the supervisor of a job, detached, unless one is alive. Raises `OSError`."""
         self.ready()
-        self.collect()
-        environment = {**os.environ, "PYTHONSAFEPATH": "1"}
-        log = str(folder.supervisor_log)
-        python = interpreter()
-        pid = os.posix_spawn(
-            python,
-            [python, "-m", "vertex_emulator.custom_jobs.supervisor.supervisor", str(folder.path)],
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-                (os.POSIX_SPAWN_DUP2, 1, 2),
-            ],
-            setsid=True,
-            setsigmask=[],
-        )
-        with self._lock:
-            self._children[job_id] = pid
-            self._started.add(job_id)
+        lock = folder.hold(seconds=self._timeouts.job_folder)
+        if lock is None:
+            return
+        try:
+            environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+            server = fork_server.shared(interpreter())
+            server.fork(folder.path, environment, lock=lock, log=folder.supervisor_log)
+        finally:
+            os.close(lock)
+        self._started.add(job_id)
 
     def has_started(self, job_id: str) -> bool:
         """Return whether this emulator has started the supervisor of a job."""
         return job_id in self._started
 
-    def is_alive(self, job_id: str, folder: JobFolder) -> bool:
+    def is_alive(self, folder: JobFolder) -> bool:
         """Return whether the supervisor of a job is running or about to run."""
-        with self._lock:
-            pid = self._children.get(job_id)
-            if pid is not None:
-                if not _has_ended(pid):
-                    return True
-                del self._children[job_id]
         return folder.is_held()
-
-    def collect(self) -> None:
-        """Reap the supervisors that have ended."""
-        with self._lock:
-            self._children = {job: pid for job, pid in self._children.items() if not _has_ended(pid)}
-
-
-def _has_ended(pid: int) -> bool:
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:
-        return True
 
 
 _LAST_LINES = 5
@@ -168,7 +138,7 @@ class Reconciler:
             for job_id in started:
                 folder = self.folder(job_id)
                 reported = _modified(folder.state)
-                if self._taken.get(job_id) == reported and self._supervisors.is_alive(job_id, folder):
+                if self._taken.get(job_id) == reported and self._supervisors.is_alive(folder):
                     continue
                 if (record := self._store.find(job_id)) is not None:
                     with contextlib.suppress(RpcError):  # it was deleted just now
@@ -266,7 +236,7 @@ class Reconciler:
             if self.folder(record.id).unreported is not None:
                 with self._store.database.reserve.spend():  # the supervisor tries again in a moment
                     self._store.database.reserve.make_room()
-            alive = self._supervisors.is_alive(record.id, self.folder(record.id))
+            alive = self._supervisors.is_alive(self.folder(record.id))
             current = self._apply(record)
             if alive or current.state in store.TERMINAL:
                 return current
@@ -362,7 +332,7 @@ class Reconciler:
         folder = self.folder(job_id)
         timeouts = self._timeouts.at_least(folder.timeout_scale)
         deadline = machine_clock.monotonic() + timeouts.supervisor_end
-        while self._supervisors.is_alive(job_id, folder) and machine_clock.monotonic() < deadline:
+        while self._supervisors.is_alive(folder) and machine_clock.monotonic() < deadline:
             machine_clock.sleep(0.005)
 
     def _put_away(self, name: str) -> None:

@@ -77,7 +77,7 @@ class JobService:
         self._data_dir = data_dir
         self._clock = Clock(data_dir / FILE) if time is None else time
         self._store = JobStore(database, self._clock)
-        self._supervisors = supervisors or Supervisors()
+        self._supervisors = supervisors or Supervisors(timeouts)
         self._reconciler = Reconciler(
             data_dir / "jobs",
             self._store,
@@ -165,10 +165,6 @@ class JobService:
     def take_in_reports(self) -> None:
         """Apply what supervisors have reported since the last call."""
         self._reconciler.take_in_reports()
-
-    def close(self) -> None:
-        """Leave the jobs to their supervisors."""
-        self._supervisors.collect()
 
     @contextmanager
     def clock_changing(self, jump: int) -> Iterator[None]:

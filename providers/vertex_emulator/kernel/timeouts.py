@@ -82,6 +82,8 @@ class DaemonTimeouts(Timeouts):
     """For a public host, or the caller's own proxy, to accept a connection. Then the proxy answers 502."""
     jobs_end: float = 60.0
     """For cancelled jobs to end in a reset of a running emulator. Then the reset fails."""
+    job_folder: float = 2.0
+    """For the lock of a new job's folder, which readers take for a moment. Then a supervisor has it."""
     supervisor_end: float = 5.0
     """For the supervisor of an ended job to exit before its folder is removed. Then it is removed anyway."""
     command_end: float = 5.0
@@ -100,8 +102,6 @@ class DaemonTimeouts(Timeouts):
 class SupervisorTimeouts(Timeouts):
     """The timeouts of the supervisor of a job, and of the processes that it forks. Its plan has the scale."""
 
-    folder: float = 2.0
-    """For the lock of the job's folder, which readers take for a moment. Then another supervisor has it."""
     start: float = 60.0
     """For the shims to report that all replicas run. Then the job has failed."""
     kill: float = 10.0

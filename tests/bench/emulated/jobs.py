@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 from figure import Figure
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -55,15 +56,21 @@ def figures(runs: int = 5) -> Iterator[Figure]:
                 unit="s",
                 budget=0.2,
             )
+            yield Figure(
+                name="emulator: processor time of a job of one replica that does nothing",
+                value=_processor_time(endpoint, emulator.pid),
+                unit="ms",
+                budget=100.0,
+            )
         finally:
             launcher.stop(Path(folder))
 
 
-def _job(script: str, workers: int) -> dict[str, Any]:
+def _job(*command: str, workers: int = 0) -> dict[str, Any]:
     pool = {
         "machineSpec": {"machineType": "n1-standard-4"},
         "replicaCount": "1",
-        "containerSpec": {"imageUri": IMAGE, "command": ["python3", "-c", script]},
+        "containerSpec": {"imageUri": IMAGE, "command": list(command)},
     }
     pools = [pool] + ([{**pool, "replicaCount": str(workers)}] if workers else [])
     return {"displayName": "bench", "jobSpec": {"workerPoolSpecs": pools}}
@@ -71,7 +78,7 @@ def _job(script: str, workers: int) -> dict[str, Any]:
 
 def _until_running(endpoint: Endpoint) -> float:
     began = time.perf_counter()
-    job = custom_jobs.create(endpoint, _job(SLEEPS, workers=4))
+    job = custom_jobs.create(endpoint, _job("python3", "-c", SLEEPS, workers=4))
     _until(endpoint, job, lambda state: state is JobState.JOB_STATE_RUNNING)
     seconds = time.perf_counter() - began
     custom_jobs.cancel(endpoint, job.name)
@@ -81,7 +88,7 @@ def _until_running(endpoint: Endpoint) -> float:
 
 def _until_seen(endpoint: Endpoint) -> float:
     """Return the seconds from the end of a replica, which prints the time, to the job's final state."""
-    job = custom_jobs.create(endpoint, _job(PRINTS_TIME, workers=0))
+    job = custom_jobs.create(endpoint, _job("python3", "-c", PRINTS_TIME))
     _until(endpoint, job, lambda state: state.is_terminal)
     seen = time.time()
     error = custom_jobs.get(endpoint, job.name).error
@@ -91,8 +98,29 @@ def _until_seen(endpoint: Endpoint) -> float:
     return seen - float(printed.group())
 
 
-def _until(endpoint: Endpoint, job: JobRecord, reached: Callable[[JobState], bool]) -> None:
+def _processor_time(endpoint: Endpoint, pid: int, *, jobs: int = 30) -> float:
+    """Return the milliseconds of a job in all processes: the emulator, the fork server, and those reaped."""
+
+    def used() -> float:
+        time.sleep(1.0)  # the supervisor of the last job ends after the job
+        emulator = psutil.Process(pid)
+        return sum(sum(one.cpu_times()[:4]) for one in (emulator, *emulator.children()))
+
+    def run() -> None:
+        job = custom_jobs.create(endpoint, _job("true"))
+        _until(endpoint, job, lambda state: state.is_terminal, every=0.05)
+
+    run()  # the first one starts the fork server
+    before = used()
+    for _ in range(jobs):
+        run()
+    return (used() - before) / jobs * 1000
+
+
+def _until(
+    endpoint: Endpoint, job: JobRecord, reached: Callable[[JobState], bool], *, every: float = 0.005
+) -> None:
     deadline = time.monotonic() + 60
     while not reached(custom_jobs.get(endpoint, job.name).state):
         assert time.monotonic() < deadline, "the job did not reach the state in 60 s"
-        time.sleep(0.005)
+        time.sleep(every)

@@ -18,7 +18,7 @@ MODULES = (
     "pulumi_vertex_training.cli",
     "vertex_emulator",
     "vertex_emulator.custom_jobs.sandbox.probe",
-    "vertex_emulator.custom_jobs.supervisor.supervisor",
+    "vertex_emulator.custom_jobs.supervisor.fork_server",
 )
 HARMLESS = {
     "PYTHONPATH",

@@ -47,8 +47,8 @@ _EMULATOR_MODULES = (
     "vertex_emulator.__main__",
     "vertex_emulator.lookup",
     "vertex_emulator.daemon",
-    "vertex_emulator.custom_jobs.supervisor.starting",
-    "vertex_emulator.custom_jobs.supervisor.orders",
+    "vertex_emulator.custom_jobs.supervisor.fork_server",
+    "vertex_emulator.custom_jobs.supervisor.supervisor",
 )
 """The imports of emulators and supervisors, whose warm interpreter is separate and has small forks."""
 

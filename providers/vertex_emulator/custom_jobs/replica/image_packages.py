@@ -60,18 +60,18 @@ def show(stand_in: str, packages: Sequence[Path], site: Path, programs: Path) ->
 
     `packages` are the folders that have them. Raises `OSError`.
     """
-    content = _content(stand_in, tuple(packages))
-    for folder in (site, programs, *(site / each for each in content.folders)):
+    found = content(stand_in, packages)
+    for folder in (site, programs, *(site / each for each in found.folders)):
         folder.mkdir(parents=True, exist_ok=True)
-    for below, source in content.links:
+    for below, source in found.links:
         (site / below).symlink_to(source)
-    for name, script in content.programs:
+    for name, script in found.programs:
         (programs / name).write_bytes(script)
         (programs / name).chmod(0o755)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Content:
+class Content:
     """The content of an image's packages.
 
     `links` are paths below a folder of packages, and where they lead; `folders` are those that the links
@@ -83,8 +83,17 @@ class _Content:
     programs: tuple[tuple[str, bytes], ...]
 
 
+def content(stand_in: str, packages: Sequence[Path]) -> Content:
+    """Return the content of an image's packages, from a cache until an installation changes their folders.
+
+    Raises `OSError`.
+    """
+    present = [each for each in packages if each.is_dir()]
+    return _content(stand_in, tuple(present), tuple(each.stat().st_mtime_ns for each in present))
+
+
 @functools.lru_cache(maxsize=16)
-def _content(stand_in: str, packages: tuple[Path, ...]) -> _Content:
+def _content(stand_in: str, packages: tuple[Path, ...], _changed: tuple[int, ...]) -> Content:
     links: dict[str, Path] = {}
     programs: dict[str, bytes] = {}
     for one in installed(expected(stand_in), packages):
@@ -95,7 +104,7 @@ def _content(stand_in: str, packages: tuple[Path, ...]) -> _Content:
             programs[script.name] = with_python_of_path(script.read_bytes())
     merged = _merged(links)
     folders = {path.rpartition("/")[0] for path in merged} - {""}
-    return _Content(
+    return Content(
         folders=tuple(sorted(folders)),
         links=tuple(sorted(merged.items())),
         programs=tuple(sorted(programs.items())),

@@ -1,6 +1,4 @@
-"""The process that runs one job.
-
-    python -m vertex_emulator.custom_jobs.supervisor.supervisor FOLDER
+"""The process that runs one job: a fork of the fork server (`fork_server`).
 
 It outlives the emulator that started it. It starts the replicas, waits for their ends, restarts them by the
 rules (`restarts`), decides how the job ends, stops the remaining replicas, and reports to the job's folder.
@@ -13,7 +11,6 @@ import contextlib
 import math
 import os
 import signal
-import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +19,8 @@ from typing import Any
 from vertex_emulator.custom_jobs.network.addresses import NoPortError
 from vertex_emulator.custom_jobs.network.job_network import NetworkError
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import preparation
+from vertex_emulator.custom_jobs.replica import image_packages, preparation
+from vertex_emulator.custom_jobs.replica.interpreters import own
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
@@ -327,19 +325,23 @@ class Supervisor:
         self._private_files.finish(seconds=self.plan.timeouts.private_files)
 
 
-def main(path: str) -> int:
-    """Run the job whose folder is `path`. Return 0 also if another supervisor already runs it."""
+def prepare(path: str) -> None:
+    """Compute, in the fork server, what the jobs of equal images share."""
+    for replica in Plan.from_json(folder.read_json(folder.JobFolder(Path(path)).plan)).replicas:
+        if replica.image is not None and replica.image.stand_in:
+            image_packages.content(replica.image.stand_in, own().packages)
+
+
+def main(path: str, _lock: int) -> int:
+    """Run the job whose folder is `path`, and keep the folder's lock. Return the exit code."""
     os.umask(0o077)
     ns.adopt_orphans()  # adopt the processes that a killed shim leaves
     job_folder = folder.JobFolder(Path(path))
+    if job_folder.supervisor.exists():  # an earlier supervisor died; the emulator reports it
+        return 0
     reporter = Reporter(job_folder, [], Clock())
     try:
         plan = Plan.from_json(folder.read_json(job_folder.plan))
-        lock = job_folder.hold(seconds=plan.timeouts.folder)
-        if lock is None:
-            return 0
-        if job_folder.supervisor.exists():  # an earlier supervisor died; the emulator reports it
-            return 0
         emulated = Clock(plan.data_dir / FILE)
         if not _note_start(job_folder, emulated, latest=emulated.seconds() + plan.timeout_seconds):
             return 0
@@ -377,7 +379,3 @@ def _note_start(job_folder: folder.JobFolder, emulated: Clock, *, latest: float)
             return False
         machine_clock.sleep(_TICK_SECONDS)
         emulated.reload()
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

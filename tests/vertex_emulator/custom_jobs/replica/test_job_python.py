@@ -17,7 +17,12 @@ import pytest
 from support.builds.wheels import installed_wheel, make_wheel
 from support.job_emulator import JobEmulator, pool, raise_flag, running_jobs, wait_for_flags, wait_until_gone
 from support.waiting import eventually
-from vertex_emulator.custom_jobs.replica import interpreters, package_cache, private_python
+from vertex_emulator.custom_jobs.replica import (
+    image_packages,
+    interpreters,
+    package_cache,
+    private_python,
+)
 from vertex_emulator.custom_jobs.replica.plain_wheels import install_plain
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
@@ -301,3 +306,22 @@ def test_another_python_is_found_by_its_version(tmp_path: Path, monkeypatch: pyt
     assert interpreters.find("../3") is None
     assert interpreters.find(interpreters.own().minor) == interpreters.own()
     interpreters.find.cache_clear()
+
+
+def test_packages_that_are_installed_while_the_emulator_runs_are_seen(tmp_path: Path) -> None:
+    """The content of an image is computed once, until an installation changes the folder of packages."""
+    stand_in = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
+
+    def seen() -> list[str]:
+        return [path for path, _ in image_packages.content(stand_in, [tmp_path, tmp_path / "missing"]).links]
+
+    assert seen() == []
+    for name in ("numpy", "pandas"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+        metadata = tmp_path / f"{name}-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(f"Name: {name}\n\n")
+        (metadata / "RECORD").write_text(f"{name}/__init__.py,,\n{metadata.name}/RECORD,,\n")
+        assert name in seen()
+    assert seen() == ["numpy", "numpy-1.0.dist-info", "pandas", "pandas-1.0.dist-info"]

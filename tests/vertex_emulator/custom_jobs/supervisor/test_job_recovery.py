@@ -23,7 +23,7 @@ from support.job_emulator import (
     wait_for_flags,
     wait_until_gone,
 )
-from support.waiting import TIMEOUT, eventually
+from support.waiting import eventually
 from vertex_emulator.custom_jobs.reconciler import Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.folder import JobFolder
@@ -150,9 +150,9 @@ class NeverStarts(Supervisors):
     """As if the emulator were killed between the record and the supervisor."""
 
     def start(self, job_id: str, folder: JobFolder) -> None:
-        self._children[job_id] = os.getpid()
+        return
 
-    def is_alive(self, job_id: str, folder: JobFolder) -> bool:
+    def is_alive(self, folder: JobFolder) -> bool:
         return True
 
 
@@ -181,21 +181,13 @@ def test_folders_without_a_record_are_removed_at_the_start(tmp_path: Path, sandb
         assert emulator.folder(kept).exists()
 
 
-def test_a_second_supervisor_of_a_job_leaves_at_once(emulator: JobEmulator) -> None:
+def test_a_job_has_one_supervisor(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
     replicas = emulator.replicas(name)
-    second = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "vertex_emulator.custom_jobs.supervisor.supervisor",
-            str(emulator.folder(name)),
-        ],
-        check=False,
-        timeout=TIMEOUT,
-    )
-    assert second.returncode == 0
+    others = Supervisors()
+    others.start(job_id(name), JobFolder(emulator.folder(name)))
+    assert not others.has_started(job_id(name))
     assert emulator.replicas(name) == replicas
 
 
@@ -219,7 +211,7 @@ def test_a_supervisor_that_dies_without_a_word_is_not_started_for_ever(
         def start(self, job_id: str, folder: JobFolder) -> None:
             folder.supervisor.mkdir()  # it cannot say that it has started
             super().start(job_id, folder)
-            eventually(lambda: not self.is_alive(job_id, folder))
+            eventually(lambda: not self.is_alive(folder))
             folder.supervisor.rmdir()
             folder.supervisor_log.write_text("")
 
@@ -341,9 +333,9 @@ def test_a_deletion_does_not_wait_for_the_supervisor(tmp_path: Path, sandbox: Sa
     class Staying(Supervisors):
         stays = False
 
-        def is_alive(self, job_id: str, folder: JobFolder) -> bool:
+        def is_alive(self, folder: JobFolder) -> bool:
             assert not self.stays, "the deletion waits for the supervisor"
-            return super().is_alive(job_id, folder)
+            return super().is_alive(folder)
 
     supervisors = Staying()
     with running_jobs(tmp_path, sandbox=sandbox, supervisors=supervisors) as emulator:
@@ -364,8 +356,8 @@ def test_who_counts_the_live_jobs_while_one_is_deleted(tmp_path: Path, sandbox: 
     class Lingering(Supervisors):
         lingers = False
 
-        def is_alive(self, job_id: str, folder: JobFolder) -> bool:
-            return self.lingers or super().is_alive(job_id, folder)
+        def is_alive(self, folder: JobFolder) -> bool:
+            return self.lingers or super().is_alive(folder)
 
     supervisors = Lingering()
     with running_jobs(tmp_path, sandbox=sandbox, supervisors=supervisors) as emulator:
