@@ -9,6 +9,7 @@ which the kernel releases however the holder ends; a locked folder is not remove
     images/KEY.used        held, shared, by the folder's users
     images/.new-*          unfinished, locked by the process that fills it
     images/.places.lock    held while such a folder is created or checked
+    images/.packages/      links to packages of this machine, for images of Google (`image_packages`)
 """
 
 from __future__ import annotations

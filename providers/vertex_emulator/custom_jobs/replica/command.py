@@ -151,6 +151,9 @@ def replica_command(
     certificates = plan.data_dir.resolve() / variables.FOLDER
     interpreter = _interpreter(plan, replica)
     own_root = replica.image is not None and replica.image.root == "own"
+    packages = packages or SharedPackages()
+    if replica.image is not None and not own_root:
+        packages = packages.with_image(replica.image.stand_in, interpreter, plan.images_dir.resolve())
     view = sandbox.View(
         folder=folder.resolve(),
         buckets=plan.buckets_dir.resolve(),
@@ -159,7 +162,7 @@ def replica_command(
             *sandbox.interpreter_paths(),
             REDIRECT,
             *(() if own_root else (*interpreter.folders, *preparation.local_sources(_pip_settings()))),
-            *(packages.folders if packages else ()),
+            *packages.folders,
             *([certificates] if certificates.is_dir() else ()),
         ),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
@@ -192,7 +195,7 @@ def replica_command(
     from_service = {**from_service, **plan.addition.variables}
     if spec.tensorboard:
         make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
-    context = _context(plan, replica.image, view, interpreter, packages or SharedPackages())
+    context = _context(plan, replica.image, view, interpreter, packages)
     services = placement.services
     direct = list(dict.fromkeys([*names, *(each.ip for each in placement.addresses)]))
     chosen = {**plan.environment, **from_service}
@@ -315,9 +318,7 @@ def _context(
         packages = packages.above(
             unpacked_image.site_packages(view.image.folders, interpreter.minor, seen_at=seen_at)
         )
-    programs = private_python.make(
-        view.folder, interpreter, packages, stand_in=image.stand_in if image is not None else ""
-    )
+    programs = private_python.make(view.folder, interpreter, packages)
     path = [*map(str, programs), given.pop("PATH", unpacked_image.SYSTEM_PATH)]
     variables = {
         **common,

@@ -8,13 +8,16 @@ Python: a program that needs one would fail on Google Cloud.
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distributions
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from vertex_emulator.custom_jobs.replica import package_cache
+from vertex_emulator.kernel.trees import remove_tree
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 
 if TYPE_CHECKING:  # loaded where it is needed: every job starts a process that imports this module
@@ -55,19 +58,41 @@ def expected(stand_in: str) -> tuple[str, ...]:
     return (*_ALL, *(each for name, more in _FRAMEWORKS.items() if name in match["name"] for each in more))
 
 
-def show(stand_in: str, packages: Sequence[Path], site: Path, programs: Path) -> None:
-    """Show the distributions of an image in a new folder of packages, and their programs in another.
+_FOLDER = ".packages"
+PACKAGES, PROGRAMS = "packages", "bin"
+"""Names of the folders of packages and programs in a folder of `shared_folder`."""
 
-    `packages` are the folders that have them. Raises `OSError`.
+
+def shared_folder(stand_in: str, packages: Sequence[Path], images: Path) -> Path | None:
+    """Return the folder in `images` with the distributions of an image, or None without any.
+
+    `packages` are the folders that have them. All jobs share the folder, which takes some kilobytes. Raises
+    `OSError`.
     """
     found = content(stand_in, packages)
-    for folder in (site, programs, *(site / each for each in found.folders)):
-        folder.mkdir(parents=True, exist_ok=True)
+    if not found.links:
+        return None
+    entry = images / _FOLDER / found.key
+    if not (entry / package_cache.MARKER).is_file():
+        entry.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with package_cache.locked(entry):
+            if not (entry / package_cache.MARKER).is_file():
+                _fill(entry, found)
+    return entry
+
+
+def _fill(entry: Path, found: Content) -> None:
+    remove_tree(entry)
+    site, programs = entry / PACKAGES, entry / PROGRAMS
+    for folder in (entry, site, programs, *(site / each for each in found.folders)):
+        folder.mkdir()
+        folder.chmod(0o755)  # replicas may be another user
     for below, source in found.links:
         (site / below).symlink_to(source)
     for name, script in found.programs:
         (programs / name).write_bytes(script)
         (programs / name).chmod(0o755)
+    package_cache.finish(entry, {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +100,17 @@ class Content:
     """The content of an image's packages.
 
     `links` are paths below a folder of packages, and where they lead; `folders` are those that the links
-    need. `programs` are scripts by their names.
+    need, parents first. `programs` are scripts by their names.
     """
 
     folders: tuple[str, ...]
     links: tuple[tuple[str, Path], ...]
     programs: tuple[tuple[str, bytes], ...]
+
+    @functools.cached_property
+    def key(self) -> str:
+        """A name for equal contents."""
+        return hashlib.sha256(repr((self.folders, self.links, self.programs)).encode()).hexdigest()[:32]
 
 
 def content(stand_in: str, packages: Sequence[Path]) -> Content:
@@ -103,7 +133,7 @@ def _content(stand_in: str, packages: tuple[Path, ...], _changed: tuple[int, ...
         for script in _scripts(one, site):
             programs[script.name] = with_python_of_path(script.read_bytes())
     merged = _merged(links)
-    folders = {path.rpartition("/")[0] for path in merged} - {""}
+    folders = {str(each) for path in merged for each in PurePosixPath(path).parents} - {"."}
     return Content(
         folders=tuple(sorted(folders)),
         links=tuple(sorted(merged.items())),

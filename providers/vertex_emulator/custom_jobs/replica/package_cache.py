@@ -56,6 +56,16 @@ def hold(entry: Path) -> int:
     return _lock(entry.with_name(f"{entry.name}.used"), fcntl.LOCK_SH)
 
 
+@contextlib.contextmanager
+def locked(entry: Path) -> Iterator[None]:
+    """Keep other processes from filling an entry at the same time."""
+    end = _lock(entry.with_name(f"{entry.name}.lock"), fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(end)
+
+
 def finish(entry: Path, content: dict[str, object]) -> None:
     """Write the marker of an entry that is complete. Raises `OSError`."""
     folder.write_json(entry / MARKER, {**content, "size": size_of(entry)})

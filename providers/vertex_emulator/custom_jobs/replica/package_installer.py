@@ -13,8 +13,6 @@ content.
 from __future__ import annotations
 
 import compileall
-import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -22,7 +20,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import Distribution
 from pathlib import Path
 
@@ -61,7 +59,7 @@ def install(
     names = ", ".join(archive["uri"] for archive in archives)
     key = code_key([Path(archive["path"]) for archive in archives], interpreter)
     code = venvs / package_cache.CODE / key
-    with _locked(code):
+    with package_cache.locked(code):
         marker = folder.read_json(code / package_cache.MARKER)
         if marker is None:
             shutil.rmtree(code, ignore_errors=True)
@@ -116,7 +114,7 @@ def _environment(venvs: Path, requirements: Sequence[str], interpreter: Interpre
     versions = [f"{each.metadata['Name']}=={each.version}" for each in present or ()]
     path = venvs / _key(interpreter, [*requirements, "", *versions])
     site = path / "lib" / f"python{interpreter.minor}" / "site-packages"
-    with _locked(path):
+    with package_cache.locked(path):
         if (path / package_cache.MARKER).is_file() and not missing(site, requirements):
             print_line(f"The requirements are already installed in {path}.")
             return path
@@ -206,13 +204,6 @@ def code_key(archives: Sequence[Path], interpreter: Interpreter) -> str:
 def _key(interpreter: Interpreter, lines: Sequence[str]) -> str:
     text = "\n".join([str(_LAYOUT), interpreter.version, str(interpreter.executable), *lines])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-@contextlib.contextmanager
-def _locked(entry: Path) -> Iterator[None]:
-    with entry.with_name(f"{entry.name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def main(request_file: Path) -> None:

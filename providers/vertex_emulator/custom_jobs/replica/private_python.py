@@ -10,7 +10,6 @@ of the interpreter, and of the Python that runs the emulator, are never visible.
                         `pip install --user` work
     shared/lib/pythonX.Y/site-packages/
                         in place of the system-wide packages: links to pip, and a .pth file
-    shared/image/       links to the packages of Google's image; their programs are in shared/bin/
 """
 
 from __future__ import annotations
@@ -35,28 +34,34 @@ class SharedPackages:
     """The packages that a replica sees below its own.
 
     `entries` are folders of packages, the first one found first. `scripts` are folders of their programs.
-    `folders` have all of them.
-    `of_image`: the packages of the image that has the stand-in come last.
+    `folders` have all of them. `of_image`: the packages of the image that has the stand-in come last; `image`
+    is their folder (`image_packages.shared_folder`), None without any.
     """
 
     folders: tuple[Path, ...] = ()
     entries: tuple[Path, ...] = ()
     scripts: tuple[Path, ...] = ()
     of_image: bool = True
+    image: Path | None = None
+
+    def with_image(self, stand_in: str, interpreter: Interpreter, images: Path) -> SharedPackages:
+        """Return these packages with those of the image that has the stand-in. Raises `OSError`."""
+        if not self.of_image or interpreter != own():
+            return self
+        image = image_packages.shared_folder(stand_in, own().packages, images)
+        return self if image is None else replace(self, image=image, folders=(*self.folders, image))
 
     def above(self, entries: tuple[Path, ...]) -> SharedPackages:
         """Return these packages above those in an image's layers, if it has any."""
         if not entries:
             return self
-        return replace(self, entries=self.entries + entries, of_image=False)
+        return replace(self, entries=self.entries + entries, of_image=False, image=None)
 
 
-def make(
-    folder: Path, interpreter: Interpreter, shared: SharedPackages, *, stand_in: str = ""
-) -> tuple[Path, ...]:
+def make(folder: Path, interpreter: Interpreter, shared: SharedPackages) -> tuple[Path, ...]:
     """Create the Python of a replica in its folder. Return the folders of programs for PATH.
 
-    `stand_in` is the base image that has a stand-in. A restarted replica gets a new one. Raises `OSError`.
+    A restarted replica gets a new one. Raises `OSError`.
     """
     for name in FOLDERS:
         remove_tree(folder / name)
@@ -67,13 +72,13 @@ def make(
     _write_pip(environment / "bin", interpreter.minor)
     (site / "_vertex_training.pth").write_text(f"import site; site.PREFIXES[:] = [{str(below)!r}]\n")
     lines = [f"import site; site.addsitedir({str(entry)!r})" for entry in shared.entries]
-    if shared.of_image and interpreter == own():
-        of_image = below / "image"
-        image_packages.show(stand_in, own().packages, of_image, below / "bin")
-        lines.append(f"import site; site.addsitedir({str(of_image)!r})")
+    programs = [environment / "bin", *shared.scripts]
+    if shared.image is not None:
+        lines.append(f"import site; site.addsitedir({str(shared.image / image_packages.PACKAGES)!r})")
+        programs.append(shared.image / image_packages.PROGRAMS)
     lines += _show_pip(shared_site, interpreter)
     (shared_site / "_vertex_training.pth").write_text("".join(f"{line}\n" for line in lines))
-    return (environment / "bin", *shared.scripts, below / "bin")
+    return tuple(programs)
 
 
 def write_environment(path: Path, interpreter: Interpreter, *, like_system: bool = False) -> Path:

@@ -309,19 +309,29 @@ def test_another_python_is_found_by_its_version(tmp_path: Path, monkeypatch: pyt
 
 
 def test_packages_that_are_installed_while_the_emulator_runs_are_seen(tmp_path: Path) -> None:
-    """The content of an image is computed once, until an installation changes the folder of packages."""
+    """The packages of an image are looked up once, until an installation changes their folder."""
     stand_in = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
+    site, images = tmp_path / "site", tmp_path / "images"
+    site.mkdir()
 
-    def seen() -> list[str]:
-        return [path for path, _ in image_packages.content(stand_in, [tmp_path, tmp_path / "missing"]).links]
+    def shown() -> Path | None:
+        return image_packages.shared_folder(stand_in, [site, tmp_path / "missing"], images)
 
-    assert seen() == []
+    assert shown() is None
     for name in ("numpy", "pandas"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").touch()
-        metadata = tmp_path / f"{name}-1.0.dist-info"
+        (site / name).mkdir()
+        (site / name / "__init__.py").touch()
+        metadata = site / f"{name}-1.0.dist-info"
         metadata.mkdir()
         (metadata / "METADATA").write_text(f"Name: {name}\n\n")
         (metadata / "RECORD").write_text(f"{name}/__init__.py,,\n{metadata.name}/RECORD,,\n")
-        assert name in seen()
-    assert seen() == ["numpy", "numpy-1.0.dist-info", "pandas", "pandas-1.0.dist-info"]
+        folder = shown()
+        assert folder is not None
+        assert (folder / image_packages.PACKAGES / name / "__init__.py").is_file()
+        assert shown() == folder
+    seen = sorted(each.name for each in (folder / image_packages.PACKAGES).iterdir())
+    assert seen == ["numpy", "numpy-1.0.dist-info", "pandas", "pandas-1.0.dist-info"]
+    (folder / package_cache.MARKER).unlink()  # as after a kill
+    (folder / image_packages.PACKAGES / "pandas").unlink()
+    assert shown() == folder
+    assert (folder / image_packages.PACKAGES / "pandas").is_dir()
