@@ -11,9 +11,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
-_SUPERVISOR = "vertex_emulator.custom_jobs.supervisor.supervisor"
-"""The module that a process of a job's supervisor runs."""
+_SUPERVISOR_LOG = "/supervisor.log"
+"""The file that an emulator makes for each supervisor of a job."""
 
 
 class Ring(IntEnum):
@@ -59,9 +60,14 @@ class Starts:
         self.cli_calls += other.cli_calls
         self.jobs += other.jobs
 
-    def note(self, event: str, arguments: tuple[object, ...]) -> None:
+    def note(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Record one event of Python's audit hooks."""
-        if event == "subprocess.Popen":
+        if event == "open":
+            path, _mode, flags = arguments
+            if flags & os.O_CREAT and str(path).endswith(_SUPERVISOR_LOG):
+                self.jobs += 1
+                self._raise_to(Ring.REPLICAS)
+        elif event == "subprocess.Popen":
             words = arguments[1]
             self._note_command(
                 [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else []
@@ -78,9 +84,6 @@ class Starts:
             self._raise_to(Ring.PULUMI)
         elif any("playwright" in word or "chromium" in word for word in words[:3]):
             self._raise_to(Ring.BROWSER)
-        elif _SUPERVISOR in words:
-            self.jobs += 1
-            self._raise_to(Ring.REPLICAS)
         else:
             self._raise_to(Ring.COMMAND)
 
