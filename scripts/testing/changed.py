@@ -12,8 +12,12 @@ EVERYTHING = ("tests",)
 
 _PAGES = ("tests/setup", "tests/parity")
 _UNITS = (
-    *("tests/pulumi_vertex_training", "tests/vertex_training"),
-    *("tests/vertex_emulator/tuning_jobs", "tests/vertex_emulator/test_installed_code.py"),
+    "tests/pulumi_vertex_training",
+    *("tests/vertex_emulator/tuning_jobs", "tests/vertex_emulator/custom_jobs/checks"),
+)
+    "tests/pulumi_vertex_training",
+    "tests/vertex_emulator/tuning_jobs",
+    "tests/vertex_emulator/custom_jobs/checks",
 )
 """The client's own tests, and others that use its code."""
 

@@ -18,6 +18,7 @@ from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.persistent import PersistentKind
 from pulumi_vertex_training.views.kind_view import KindView
 from vertex_training.job.job_kind import JobKind
+from vertex_training.policy.subject import KINDS
 
 OF_A_JOB = {
     ("kind", "KIND"): JobKind,
@@ -84,3 +85,7 @@ def test_the_registry_imports_no_kind() -> None:
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_every_kind_that_policies_read_is_a_resource() -> None:
+    assert set(KINDS) <= set(registry.TYPES.values())

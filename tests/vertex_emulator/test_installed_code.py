@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections.abc import Callable
@@ -10,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli.emulator import commands as emulator_commands
-from pulumi_vertex_training.views.output import Output
 from support.emulator import running
 from vertex_emulator import launcher
 from vertex_emulator.lookup import FOLDER, PACKAGES, code_has_changed, code_of_this_process, source_hash
@@ -117,27 +114,3 @@ def test_an_emulator_that_records(start: Callable[..., launcher.Emulator], recor
 def test_another_is_left_alone(tmp_path: Path, code: str) -> None:
     with running(tmp_path, code=code) as daemon:
         assert launcher.ensure(tmp_path).url == daemon.url
-
-
-def status(data_dir: Path, *, as_json: bool = False) -> None:
-    output = Output(as_json=as_json, terminal=False)
-    emulator_commands.status(argparse.Namespace(data_dir=data_dir), output)
-
-
-@pytest.mark.parametrize(
-    ("code", "lines"), [(OLD, 4), (code_of_this_process(), 3)], ids=["older", "this code"]
-)
-def test_the_status_of_older_code_has_one_line_more(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, lines: int
-) -> None:
-    with running(tmp_path, code=code):
-        status(tmp_path)
-    said = capsys.readouterr().out.splitlines()
-    assert len(said) == lines
-    assert ("To replace it, run `vertex-training emulator start`" in said[-1]) == (lines == 4)
-
-
-def test_the_status_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with running(tmp_path, code=OLD):
-        status(tmp_path, as_json=True)
-    assert json.loads(capsys.readouterr().out)["outdated"] is True

@@ -6,11 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
-    ReplicaConfig,
-    TrainingInput,
-)
 from support import jobs
 from vertex_training.environment.replica import ReplicaEnvironment, job_environments
 from vertex_training.topology.pools import WorkerPoolSpec
@@ -23,9 +18,6 @@ RANK_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 
 FULL = (jobs.pool(), jobs.pool(2), jobs.pool(2), jobs.pool())
 """All roles of Vertex AI: a chief, two workers, two parameter servers, an evaluator."""
-
-CUSTOM = {"scale_tier": "CUSTOM", "master_type": "n1-standard-4"}
-CONTAINER = {"master_config": ReplicaConfig(image_uri="repo/trainer:1")}
 
 
 def local_addresses(pools: Sequence[WorkerPoolSpec]) -> list[list[str]]:
@@ -63,18 +55,6 @@ def tf_config(*pools: WorkerPoolSpec, **options: Any) -> dict[str, Any]:
 def ranks(*pools: WorkerPoolSpec, **options: Any) -> dict[str, str]:
     found = environment(*pools, **options)
     return {name: found[name] for name in RANK_VARIABLES if name in found}
-
-
-def training_input(workers: int = 0, servers: int = 0, evaluators: int = 0, **fields: Any) -> TrainingInput:
-    """Return a training input of tier CUSTOM with these counts; a container is the default task."""
-    counts = {"worker_count": workers, "parameter_server_count": servers, "evaluator_count": evaluators}
-    return TrainingInput(**{**CUSTOM, **CONTAINER, **counts, **fields})
-
-
-def legacy(given: TrainingInput, name: str = "master-replica-0", **options: Any) -> ReplicaEnvironment:
-    """Return the environment of one replica of an AI Platform job, by its name."""
-    found = {each.name: each for each in ai_platform_environments(given, **{**JOB_IDENTITY, **options})}
-    return found[name]
 
 
 def role_names(found: Sequence[ReplicaEnvironment]) -> list[Role]:

@@ -41,7 +41,7 @@ from pulumi_vertex_training.kinds.training_schedule.spec import normalise as nor
 from pulumi_vertex_training.plugin import secret_masking
 from support import jobs
 from support.specs import bucket_rules, pipeline_rules, tuning_rules
-from support.specs.tuning_specs import tuning_job
+from support.specs.tuning_job_specs import tuning_job
 from vertex_training.fields.decode import decode, encode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors

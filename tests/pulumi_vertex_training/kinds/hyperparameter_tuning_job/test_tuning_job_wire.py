@@ -14,8 +14,9 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     normalise,
     to_wire,
 )
-from support.specs import tuning_specs
-from support.specs.tuning_specs import study, tuning_job
+from support.specs import tuning_job_specs
+from support.specs.tuning_job_specs import tuning_job
+from support.specs.tuning_specs import RATE, study
 from vertex_training.fields.decode import decode, encode
 from vertex_training.study.study import (
     CategoricalValueCondition,
@@ -107,36 +108,36 @@ def test_a_job_without_a_directory_has_none():
     assert TUNING_JOB.directory_of(ECHO) is None
 
 
-@given(tuning_specs.tuning_jobs)
+@given(tuning_job_specs.tuning_jobs)
 def test_the_normal_form_of_a_normal_form_is_itself(spec):
     assert normalise(normalise(spec)) == normalise(spec)
 
 
-@given(tuning_specs.tuning_jobs)
+@given(tuning_job_specs.tuning_jobs)
 def test_a_job_does_not_differ_from_itself_or_its_normal_form(spec):
     assert compared(spec, spec).paths == ()
     assert compared(normalise(spec), spec).paths == ()
 
 
-@given(tuning_specs.tuning_jobs)
+@given(tuning_job_specs.tuning_jobs)
 def test_the_hash_is_that_of_the_normal_form(spec):
     assert TUNING_JOB.spec_hash(normalise(spec)) == TUNING_JOB.spec_hash(spec)
 
 
-@given(tuning_specs.tuning_jobs)
+@given(tuning_job_specs.tuning_jobs)
 def test_plain_values_decode_to_the_spec_again(spec):
     decoded = decode(HyperparameterTuningJobSpec, json.loads(json.dumps(encode(spec))))
     assert (decoded.spec, decoded.problems) == (spec, ())
 
 
-@given(tuning_specs.whole_tuning_jobs)
+@given(tuning_job_specs.whole_tuning_jobs)
 def test_from_wire_is_the_inverse_of_to_wire(spec):
     assert from_wire(json.loads(json.dumps(to_wire(spec)))) == spec
 
 
 @pytest.mark.parametrize("enums_as_numbers", [True, False])
 @pytest.mark.parametrize("snake_case", [True, False])
-@given(spec=tuning_specs.whole_tuning_jobs)
+@given(spec=tuning_job_specs.whole_tuning_jobs)
 def test_google_s_own_messages_carry_a_job_there_and_back(spec, enums_as_numbers, snake_case):
     message = json_format.ParseDict(to_wire(spec), PROTO())
     echo = json_format.MessageToDict(
@@ -146,12 +147,12 @@ def test_google_s_own_messages_carry_a_job_there_and_back(spec, enums_as_numbers
     assert difference(spec, echo) == ()
 
 
-@given(tuning_specs.tuning_jobs)
+@given(tuning_job_specs.tuning_jobs)
 def test_a_job_is_adopted_without_a_difference(spec):
     assert TUNING_JOB.difference_to_adopt(spec, to_wire(spec)) == ()
 
 
-@given(tuning_specs.whole_tuning_jobs)
+@given(tuning_job_specs.whole_tuning_jobs)
 def test_google_s_message_of_a_job_is_the_same_after_a_round_through_ours(spec):
     message = json_format.ParseDict(to_wire(spec), PROTO())
     again = json_format.ParseDict(to_wire(from_wire(json_format.MessageToDict(message))), PROTO())
@@ -196,7 +197,7 @@ INTEGER = ParameterSpec(parameter_id="n", integer_value_spec=IntegerValueSpec(mi
                     integer_value_spec=IntegerValueSpec(min_value=0, max_value=9),
                     conditional_parameter_specs=(
                         ConditionalParameterSpec(
-                            parameter_spec=tuning_specs.RATE,
+                            parameter_spec=RATE,
                             parent_int_values=IntValueCondition(values=(0, 3)),
                         ),
                     ),

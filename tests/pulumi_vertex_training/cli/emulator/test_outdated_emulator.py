@@ -1,0 +1,41 @@
+"""The status of an emulator that runs older code than the command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.cli.emulator import commands as emulator_commands
+from pulumi_vertex_training.timeouts import ORDINARY
+from pulumi_vertex_training.views.output import Output
+from support.emulator import running
+from vertex_emulator.lookup import FOLDER, code_of_this_process
+
+OLD = f"0123456789abcdef {FOLDER}"
+
+
+def status(data_dir: Path, *, as_json: bool = False) -> None:
+    output = Output(as_json=as_json, terminal=False)
+    emulator_commands.status(argparse.Namespace(data_dir=data_dir, timeouts=ORDINARY), output)
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"), [(OLD, 4), (code_of_this_process(), 3)], ids=["older", "this code"]
+)
+def test_the_status_of_older_code_has_one_line_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, lines: int
+) -> None:
+    with running(tmp_path, code=code):
+        status(tmp_path)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == lines
+    assert ("To replace it, run `vertex-training emulator start`" in said[-1]) == (lines == 4)
+
+
+def test_the_status_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with running(tmp_path, code=OLD):
+        status(tmp_path, as_json=True)
+    assert json.loads(capsys.readouterr().out)["outdated"] is True
