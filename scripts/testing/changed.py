@@ -15,10 +15,6 @@ _UNITS = (
     "tests/pulumi_vertex_training",
     *("tests/vertex_emulator/tuning_jobs", "tests/vertex_emulator/custom_jobs/checks"),
 )
-    "tests/pulumi_vertex_training",
-    "tests/vertex_emulator/tuning_jobs",
-    "tests/vertex_emulator/custom_jobs/checks",
-)
 """The client's own tests, and others that use its code."""
 
 _ENGINE = (
