@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import selectors
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -156,15 +156,15 @@ class Exits:
     """The ends of replicas in the order in which they happened.
 
     Often one replica fails because another did, and the two are reported in any order. So the first reported
-    end waits a moment in which earlier ones can arrive. `settled_at`, on the machine's clock, is the
-    end of that moment; None while no end is reported.
+    end waits a moment in which earlier ones can arrive, unless no other replica runs. `settled_at`, on the
+    machine's clock, is the end of that moment; None while no end is reported.
     """
 
     def __init__(self, *, settle_seconds: float) -> None:
         self._settle_seconds = settle_seconds
         self.settled_at: float | None = None
 
-    def take(self, running: Iterable[Running]) -> Running | None:
+    def take(self, running: Collection[Running]) -> Running | None:
         """Return the replica that ended first and was not handled yet, or None if no end is settled."""
         ends = [one for one in running if one.child.exit_code is not None and not one.taken]
         if not ends:
@@ -172,7 +172,8 @@ class Exits:
             return None
         if self.settled_at is None:
             self.settled_at = machine_clock.monotonic() + self._settle_seconds
-        if machine_clock.monotonic() < self.settled_at:
+        others_run = any(one.child.exit_code is None for one in running)
+        if others_run and machine_clock.monotonic() < self.settled_at:
             return None
         first = min(ends, key=lambda one: one.child.ended_at or 0)
         if not first.ended:  # its log is not complete; the shim's end wakes the loop
