@@ -68,7 +68,7 @@ class VertexEmulator:
     location: str
     """Region, `us-central1` by default."""
     _first: Emulator = field(repr=False)
-    _timeouts: ClientTimeouts = field(repr=False)
+    _timeouts: ClientTimeouts = field(default=CLIENT, repr=False)
     _outer: Mapping[str, str] = field(repr=False)
 
     @property

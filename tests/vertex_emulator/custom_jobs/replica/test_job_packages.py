@@ -287,6 +287,7 @@ def test_a_python_without_pip_gets_it_from_ensurepip(tmp_path: Path) -> None:
         "archives": [{"uri": "gs://b/helper.whl", "path": str(package)}],
         "venvs_dir": str(tmp_path / "venvs"),
         "python": interpreters.own().minor,
+        "timeout_scale": 1.0,
     }
     request.write_text(json.dumps(wanted))
     providers = Path(vertex_emulator.__file__).parents[1]
