@@ -107,7 +107,7 @@ class SupervisorTimeouts(Timeouts):
     kill: float = 10.0
     """For shims to kill what is left of their replicas. Then they are killed too, and awaited once more."""
     settle: float = 0.05
-    """For shims to report earlier ends than the first reported one. Then that one decides about the job."""
+    """For shims to report the ends of other programs before one is handled. Then it decides about the job."""
     strays: float = 5.0
     """For the processes that a killed shim left behind to end. Then the supervisor stops waiting for them."""
     private_files: float = 2.0

@@ -12,6 +12,7 @@ import selectors
 import signal
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from vertex_emulator.custom_jobs.sandbox.program import Command, run_and_exit
 from vertex_emulator.custom_jobs.sandbox.shim import run_shim
@@ -49,6 +50,16 @@ class Child:
                 self.started = True
             elif word == b"exit":
                 self.exit_code, self.ended_at = int(numbers[0]), int(numbers[1])
+
+    def may_have_ended(self) -> bool:
+        """Return whether the program may have ended although its shim has not reported that yet."""
+        if self.exit_code is not None:
+            return False
+        try:
+            state = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b") ")[2][:1]
+        except OSError:  # the shim has waited for it, or this is no Linux
+            return True
+        return state in (b"Z", b"X")
 
     def finish(self) -> bool:
         """Reap the shim after `status` has closed. Return whether the shim was killed.

@@ -156,8 +156,8 @@ class Exits:
     """The ends of replicas in the order in which they happened.
 
     Often one replica fails because another did, and the two are reported in any order. So the first reported
-    end waits a moment in which earlier ones can arrive, unless no other replica runs. `settled_at`, on the
-    machine's clock, is the end of that moment; None while no end is reported.
+    end waits for the reports of other programs that have ended already. `settled_at`, on the machine's clock,
+    is the end of that wait; None while no end is reported.
     """
 
     def __init__(self, *, settle_seconds: float) -> None:
@@ -172,8 +172,7 @@ class Exits:
             return None
         if self.settled_at is None:
             self.settled_at = machine_clock.monotonic() + self._settle_seconds
-        others_run = any(one.child.exit_code is None for one in running)
-        if others_run and machine_clock.monotonic() < self.settled_at:
+        if machine_clock.monotonic() < self.settled_at and any(one.child.may_have_ended() for one in running):
             return None
         first = min(ends, key=lambda one: one.child.ended_at or 0)
         if not first.ended:  # its log is not complete; the shim's end wakes the loop
