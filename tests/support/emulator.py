@@ -18,9 +18,10 @@ import psutil
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
 
-from support.waiting import eventually
+from support.waiting import TIMEOUT_SCALE, eventually
 from vertex_emulator.addresses import variables
 from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.kernel.timeouts import DAEMON
 from vertex_emulator.launcher import Emulator
 
 PROJECT = "local"
@@ -42,7 +43,8 @@ class Answer:
 
 @contextmanager
 def running(data_dir: Path, **settings: Any) -> Iterator[Daemon]:
-    """Run an emulator in threads of this process."""
+    """Run an emulator in threads of this process, with the timeouts of a slow machine."""
+    settings.setdefault("timeouts", DAEMON.at_least(TIMEOUT_SCALE))
     daemon = Daemon(Settings(data_dir=data_dir, **settings))
     try:
         daemon.start()

@@ -11,7 +11,7 @@ import psutil
 from google.auth.credentials import AnonymousCredentials
 
 from support.emulator import Answer, call
-from support.waiting import TIMEOUT, eventually
+from support.waiting import TIMEOUT, TIMEOUT_SCALE, eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.daemon import Daemon, Settings
 from vertex_emulator.job_folder.folder import JobFolder
@@ -158,7 +158,12 @@ class JobEmulator:
 
 @contextmanager
 def running_jobs(
-    data_dir: Path, *, sandbox: Sandbox, grace: float = 0.5, timeout_scale: float = 1.0, **options: Any
+    data_dir: Path,
+    *,
+    sandbox: Sandbox,
+    grace: float = 0.5,
+    timeout_scale: float = TIMEOUT_SCALE,
+    **options: Any,
 ) -> Iterator[JobEmulator]:
     """Run an emulator with the given sandbox and a short grace period."""
     daemon = Daemon(

@@ -15,6 +15,9 @@ T = TypeVar("T")
 TIMEOUT = 120.0
 """The default limit, in seconds."""
 
+TIMEOUT_SCALE = 5.0
+"""The scale of the timeouts of emulators in the process of a test."""
+
 
 def eventually(
     condition: Callable[[], T],
