@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -285,23 +286,31 @@ POOLS = st.dictionaries(
     st.sampled_from(["workerpool0", "workerpool1", "workerpool2", "workerpool3", "chief", "x"]),
     st.lists(st.sampled_from(["a:1", "b:1", "c:1", "d:1", "bad"]), max_size=3),
 )
+VALID_POOLS = st.lists(st.integers(1, 3), max_size=3).map(
+    lambda sizes: {
+        f"workerpool{pool}": [f"h{pool}{number}:1" for number in range(size)]
+        for pool, size in enumerate([1, *sizes])
+    }
+)
 TASKS = st.fixed_dictionaries(
     {"type": st.sampled_from(["workerpool0", "workerpool1", "chief", "x"]), "index": st.integers(-1, 3)}
 )
 
 
-@given(cluster=POOLS | JSON_VALUES, task=TASKS | JSON_VALUES, others=st.dictionaries(st.text(), JSON_VALUES))
+@given(
+    cluster=VALID_POOLS | POOLS | JSON_VALUES,
+    task=TASKS | JSON_VALUES,
+    others=st.dictionaries(st.text(), JSON_VALUES),
+)
 def test_any_json_is_a_cluster_or_a_cluster_error(
     cluster: object, task: object, others: dict[str, object]
 ) -> None:
     text = json.dumps({**others, "cluster": cluster, "task": task})
-    try:
+    with contextlib.suppress(ClusterError):
         parsed = parse_cluster_spec(text)
-    except ClusterError:
-        return
-    assert len(parsed.pools[0]) == 1
-    assert parsed.address in parsed.pools[parsed.pool]
-    assert 1 <= parsed.port <= 65535
+        assert len(parsed.pools[0]) == 1
+        assert parsed.address in parsed.pools[parsed.pool]
+        assert 1 <= parsed.port <= 65535
 
 
 @given(st.text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -57,11 +58,8 @@ def test_a_damaged_byte_is_found_or_ends_the_file(place: int, change: int) -> No
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_damaged_or_too_short(data: bytes) -> None:
-    try:
-        found, length = scalars(data)
-    except DamagedFileError:
-        return
-    assert (found, length) == ([], 0)
+    with contextlib.suppress(DamagedFileError):
+        assert scalars(data) == ([], 0)
 
 
 def test_a_program_that_starts_again_repeats_steps() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.cli.main import main
@@ -214,8 +214,7 @@ def test_explain_of_any_json(value: Any, switches: list[str]) -> None:
 @given(value=DOCUMENTS)
 def test_explain_reads_the_same_from_yaml(value: Any) -> None:
     written = json.dumps(value)
-    if "\\ud" in written:
-        return  # YAML has no escapes for halves of characters
+    assume("\\ud" not in written)  # YAML has no escapes for halves of characters
     as_yaml = yaml.safe_dump(value, allow_unicode=True, sort_keys=False, default_style='"')
     from_json = run("explain", "-", "--json", stdin=written)
     from_yaml = run("explain", "-", "--json", stdin=as_yaml)

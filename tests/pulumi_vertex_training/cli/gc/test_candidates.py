@@ -122,9 +122,10 @@ def test_every_run_of_a_declaration_that_is_known_is_known() -> None:
 
 @given(stacks)
 def test_only_what_an_existing_stack_had_is_an_orphan(found: list[KnownStack]) -> None:
-    if decide_job(record(), found).status is Status.ORPHAN:
-        assert any(one.now is not None and IDENTITY in one.past.runs for one in found)
-        assert not any(one.now is not None and IDENTITY in one.now.text for one in found)
+    had = any(one.now is not None and IDENTITY in one.past.runs for one in found)
+    has = any(one.now is not None and IDENTITY in one.now.text for one in found)
+    kept = any(one.past.kept for one in found)
+    assert (decide_job(record(), found).status is Status.ORPHAN) == (had and not has and not kept)
 
 
 @given(stacks)

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from support.emulator import Answer, call
@@ -296,8 +296,7 @@ class Dribble:
     sizes=st.lists(st.integers(1, 20), min_size=1, max_size=5),
 )
 def test_multipart_however_it_arrives(data: bytes, newline: bytes, sizes: list[int]) -> None:
-    if newline + b"--b1" in newline + data:
-        return
+    assume(newline + b"--b1" not in newline + data)
     whole = multipart(b'{"name": "o"}', data, newline=newline, boundary=b"b1")
     parts = Multipart(Body(Dribble(whole, sizes)), 'multipart/related; boundary="b1"')
     assert parts.resource() == {"name": "o"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from support.emulator import Answer
@@ -89,8 +89,7 @@ def test_any_calls(emulator: Daemon, calls: list[tuple[str, str, str, bytes]]) -
         for method, root, end, content in calls
     )
     answer = send(emulator, body + b"--b--")
-    if answer.status == 400:
-        return
+    assume(answer.status != 400)
     parts = answer.body.split(b"Content-Type: application/http\r\n\r\n")[1:]
     statuses = [int(part.split(b" ", 2)[1]) for part in parts]
     assert (answer.status, len(statuses)) == (200, len(calls))

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from google.cloud import storage as gcs
 from google.oauth2 import service_account
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from support.emulator import Answer, call
@@ -95,8 +95,7 @@ def test_a_change_closes_it(
             ]
         case "host":
             headers["Host"] = "localhost"
-            if version == "v2":
-                return  # which signs no host
+            assume(version != "v2")  # which signs no host
         case "encoded slash":
             path = f"/{BUCKET}%2Fa/b"
         case "dots":

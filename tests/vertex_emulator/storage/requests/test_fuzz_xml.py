@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import string
 from typing import Any
 from urllib.parse import quote
@@ -106,11 +107,8 @@ def test_any_request(
 @settings(max_examples=examples(300), deadline=None)
 @given(DOCUMENTS | st.binary(max_size=100))
 def test_any_document(data: bytes) -> None:
-    try:
-        found = read(Body(data))
-    except MalformedError:
-        return
-    assert found.name
+    with contextlib.suppress(MalformedError):
+        assert read(Body(data)).name
 
 
 def test_entities_are_not_expanded() -> None:
