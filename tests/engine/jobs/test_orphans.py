@@ -55,7 +55,7 @@ def forget(engine: Engine, *names: str) -> None:
         one["urn"] for one in engine.state() if one["urn"].endswith(tuple(f":CustomJob::{n}" for n in names))
     ]
     assert len(urns) == len(names)
-    engine.run("state", "delete", *urns, "--yes").ok()
+    engine.forget(*urns)
 
 
 def jobs(engine: Engine) -> dict[str, JobRecord]:

@@ -92,6 +92,7 @@ for call in (
     lambda: vt.MachineSpecArgs("n1-standard-4"),
     lambda: vt.MachineSpecArgs(machine_tpye="n1-standard-4"),
     lambda: vt.StagingBucket(),
+    lambda: vt.TrainingSchedule("nightly", job=vt.StagingBucket("data"), schedule="0 3 * * *"),
     lambda: vt.CustomJob(3, worker_pool_specs=[]),
     lambda: vt.DistributedTraining("train", cheif={}, wait="done"),
 ):
@@ -202,6 +203,7 @@ def test_a_wrong_call_is_one_line_without_a_traceback(previews: Previews) -> Non
         "MachineSpecArgs: give arguments by name, such as machine_type=...",
         "MachineSpecArgs: 'machine_tpye' is not an argument; did you mean machine_type?",
         "StagingBucket: the name of the resource is missing; give it first",
+        "StagingBucket is not a job of this program",
         "CustomJob: the name of the resource is 3; give it first",
         "train: cheif: unknown argument; did you mean chief?",
         "train: chief is missing",
