@@ -138,7 +138,7 @@ def life(shared_engine: Engine) -> Life:
     models.merge_aliases(engine.endpoint(), f"{PARENT}/drifting@1", ["-golden", "theirs"])
     models.delete(engine.endpoint(), f"{PARENT}/lost")
     (urn,) = (one["urn"] for one in engine.state() if one["urn"].endswith("::killed"))
-    engine.run("state", "delete", urn, "--yes").ok()
+    engine.forget(urn)
     drift = engine.run(*REFRESH, "--diff").ok()
     steady.append(declare("touched", parent_model="touched", is_default_version=False))
     best = {"description": "what we trained", "version_aliases": ["best"]}
