@@ -81,7 +81,6 @@ def test_the_recorded_states_preview_no_changes(project: Engine, request: pytest
         types = [one["type"] for one in json.loads(state.read_text())["deployment"]["resources"]]
         kinds = {each.rpartition(":")[2] for each in types}
         assert {"StackKey", "StagingBucket", "StagedFile", "StagedPackage", "Run", "CustomJob"} <= kinds
-    project.run("stack", "import", "--file", str(_empty(project))).ok()
 
 
 def _without_positions(value: Any) -> Any:
@@ -90,12 +89,3 @@ def _without_positions(value: Any) -> Any:
         kept = {name: item for name, item in value.items() if name not in ("sourcePosition", "stackTrace")}
         return {name: _without_positions(item) for name, item in kept.items()}
     return [_without_positions(item) for item in value] if isinstance(value, list) else value
-
-
-def _empty(project: Engine) -> Path:
-    """Write a state without resources, so that the fixture has nothing to take down."""
-    exported = json.loads(project.run("stack", "export").ok().output)
-    exported["deployment"]["resources"] = []
-    target = project.folder / "empty.json"
-    target.write_text(json.dumps(exported))
-    return target

@@ -180,10 +180,10 @@ def steps(shared_engine: Engine) -> Steps:
     for stack, epochs in (("dev", 1), ("prod", 7)):
         text = CONFIG.format(project=f"{stack}-project", epochs=epochs)
         project.config_file(stack).write_text(text + (DECLARED if stack == "dev" else ""))
-    project.on("dev").run("stack", "init", "dev").ok()
-    engine.run("config", "set", "--secret", "token", SECRET).ok()
+    engine.add_stack("dev")
+    project.on("dev").run("config", "set", "--secret", "token", SECRET).ok()
     no_stack = project.promote()
-    engine.run("stack", "init", "prod").ok()
+    engine.add_stack("prod")
     no_run = project.promote()
     dev = [project.up("dev")]
 
