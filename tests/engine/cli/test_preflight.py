@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +25,11 @@ PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 ACCOUNT = "trainer@local.iam.gserviceaccount.com"
 BUCKET = 'vt.StagingBucket("out", name="preflight-out", location="us-central1", force_destroy=True)'
 JOBS = f"""
-word = pulumi.Output.secret("hush-hush") if config.get_bool("hides") else ""
+jobs = {{}}
 for name in config.require_object("names"):
-    job = vt.CustomJob(
+    hides = name == "hidden"
+    seconds = "600" if hides else config.get("seconds")
+    jobs[name] = vt.CustomJob(
         name,
         worker_pool_specs=[
             {{
@@ -34,16 +37,16 @@ for name in config.require_object("names"):
                 "replica_count": 1,
                 "container_spec": {{
                     "image_uri": "{PREBUILT}",
-                    "command": ["sleep", config.get("seconds") or "600"],
-                    "env": [{{"name": "WORD", "value": word}}],
+                    "command": ["sleep", seconds],
+                    "env": [{{"name": "WORD", "value": pulumi.Output.secret("hush-hush") if hides else ""}}],
                 }},
             }}
         ],
         base_output_directory="gs://preflight-out/out",
         service_account="{ACCOUNT}",
     )
-if config.get("times"):
-    vt.TrainingSchedule("yearly", job=job, schedule=config.get("times"), paused=config.get_bool("paused"))
+for name, (job, times, paused) in config.require_object("schedules").items():
+    vt.TrainingSchedule(name, job=jobs[job], schedule=times, paused=paused)
 """
 LEAP_DAY, LATER_THEN = "0 0 29 2 *", "0 1 29 2 *"
 
@@ -158,48 +161,63 @@ def steps(shared_engine: Engine) -> Steps:
     commands: dict[str, subprocess.CompletedProcess[str]] = {}
     previews: dict[str, Result] = {}
 
-    def look(step: str, *names: str, seconds: str = "600") -> None:
+    def declare(*names: str, schedules: Mapping[str, tuple[str, str, bool]] | None = None) -> None:
         engine.set("names", json.dumps(names))
-        engine.set("seconds", seconds)
+        engine.set("schedules", json.dumps(schedules or {}))
+
+    def look(step: str) -> None:
         commands[step] = run(engine, "preflight", "--json", "--timeout", "120")
 
-    engine.write(OWN)
-    look("own")
+    def allow_cpus(count: int) -> None:
+        run(engine, "emulator", "quota", "set", "cpus", str(count)).check_returncode()
+
+    engine.set("seconds", "600")
+    engine.write(f"{OWN}\n{BUCKET}\n{JOBS}")
+    declare("one")
+    look("new")
     engine.up().ok()
+    look("unchanged")
     write_files(engine.folder / "infra", {"task.py": "print(1)\n", "trainer/task.py": "print(1)\n"})
-    look("own, changed")
+    look("changed")
+
     engine.write(f"{BUCKET}\n{JOBS}")
-    look("new", "one")
+    allow_cpus(3)
+    declare(
+        "one",
+        "two",
+        "hidden",
+        schedules={
+            "yearly": ("one", LEAP_DAY, False),
+            "idle": ("one", LEAP_DAY, True),
+            "of-two": ("two", LEAP_DAY, False),
+        },
+    )
+    look("scheduled")
+    allow_cpus(11)
+    steady = ("one", LEAP_DAY, False)
+    declare("one", "hidden", schedules={"idle": ("one", LEAP_DAY, True), "steady": steady})
     engine.up().ok()
-    look("unchanged", "one")
-    run(engine, "emulator", "quota", "set", "cpus", "3").check_returncode()
-    engine.set("times", LEAP_DAY)
-    look("scheduled", "one")
-    look("scheduled with its job", "one", "two")
-    engine.set("paused", "true")
-    look("paused", "one")
-    engine.up().ok()
-    engine.set("paused", "false")
-    look("resumed", "one")
-    engine.up().ok()
-    engine.set("times", LATER_THEN)
-    look("other times", "one")
-    engine.set("times", "")
-    run(engine, "emulator", "quota", "set", "cpus", "7").check_returncode()
-    engine.set("hides", "true")
-    look("secret", "one")
-    engine.up().ok()
-    engine.set("times", LEAP_DAY)
-    look("secret, scheduled", "one")
-    engine.set("times", "")
-    engine.set("hides", "false")
-    engine.up().ok()
-    look("replaced", "one", seconds="601")
-    look("one more", "one", "two")
-    look("too many", "one", "two", "three")
+    allow_cpus(3)
+    declare(
+        "one",
+        "hidden",
+        schedules={
+            "idle": ("one", LEAP_DAY, False),
+            "steady": ("one", LATER_THEN, False),
+            "of-hidden": ("hidden", LEAP_DAY, False),
+        },
+    )
+    look("resumed")
+    allow_cpus(11)
+    declare("one", "hidden", "two")
+    look("one more")
+    declare("one", "hidden", "two", "three", "four")
+    look("too many")
     deny(engine, "aiplatform.customJobs.create")
-    look("denied", "one", "two", seconds="601")
-    live = [job.display_name for job in jobs.list_live(engine.endpoint())]
+    engine.set("seconds", "601")
+    declare("one", "hidden")
+    look("replaced, denied")
+    live = sorted(job.display_name for job in jobs.list_live(engine.endpoint()))
 
     engine.set("vertex-training:endpoint", "google")
     engine.set("vertex-training:project", "local")
@@ -208,41 +226,39 @@ def steps(shared_engine: Engine) -> Steps:
     for line in exported.splitlines():
         name, _, value = shlex.split(line.removeprefix("export "))[0].partition("=")
         engine.environment[name] = value
-    engine.write(OWN)
-    previews["own"] = engine.preview()
     engine.write(JOBS)
-    engine.set("names", json.dumps(["other"]))
-    previews["google"] = engine.preview()
-    run(engine, "emulator", "quota", "set", "cpus", "13").check_returncode()
-    engine.set("names", json.dumps(["a", "b", "c"]))
+    allow_cpus(17)
+    declare("a", "b", "c")
     previews["above, denied"] = engine.preview()
+    engine.environment["VERTEX_TRAINING_PREFLIGHT"] = "off"
+    previews["off"] = engine.preview()
+    del engine.environment["VERTEX_TRAINING_PREFLIGHT"]
+    engine.set("vertex-training:preflightTimeout", "0")
+    previews["no time"] = engine.preview()
+    engine.set("vertex-training:preflightTimeout", "120")
     allow(engine)
     previews["above"] = engine.preview()
-    engine.set("names", json.dumps(["a", "b"]))
+    allow_cpus(28)
+    declare("a", "b")
+    engine.write(OWN + JOBS)
     previews["below"] = engine.preview()
     forget(engine)
     for name, program in (("missing", NAMED), ("made", MAKERS + NAMED)):
         engine.write(program)
         previews[name] = engine.preview()
         commands[name] = run(engine, "preflight", "--json", "--timeout", "120")
-    deny(engine, "aiplatform.customJobs.create")
-    engine.write(JOBS)
-    engine.environment["VERTEX_TRAINING_PREFLIGHT"] = "off"
-    previews["off"] = engine.preview()
-    del engine.environment["VERTEX_TRAINING_PREFLIGHT"]
-    engine.set("vertex-training:preflightTimeout", "0")
-    previews["no time"] = engine.preview()
     return Steps(commands=commands, previews=previews, live=live)
 
 
-@pytest.mark.parametrize("step", ["new", "own", "own, changed"])
+@pytest.mark.parametrize("step", ["new", "changed"])
 def test_what_the_program_itself_makes_is_not_missing(steps: Steps, step: str) -> None:
     assert steps.commands[step].returncode == 0, steps.commands[step].stdout
     assert steps.findings(step) == []
+    assert json.loads(steps.commands[step].stdout)["findings"] != []
 
 
 def test_a_preview_of_google_cloud_misses_nothing_that_its_program_makes(steps: Steps) -> None:
-    assert "does not exist" not in steps.previews["own"].output
+    assert "does not exist" not in steps.previews["below"].ok().output
 
 
 ABSENT = ("late@local.iam.gserviceaccount.com", "logging.googleapis.com")
@@ -261,28 +277,32 @@ def test_an_unchanged_stack_submits_nothing(steps: Steps) -> None:
     assert json.loads(steps.commands["unchanged"].stdout)["findings"] == []
 
 
-def test_the_job_of_a_schedule_that_is_new_or_resumed_is_checked(steps: Steps) -> None:
-    for step in ("scheduled", "resumed"):
-        assert steps.commands[step].returncode == 1
-        (finding,) = steps.findings(step)
-        assert (finding["check"], finding["level"], finding["resource"]) == ("quota", "error", "yearly")
-        assert finding["message"] == "4 asked for by each run, but the quota is 3"
-        assert finding["remedy"] == "vertex-training emulator quota set cpus 4 --region us-central1"
+@pytest.mark.parametrize(("step", "schedule"), [("scheduled", "yearly"), ("resumed", "idle")])
+def test_the_job_of_a_schedule_that_is_new_or_resumed_is_checked(
+    steps: Steps, step: str, schedule: str
+) -> None:
+    assert steps.commands[step].returncode == 1
+    (finding,) = (one for one in steps.findings(step) if one["resource"] == schedule)
+    assert (finding["check"], finding["level"]) == ("quota", "error")
+    assert finding["message"] == "4 asked for by each run, but the quota is 3"
+    assert finding["remedy"] == "vertex-training emulator quota set cpus 4 --region us-central1"
 
 
 def test_a_schedule_whose_job_is_submitted_adds_nothing(steps: Steps) -> None:
-    (finding,) = steps.findings("scheduled with its job")
-    assert (finding["resource"], finding["message"]) == ("two", "4 asked for, but the quota is 3")
+    found = {one["resource"]: one["message"] for one in steps.findings("scheduled")}
+    assert found["two"] == "4 asked for, but the quota is 3"
+    assert "of-two" not in found
 
 
-@pytest.mark.parametrize("step", ["paused", "other times"])
-def test_a_schedule_that_starts_no_other_runs_is_not_checked(steps: Steps, step: str) -> None:
-    assert json.loads(steps.commands[step].stdout)["findings"] == []
+def test_a_schedule_that_starts_no_other_runs_is_not_checked(steps: Steps) -> None:
+    """Declare a schedule that is paused, and another time for one that is not."""
+    assert {one["resource"] for one in steps.findings("scheduled")} == {"yearly", "two", "hidden"}
+    assert {one["resource"] for one in steps.findings("resumed")} == {"idle", "of-hidden"}
 
 
-@pytest.mark.parametrize("step", ["secret", "secret, scheduled"])
-def test_the_quota_of_a_job_with_a_secret_is_unknown(steps: Steps, step: str) -> None:
-    (finding,) = steps.findings(step)
+@pytest.mark.parametrize(("step", "resource"), [("scheduled", "hidden"), ("resumed", "of-hidden")])
+def test_the_quota_of_a_job_with_a_secret_is_unknown(steps: Steps, step: str, resource: str) -> None:
+    (finding,) = (one for one in steps.findings(step) if one["resource"] == resource)
     assert (finding["check"], finding["level"]) == ("quota", "unknown")
     assert (finding["message"], finding["path"]) == (
         "the quota that these machines take is not known",
@@ -291,7 +311,7 @@ def test_the_quota_of_a_job_with_a_secret_is_unknown(steps: Steps, step: str) ->
 
 
 def test_a_job_that_is_replaced_leaves_its_quota(steps: Steps) -> None:
-    assert steps.findings("replaced") == []
+    assert [one for one in steps.findings("replaced, denied") if one["check"] == "quota"] == []
 
 
 def test_a_live_job_leaves_too_little_for_another(steps: Steps) -> None:
@@ -304,30 +324,30 @@ def test_the_jobs_of_a_deployment_are_added_up(steps: Steps) -> None:
     (finding,) = steps.findings("too many")
     assert finding["level"] == "warning"
     assert finding["message"].startswith(
-        "three and two ask for 8 together, but the quota is 7 and 4 are in use; "
+        "four, three and two ask for 12 together, but the quota is 11 and 8 are in use; "
     )
-    assert finding["remedy"] == "vertex-training emulator quota set cpus 12 --region us-central1"
+    assert finding["remedy"] == "vertex-training emulator quota set cpus 20 --region us-central1"
     assert steps.commands["too many"].returncode == 0
 
 
 def test_a_preview_warns_once_of_jobs_that_fit_the_quota_each_and_not_together(steps: Steps) -> None:
     for output in (steps.previews["above"].ok().output, steps.previews["above, denied"].failed().output):
         (line,) = mentions(output, "together").splitlines()
-        said = "a, b and c ask for 12 together, but 4 of 13 are in use; a job that waits for the completion"
+        said = "a, b and c ask for 12 together, but 8 of 17 are in use; a job that waits for the completion"
         assert f"custom_model_training_cpus in us-central1: {said}" in line
         assert line.endswith("See https://console.cloud.google.com/iam-admin/quotas?project=local.")
     assert "custom_model_training" not in steps.previews["below"].ok().output
 
 
 def test_a_denied_permission_is_found_before_anything_is_cancelled(steps: Steps) -> None:
-    found = {(one["check"], one["level"]) for one in steps.findings("denied")}
+    found = {(one["check"], one["level"]) for one in steps.findings("replaced, denied")}
     assert ("permissions", "error") in found
-    assert steps.commands["denied"].returncode == 1
-    assert steps.live == ["one"]
+    assert steps.commands["replaced, denied"].returncode == 1
+    assert steps.live == ["hidden", "one"]
 
 
 def test_a_preview_of_google_cloud_fails_with_what_fixes_it(steps: Steps) -> None:
-    output = steps.previews["google"].failed().output
+    output = steps.previews["above, denied"].failed().output
     assert "the deployer lacks aiplatform.customJobs.create" in output
     assert "--role=roles/aiplatform.user" in output
 

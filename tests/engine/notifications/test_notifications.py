@@ -127,8 +127,9 @@ def steps(shared_engine: Engine, hook: Receiver, tmp_path_factory: pytest.TempPa
     engine, target = shared_engine, tmp_path_factory.mktemp("reports")
     report = target / "report.py"
     report.write_text(REPORT)
-    engine.run("config", "set", "--secret", "hook", f"{hook.url}/all?token={TOKEN}").ok()
-    engine.run("config", "set", "--secret", "word", WORD).ok()
+    secrets = {"hook": f"{hook.url}/all?token={TOKEN}", "word": WORD}
+    words = [word for name, value in secrets.items() for word in ("--secret", f"{name}={value}")]
+    engine.run("config", "set-all", *words).ok()
     engine.set("report", str(report))
     engine.set("target", str(target))
     results: dict[str, Result] = {}
@@ -153,8 +154,8 @@ def steps(shared_engine: Engine, hook: Receiver, tmp_path_factory: pytest.TempPa
         return eventually(found, what=lambda: emulator_api.deliveries(engine.endpoint(), job))
 
     engine.write(PROGRAM)
-    results["first preview"] = engine.preview("--diff").ok()
-    first = engine.up().ok()
+    results["first preview"], first = engine.preview_and_up("--diff")
+    first.ok()
     sent = delivered(engine.outputs()["job"], 2)
     note("first", first)
     shown = command(engine, "status", jobs["first"])
