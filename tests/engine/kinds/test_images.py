@@ -121,8 +121,8 @@ def steps(shared_engine: Engine) -> Steps:
     removed.append(both("a"))
     command = ["python3", "task.py"]
     engine.write("".join((*steady, *removed, both("b"), declare("used", command=command), JOB)))
-    planned = engine.preview().ok()
-    engine.up().ok()
+    planned, made = engine.preview_and_up()
+    made.ok()
     outputs.append(engine.outputs())
     digest = registry.digest_at(endpoint, named("digits", "latest"))
     state = {one["urn"].rpartition("::")[2]: one for one in engine.state()}
