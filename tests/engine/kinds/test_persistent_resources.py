@@ -169,7 +169,7 @@ def life(shared_engine: Engine) -> Life:
     _kill(process.pid)
     process.communicate(timeout=TIMEOUT)
     killed = there(engine, "killed")
-    engine.run("cancel", "--yes").ok()
+    engine.unlock()
 
     # Everything is created, but not before the deployment has said that it waits.
     delay(engine, LONG)
@@ -221,8 +221,8 @@ def life(shared_engine: Engine) -> Life:
         + JOBS
         + given
     )
-    announced = engine.preview()
-    changed = engine.up("--replace", urns["demanded"]).ok()
+    announced, changed = engine.preview_and_up("--replace", urns["demanded"])
+    changed.ok()
     second, same_jobs = live(), jobs()
     destroyed = engine.destroy().ok()
     left = [one.name for one in custom_jobs.list_jobs(endpoint)]
@@ -282,7 +282,9 @@ def test_a_preview_has_the_cost_before_and_after_a_change_of_the_size(life: Life
     lines = {line.split()[0]: line for line in said.splitlines() if " an hour" in line}
     updated = {name for name, line in lines.items() if "->" in line}
     assert updated == {"resized", "shared", "grown"}, "labelled, rebooted and scaled cost the same"
-    assert set(lines) - updated == {"pooled", "moving", "lost"}, "new and replaced ones have one amount"
+    assert set(lines) - updated == {"pooled", "moving", "demanded", "lost"}, (
+        "new and replaced ones have one amount"
+    )
     costs = "resized would cost on Google Cloud: $0.49 -> $1.23 an hour, also while no job runs on it"
     assert lines["resized"].strip() == costs
     assert lines["resized"] in diagnostics(life.announced.output, "resized")
