@@ -114,7 +114,7 @@ def test_the_deployment_after_a_killed_one_joins_recorded_jobs_and_adopts_others
     assert "pulumi cancel" in locked
     engine.run("cancel", "--yes").ok()
     urn = next(one["urn"] for one in engine.state() if one["urn"].endswith(":CustomJob::adopted"))
-    engine.run("state", "delete", urn, "--yes").ok()
+    engine.forget(urn)
 
     again = start(engine)
     output = read_output_until(again, "Ctrl-C leaves it running")
