@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import os
+import select
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 from google.auth.credentials import AnonymousCredentials
 
+from support.changes import until_true
 from support.emulator import Answer, call
 from support.waiting import TIMEOUT, TIMEOUT_SCALE, eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
@@ -17,6 +21,8 @@ from vertex_emulator.daemon import Daemon, Settings
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel.timeouts import DAEMON
 from vertex_emulator.vertex_ai import VertexService
+
+T = TypeVar("T")
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 PARENT = "/v1/projects/local/locations/us-central1"
@@ -90,8 +96,12 @@ class JobEmulator:
             found.update(self.get(name))
             return found["state"] in (states or DONE)
 
-        eventually(reached, seconds=seconds, what=lambda: str(found))
-        return self.get(name)
+        self.until(reached, seconds=seconds, what=lambda: str(found))
+        return found
+
+    def until(self, condition: Callable[[], T], **options: Any) -> T:
+        """Call `condition` after each change of a job or a replica (`support.changes`)."""
+        return until_true(self.daemon.url, self.daemon.token, condition, **options)
 
     def cancel(self, name: str) -> Answer:
         return self.call("POST", f"/v1/{name}:cancel", {})
@@ -198,25 +208,30 @@ def processes_of(name: str) -> list[str]:
 
     The removal of what a replica had for itself alone goes on after the job, and is not among them.
     """
-    wanted = job_id(name)
+    wanted = os.fsencode(job_id(name))
     found = []
-    for process in psutil.process_iter():
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            words = process.cmdline()
-            line = " ".join(words)
-            if words[:2] == ["rm", "-rf"]:
-                continue
-            mine = wanted in line or process.environ().get("CLOUD_ML_JOB_ID") == wanted
-            if mine and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(f"{process.pid} {line}")
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            mine = any(wanted in word for word in words)
+            mine = mine or b"CLOUD_ML_JOB_ID=" + wanted in (folder / "environ").read_bytes().split(b"\0")
+        except (ProcessLookupError, FileNotFoundError, PermissionError):
             continue
+        if mine and words[:2] != [b"rm", b"-rf"]:
+            found.append(f"{folder.name} {os.fsdecode(b' '.join(words))}")
     return found
 
 
 def wait_until_gone(name: str) -> None:
     """Wait until no process of the job is left; a supervisor ends a moment after its last message."""
-    eventually(lambda: not processes_of(name), what=lambda: str(processes_of(name)))
+    deadline = time.monotonic() + TIMEOUT
+    while left := processes_of(name):
+        assert time.monotonic() < deadline, f"not within {TIMEOUT:g} s: {left}"
+        for line in left:
+            with suppress(ProcessLookupError):
+                process = os.pidfd_open(int(line.split()[0]))
+                select.select([process], [], [], max(0.0, deadline - time.monotonic()))
+                os.close(process)
 
 
 def wait_until_none_is_left(folder: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from support.emulator import Answer
 from support.job_emulator import PARENT, JobEmulator, pool, running_jobs
-from support.waiting import TIMEOUT, eventually
+from support.waiting import TIMEOUT
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 
 DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
@@ -128,7 +128,7 @@ class Pipelines:
             found.update(self.get(name))
             return found["state"] in (states or ENDED)
 
-        eventually(reached, seconds=seconds, what=lambda: str(found))
+        self.emulator.until(reached, seconds=seconds, what=lambda: str(found))
         return found
 
     def printed(self, found: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from support.job_emulator import DONE, PARENT, JobEmulator, job_id, pool
 from support.services.studies import double, study_spec
-from support.waiting import eventually
 
 JOBS = f"{PARENT}/hyperparameterTuningJobs"
 
@@ -69,7 +68,7 @@ def wait_for_trials(emulator: JobEmulator, name: str, count: int, *states: str) 
         assert found["state"] not in DONE, found
         return sum(state in states for state in trial_states(found)) >= count
 
-    eventually(reached, what=lambda: str(found))
+    emulator.until(reached, what=lambda: str(found))
     trials: list[dict[str, Any]] = found["trials"]
     return trials
 

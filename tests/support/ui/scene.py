@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from support.changes import until_true
 from support.emulator import Answer, call
 from support.job_emulator import DONE, PARENT, job
-from support.waiting import eventually
 from vertex_emulator.launcher import Emulator
 
 FLAG = "import os, time\nwhile not os.path.exists('/gcs/flags/{name}'): time.sleep(0.05)\n"
@@ -70,7 +70,7 @@ class Scene:
             last[:] = [self.get(key)]
             return last[0] if last[0]["state"] in (states or DONE) else None
 
-        return eventually(found, what=lambda: last) or {}
+        return until_true(self.emulator.url, self.emulator.token, found, what=lambda: last) or {}
 
     def requests(self, *, after: int = 0) -> list[dict[str, Any]]:
         """Return the log of the emulator's requests after a number."""

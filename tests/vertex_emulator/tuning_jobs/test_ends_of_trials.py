@@ -127,7 +127,7 @@ def test_what_is_no_metric_file_stops_nobody(emulator: JobEmulator, make: str) -
 def test_a_custom_job_that_somebody_cancels_is_an_infeasible_trial(emulator: JobEmulator) -> None:
     program = PARSED + "report(x)\nif os.environ['CLOUD_ML_TRIAL_ID'] == '2': time.sleep(600)\n"
     name = create(emulator, pool(program), trials=3)
-    eventually(lambda: trial_states(emulator.get(name)) == ["SUCCEEDED", "ACTIVE"])
+    emulator.until(lambda: trial_states(emulator.get(name)) == ["SUCCEEDED", "ACTIVE"])
     emulator.cancel(emulator.get(name)["trials"][1]["customJob"])
     done = emulator.wait(name)
     assert trial_states(done) == ["SUCCEEDED", "INFEASIBLE", "SUCCEEDED"]

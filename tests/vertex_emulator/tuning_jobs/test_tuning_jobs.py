@@ -221,7 +221,7 @@ def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None
     (emulator.flags / "begin").touch()
     eventually(lambda: steps_of(1) == ["1"])
     running = emulator.wait(name, "JOB_STATE_RUNNING")
-    eventually(lambda: trial_states(emulator.get(name)) == ["ACTIVE"])
+    emulator.until(lambda: trial_states(emulator.get(name)) == ["ACTIVE"])
     assert "finalMeasurement" not in running["trials"][0] and "endTime" not in running["trials"][0]
     (emulator.flags / "go").touch()
     eventually(lambda: steps_of(1) == ["1", "2", "3"])

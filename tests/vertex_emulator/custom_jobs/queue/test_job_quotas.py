@@ -18,7 +18,7 @@ from support.job_emulator import (
     running_jobs,
     wait_for_flags,
 )
-from support.waiting import TIMEOUT, eventually
+from support.waiting import TIMEOUT
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB, WaitingJobs
@@ -307,7 +307,7 @@ def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:
     quota(emulator, "cpus", 0, whenExceeded="queue")
     name = emulator.create(pool("pass"))
     assert emulator.call("DELETE", "/_local/quotas").status == 200
-    eventually(lambda: state(emulator, name) == "JOB_STATE_SUCCEEDED")
+    emulator.until(lambda: state(emulator, name) == "JOB_STATE_SUCCEEDED")
 
 
 @pytest.mark.parametrize(

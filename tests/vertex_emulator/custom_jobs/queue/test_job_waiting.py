@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from support.job_emulator import JobEmulator, pool, processes_of, running_jobs
-from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 
@@ -80,7 +79,7 @@ def test_many_cost_next_to_nothing(emulator: JobEmulator) -> None:
 def test_many_begin_together(emulator: JobEmulator) -> None:
     delay(emulator, 0.3)
     names = [emulator.create(pool("pass")) for _ in range(4)]
-    eventually(lambda: all(emulator.get(name)["state"] == "JOB_STATE_SUCCEEDED" for name in names))
+    emulator.until(lambda: all(emulator.get(name)["state"] == "JOB_STATE_SUCCEEDED" for name in names))
 
 
 @pytest.mark.parametrize(

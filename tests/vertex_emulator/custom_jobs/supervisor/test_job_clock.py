@@ -307,10 +307,10 @@ def test_the_timeout_counts_over_all_attempts(tmp_path: Path, sandbox: Sandbox) 
     with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=3600.0) as emulator:
         clock(emulator, "freeze")
         name = emulator.create(pool("import os; os.abort()"), scheduling={"timeout": "36000s"})
-        eventually(lambda: emulator.replicas(name).get("workerpool0-0", {}).get("exitCode") == 134)
+        emulator.until(lambda: emulator.replicas(name).get("workerpool0-0", {}).get("exitCode") == 134)
         clock(emulator, "advance", seconds=3600)
-        eventually(lambda: emulator.replicas(name)["workerpool0-0"]["attempt"] == 2)
-        eventually(lambda: emulator.replicas(name)["workerpool0-0"]["exitCode"] == 134)
+        emulator.until(lambda: emulator.replicas(name)["workerpool0-0"]["attempt"] == 2)
+        emulator.until(lambda: emulator.replicas(name)["workerpool0-0"]["exitCode"] == 134)
         clock(emulator, "advance", seconds=36_000)
         ended = emulator.wait(name)
         assert ended["error"]["code"] == 4
@@ -324,11 +324,11 @@ def test_restarts_wait_by_the_clock(tmp_path: Path, sandbox: Sandbox) -> None:
         clock(emulator, "freeze")
         name = emulator.create(pool(wait_for_flags("end")), pool(again))
         emulator.wait(name, "JOB_STATE_RUNNING")
-        eventually(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "restarting")
+        emulator.until(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "restarting")
         emulator.settle(name)
         assert emulator.replicas(name)["workerpool1-0"]["attempt"] == 1
         clock(emulator, "advance", seconds=600)
-        eventually(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "succeeded")
+        emulator.until(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "succeeded")
         (emulator.flags / "end").touch()
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
 

@@ -65,7 +65,7 @@ def test_success_ends_with_the_chief_and_stops_the_rest(emulator: JobEmulator) -
         pool("print('ok')\n" + raise_flag("evaluated")),
     )
     running = emulator.wait(name, "JOB_STATE_RUNNING")
-    eventually(lambda: emulator.replicas(name)["workerpool3-0"]["state"] == "succeeded")
+    emulator.until(lambda: emulator.replicas(name)["workerpool3-0"]["state"] == "succeeded")
     assert emulator.get(name)["state"] == "JOB_STATE_RUNNING", "another may end early"
     (emulator.flags / "look").touch()
     assert running["startTime"] == running["updateTime"] > running["createTime"]

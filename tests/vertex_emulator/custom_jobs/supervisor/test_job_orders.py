@@ -50,7 +50,7 @@ def attempts(emulator: JobEmulator, name: str) -> dict[str, tuple[int, int]]:
 def test_a_killed_replica_is_started_again(emulator: JobEmulator) -> None:
     name = emulator.create(pool(wait_for_flags("go")), pool(SLEEP))
     order(emulator, name, "kill", "workerpool1-0")
-    eventually(lambda: attempts(emulator, name).get("workerpool1-0") == (2, 1))
+    emulator.until(lambda: attempts(emulator, name).get("workerpool1-0") == (2, 1))
     (emulator.flags / "go").touch()
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (2, 1)}
@@ -173,7 +173,7 @@ def test_who_ignores_sigterm_is_killed(emulator: JobEmulator) -> None:
 def test_a_preempted_replica_of_another_job_is_replaced(emulator: JobEmulator) -> None:
     name = emulator.create(pool(wait_for_flags("go")), pool(SLEEP))
     order(emulator, name, "preempt", "workerpool1-0", after=0.1)
-    eventually(lambda: attempts(emulator, name).get("workerpool1-0") == (2, 1))
+    emulator.until(lambda: attempts(emulator, name).get("workerpool1-0") == (2, 1))
     (emulator.flags / "go").touch()
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (2, 1)}

@@ -50,7 +50,7 @@ def starts(emulator: JobEmulator) -> int:
 
 def kill(emulator: JobEmulator, name: str, replica: str, *, number: int = signal.SIGKILL) -> None:
     """Send the signal to the replica's program, as from outside."""
-    eventually(lambda: emulator.replicas(name)[replica]["pid"])
+    emulator.until(lambda: emulator.replicas(name)[replica]["pid"])
     os.kill(emulator.replicas(name)[replica]["pid"], number)
 
 
@@ -135,7 +135,7 @@ def test_a_killed_replica_is_restarted_in_its_place(emulator: JobEmulator) -> No
         emulator.wait(name, "JOB_STATE_RUNNING")
         if number < 3:
             kill(emulator, name, "workerpool1-0", number=signal.SIGKILL if number == 1 else signal.SIGTERM)
-    eventually(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "running")
+    emulator.until(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "running")
     replica = emulator.replicas(name)["workerpool1-0"]
     assert (replica["exitCode"], replica["ended"]) == (None, None)
     (emulator.flags / "go").touch()
@@ -196,7 +196,7 @@ def test_a_worker_restart_restarts_the_job_on_request(emulator: JobEmulator) -> 
     )
     eventually(lambda: emulator.printed(name) == ["False"])
     before = emulator.wait(name, "JOB_STATE_RUNNING")
-    eventually(lambda: state(emulator, name, "workerpool3-0") == "succeeded")
+    emulator.until(lambda: state(emulator, name, "workerpool3-0") == "succeeded")
     kill(emulator, name, "workerpool1-0")
     eventually(lambda: emulator.printed(name) == ["False", "False"])
     during = emulator.wait(name, "JOB_STATE_RUNNING")
@@ -225,13 +225,13 @@ def test_a_restart_of_the_job_takes_the_place_of_one_that_is_due(tmp_path: Path,
     with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=600.0) as emulator:
         emulator.call("POST", "/_local/clock/freeze", {})
         name = emulator.create(pool(wait_for_flags("end")), pool(killed), {}, pool(aborted))
-        eventually(lambda: state(emulator, name, "workerpool1-0") == "restarting")
+        emulator.until(lambda: state(emulator, name, "workerpool1-0") == "restarting")
         eventually((emulator.flags / "ready").exists)
         (emulator.flags / "go").touch()
         eventually(lambda: len(restart_lines(emulator, name)) == 2)
         emulator.call("POST", "/_local/clock/advance", {"seconds": 600})  # both would be due
         eventually(lambda: starts(emulator) == 2)
-        eventually(lambda: state(emulator, name, "workerpool3-0") == "succeeded")
+        emulator.until(lambda: state(emulator, name, "workerpool3-0") == "succeeded")
         (emulator.flags / "end").touch()
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         assert set(attempts(emulator, name).values()) == {(2, 2)}
@@ -242,7 +242,7 @@ def test_a_plain_failure_ends_a_job_in_which_a_restart_is_due(tmp_path: Path, sa
     killed = COUNT + "os.kill(os.getpid(), 9)"
     with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=600) as emulator:
         name = emulator.create(pool(wait_for_flags("go") + "raise SystemExit(3)"), pool(killed))
-        eventually(lambda: state(emulator, name, "workerpool1-0") == "restarting")
+        emulator.until(lambda: state(emulator, name, "workerpool1-0") == "restarting")
         (emulator.flags / "go").touch()
         ended = emulator.wait(name)
         assert ended["error"]["message"].startswith(
@@ -263,7 +263,7 @@ def test_nothing_is_restarted_while_a_job_is_stopped(tmp_path: Path, sandbox: Sa
         name = emulator.create(pool(chief), pool(wait_for_flags("go") + COUNT + "os.kill(os.getpid(), 9)"))
         eventually(lambda: emulator.printed(name) == ["ready"])
         (emulator.flags / "go").touch()
-        eventually(lambda: state(emulator, name, "workerpool1-0") == "restarting")
+        emulator.until(lambda: state(emulator, name, "workerpool1-0") == "restarting")
         emulator.cancel(name)
         emulator.call("POST", "/_local/clock/advance", {"seconds": 600})
         assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
@@ -294,7 +294,7 @@ class TestWhileARestartIsDue:
     def job(self, emulator: JobEmulator, code: str, scheduling: dict[str, Any]) -> str:
         name = emulator.create(pool(COUNT + code), pool(SLEEP), scheduling=scheduling)
         eventually(lambda: restart_lines(emulator, name))
-        eventually(lambda: state(emulator, name, "workerpool0-0") in ("restarting", "failed"))
+        emulator.until(lambda: state(emulator, name, "workerpool0-0") in ("restarting", "failed"))
         # Pending: the other replica may still be starting.
         assert emulator.get(name)["state"] in ("JOB_STATE_PENDING", "JOB_STATE_RUNNING")
         return name

@@ -59,7 +59,7 @@ def test_a_job_without_space_says_so_until_its_timeout(disk: Path, sandbox: Sand
         waiting = emulator.create(pool(wait_for_flags("go")))
         late = emulator.create(pool(wait_for_flags("never")), scheduling={"timeout": "3s"})
         emulator.wait(waiting, "JOB_STATE_RUNNING")
-        eventually(lambda: emulator.get(late)["state"] in ("JOB_STATE_RUNNING", "JOB_STATE_FAILED"))
+        emulator.until(lambda: emulator.get(late)["state"] in ("JOB_STATE_RUNNING", "JOB_STATE_FAILED"))
         # The end of a replica deletes what it had for itself, which may be enough space for the job's end.
         with deleted_files_kept(disk):
             fill_with_the_reserve(disk, reserve)
