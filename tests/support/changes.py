@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from support.emulator import call
+from support.emulator import Answer
 from support.waiting import TIMEOUT
 
 T = TypeVar("T")
@@ -15,8 +15,7 @@ _POLL_SECONDS = 10
 
 
 def until_true(
-    url: str,
-    token: str,
+    call: Callable[[str, str], Answer],
     condition: Callable[[], T],
     *,
     seconds: float = TIMEOUT,
@@ -25,12 +24,13 @@ def until_true(
     """Call `condition` now and after each change until it returns a true value. Return that value.
 
     States of jobs, replicas and other resources change; lines of logs and files that programs write do not
-    count: use `eventually` for these. Raises AssertionError with `what()` in its message after `seconds`.
+    count: use `eventually` for these. `call` sends a request. Raises AssertionError with `what()` in its
+    message after `seconds`.
     """
     deadline = time.monotonic() + seconds
     seen = ""
     while True:
-        changes = call(url, "GET", f"/_local/changes{seen}", token=token)
+        changes = call("GET", f"/_local/changes{seen}")
         assert changes.status == 200, changes.body
         if found := condition():
             return found

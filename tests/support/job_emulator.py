@@ -101,7 +101,7 @@ class JobEmulator:
 
     def until(self, condition: Callable[[], T], **options: Any) -> T:
         """Call `condition` after each change of a job or a replica (`support.changes`)."""
-        return until_true(self.daemon.url, self.daemon.token, condition, **options)
+        return until_true(self.call, condition, **options)
 
     def cancel(self, name: str) -> Answer:
         return self.call("POST", f"/v1/{name}:cancel", {})

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from support.changes import until_true
 from support.emulator import Answer
 from support.job_emulator import PARENT, JobEmulator, pool, running_jobs
 from support.waiting import TIMEOUT
@@ -128,7 +129,7 @@ class Pipelines:
             found.update(self.get(name))
             return found["state"] in (states or ENDED)
 
-        self.emulator.until(reached, seconds=seconds, what=lambda: str(found))
+        until_true(self.emulator.call, reached, seconds=seconds, what=lambda: str(found))
         return found
 
     def printed(self, found: Mapping[str, Any]) -> list[str]:

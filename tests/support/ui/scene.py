@@ -70,7 +70,7 @@ class Scene:
             last[:] = [self.get(key)]
             return last[0] if last[0]["state"] in (states or DONE) else None
 
-        return until_true(self.emulator.url, self.emulator.token, found, what=lambda: last) or {}
+        return until_true(self.call, found, what=lambda: last) or {}
 
     def requests(self, *, after: int = 0) -> list[dict[str, Any]]:
         """Return the log of the emulator's requests after a number."""
