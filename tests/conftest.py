@@ -39,7 +39,7 @@ def cold_emulators(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
-_IN_WRITTEN_ORDER = ("test_kills", "test_kills_of_kinds")
+_IN_WRITTEN_ORDER = ("test_kills",)
 _FOLDERS_IN_WRITTEN_ORDER = ("clients",)
 
 

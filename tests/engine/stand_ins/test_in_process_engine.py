@@ -17,16 +17,7 @@ import pytest
 
 from support import engine as real
 from support.in_process import recorded_calls
-from support.in_process.programs import (
-    SERVING,
-    STACK_KEY,
-    TRAINING,
-    bucket,
-    custom_job,
-    model,
-    persistent_resource,
-)
-from support.in_process.small_engine import Declared, SmallEngine, kills
+from support.in_process.small_engine import SmallEngine, kills
 from support.kills.stage import DESTROY, REFRESH, UP, Hold, Moment, Stage, Victim
 from support.waiting import eventually
 from vertex_emulator import launcher
@@ -48,6 +39,8 @@ GROUPS = (
 ALONE = tuple((name,) for group in GROUPS for name in group)
 """The groups of a refresh, whose reads do not depend on each other."""
 
+TRAINING = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 PROGRAM = f"""
 spec, note, parts = {{spec!r}}, {{note!r}}, {{parts!r}}
 pool = {{{{"machine_spec": {{{{"machine_type": "n1-standard-4"}}}}, "replica_count": 1}}}}
@@ -136,7 +129,7 @@ class InProcess:
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
         self.engine = SmallEngine({"vertex-training:dataDir": str(data_dir)})
-        self.program: list[Declared] = []
+        self.program = ""
         self.normaliser = recorded_calls.Normaliser()
 
     @property
@@ -145,15 +138,7 @@ class InProcess:
         return Control(url=emulator.url, token=emulator.token)
 
     def declare(self, spec: str, note: str, parts: Sequence[str]) -> None:
-        to = {"staging_bucket": "staging", "staging_bucket_location": "us-central1"}
-        made = {
-            "bucket": [bucket("staging")],
-            "job": custom_job("train", spec, **(to if "bucket" in parts else {})),
-            "model": [model("digits", spec, note)],
-            "resource": [persistent_resource("gpus", spec, note)],
-        }
-        keys = [STACK_KEY] if {*parts} - {"job"} else []
-        self.program = [*keys, *itertools.chain.from_iterable(made[part] for part in parts)]
+        self.program = PROGRAM.format(spec=spec, note=note, parts=tuple(parts))
 
     def up(self, *, replace: Sequence[str] = ()) -> bool:
         return self._done(lambda: self.engine.up(self.program, replace=replace))

@@ -15,14 +15,26 @@ import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.cloud import clients
 from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.running import begun_creations
+from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.plugin.settings import Settings
+from support.in_process import programs
 from support.in_process.recorded_calls import Call
 
+STACK_KEY = "vertex-training"
+"""The name of the record that a stack has beside the declared resources."""
+_TARGET = {
+    "vertex-training:endpoint": "emulator",
+    "vertex-training:project": "local",
+    "vertex-training:location": "us-central1",
+}
 Outputs = Mapping[str, Mapping[str, Any]]
 """The outputs of the registered resources by name, with their ids as `id`."""
 
@@ -78,13 +90,24 @@ class SmallEngine:
     _dies_at: Point | None = None
     _is_dead: bool = False
 
-    def up(self, program: Sequence[Declared], *, replace: Collection[str] = ()) -> int:
-        """Deploy. Return how many resources were created, changed or deleted."""
+    def up(self, program: str | Sequence[Declared], *, replace: Collection[str] = ()) -> int:
+        """Deploy a program, or what one registers. Return how many resources were created or changed."""
         done = 0
+        names = set()
         self._begin()
-        for declared in program:
+
+        def register(declared: Declared) -> tuple[str, Mapping[str, Any]]:
+            nonlocal done
             done += self._register(declared, forced=declared.name in replace)
-        names = {declared.name for declared in program}
+            names.add(declared.name)
+            (entry,) = [one for one in self.live() if one.name == declared.name]
+            return entry.id, entry.outs
+
+        if isinstance(program, str):
+            self._run(program, register)
+        else:
+            for declared in program:
+                register(declared)
         for entry in reversed(list(self.entries)):
             if entry.deletes or entry.name not in names:
                 if not entry.replaced:
@@ -164,6 +187,23 @@ class SmallEngine:
         OPERATION.begin()
         OPERATION.configure(self.config.get)
         self.points = 0
+
+    def _run(self, program: str, register: programs.Register) -> None:
+        """Run the program, and delete at its end what interrupted deployments left, as programs do."""
+        settings = Settings(data_dir=Path(self.config["vertex-training:dataDir"]))
+        begun = begun_creations.begun(settings)
+        keys: set[str] = set()
+
+        def keyed(declared: Declared) -> tuple[str, Mapping[str, Any]]:
+            assert not callable(declared.inputs)
+            keys.add(str(declared.inputs.get(KEY_INPUT)))
+            return register(declared)
+
+        programs.run(program, {**_TARGET, **self.config}, keyed)
+        if begun and (stack := self.outputs().get(STACK_KEY)):
+            ids = {entry.id for entry in self.live()}
+            for note, _ in begun_creations.undeclared(begun, stack["key"], keys, ids):
+                begun_creations.remove(note, settings, print)
 
     def _register(self, declared: Declared, *, forced: bool) -> int:
         old = next((one for one in self.entries if one.name == declared.name and not one.deletes), None)

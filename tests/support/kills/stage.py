@@ -1,8 +1,6 @@
-"""Hold an operation of the real engine at one step, kill a process there, and count the submitted jobs.
+"""Hold an operation of the real engine at a call of the service, kill a process there, and count the jobs.
 
-A `Stage` is one stack with its emulator. The emulator's faults hold a call of the service. For a step
-without a call, the provider process is stopped, and the engine's own record of begun operations shows that it
-is there.
+A `Stage` is one stack with its emulator, whose faults hold the call.
 """
 
 from __future__ import annotations
@@ -25,7 +23,17 @@ import psutil
 
 from support.emulator import is_alive, kill
 from support.engine import Engine, Result
-from support.kills.subjects import COLLECTIONS, CUSTOM_JOB, PARENT, Subject, has_ended, state_of
+from support.kills.subjects import (
+    COLLECTIONS,
+    CUSTOM_JOB,
+    Declaration,
+    Subject,
+    has_ended,
+    listed,
+    local,
+    shown,
+    state_of,
+)
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control, ControlError
@@ -33,14 +41,7 @@ from vertex_emulator.control import Control, ControlError
 UP = ("up", "--yes", "--skip-preview", "--non-interactive")
 DESTROY = ("destroy", "--yes", "--skip-preview", "--non-interactive")
 REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
-REPLACE = (*UP, "--replace", CUSTOM_JOB.urn)
-
-RUN_CREATE = "pulumi_vertex_training.plugin.running.run:RunProvider.create"
-RUN_UPDATE = "pulumi_vertex_training.plugin.running.run:RunProvider.update"
-ON_FAILURE = 'wait="none", rerun="on_failure", rerun_limit={limit}'
-
 _LONG = 600.0
-_HOLD = Path(__file__).parent / "hold"
 
 
 class Victim(enum.Enum):
@@ -63,20 +64,6 @@ class Moment(enum.Enum):
     """The service has carried it out, and nobody has the answer."""
     ANSWERED = "answered"
     """The provider has the answer, the engine has not recorded it."""
-    CALLED = "called"
-    """The engine has recorded the begin and called the provider, which has not begun."""
-
-
-class Situation(enum.Enum):
-    """The state of the stack at the begin of a trial."""
-
-    NOTHING = "nothing"
-    RECORDED = "a run without a job"
-    """The state after a deployment that was killed before it submitted its job."""
-    LIVE = "a live job"
-    """For resources that are not jobs: the resource as declared."""
-    ENDED = "a job that has succeeded"
-    FAILED = "a failed job, to be run again once"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +71,7 @@ class Hold:
     """A step at which an operation is held.
 
     `what` is a method of the service; its `nth` call since the begin of the operation is held, or so many
-    `calls` from there on. For CALLED it is a method of the provider, `MODULE:CLASS.METHOD`. `also` are other
-    methods of the service, held at the same time.
+    `calls` from there on. `also` are other methods of the service, held at the same time.
     """
 
     what: str
@@ -118,12 +104,8 @@ class Stage:
     data_dir: Path | None = None
     """The emulator's data directory; None is the engine's own."""
     subject: Subject = CUSTOM_JOB
+    declaration: Declaration = field(default_factory=Declaration)
     declared: int = 0
-    noted: int = 0
-    spec: str = ""
-    command: list[str] = field(default_factory=list)
-    is_live: bool = False
-    """True while the stack is known to have one live job, as declared."""
     is_sound: bool = True
     """False from the begin of a test until its last assertion."""
     output: str = ""
@@ -142,7 +124,7 @@ class Stage:
             self.is_sound = False
             if self.recorded():
                 self.destroy()
-            self.subject, self.is_live, self.is_sound = subject, False, True
+            self.subject, self.is_sound = subject, True
 
     def declare(
         self,
@@ -150,51 +132,21 @@ class Stage:
         *,
         ends: bool | None = None,
         after: float = 0,
-        options: str | None = None,
-        name: str | None = None,
+        options: str = "",
+        name: str = "",
     ) -> None:
         """Declare a resource that runs for long, or that ends after so many seconds.
 
         It succeeds if `ends` is True, and fails if it is False. The default spec differs from the one before.
         """
         self.declared += 1
-        self.spec = spec or f"spec-{self.declared}"
         shell = {None: "sleep 600", True: self.subject.good, False: "false"}[ends]
         if after:
             shell = f"sleep {after:g}; {shell}"
-        self.command = ["sh", "-c", shell, "trial"]  # $0; a tuning job appends the parameters of a trial
-        self._write(options=options, name=name)
-
-    def change(self, *, options: str | None = None) -> None:
-        """Change the declaration in all fields that are updated in place."""
-        self.noted += 1
-        self._write(options=options, name=None)
-
-    def change_nothing(self, *, options: str) -> None:
-        """Declare the same with these options."""
-        self._write(options=options, name=None)
-
-    def program(self) -> tuple[str, str]:
-        """Return the present declaration, for `restore`."""
-        file = self.engine.folder / "infra" / "__main__.py"
-        return self.spec, file.read_text() if file.exists() else ""
-
-    def restore(self, declared: tuple[str, str]) -> None:
-        """Declare what `program` returned."""
-        self.spec, text = declared
-        self.engine.write_whole(text)
-        self.is_live = False
-
-    def _write(self, *, options: str | None, name: str | None) -> None:
-        values = {
-            "command": self.command,
-            "spec": self.spec,
-            "note": f"note-{self.noted}",
-            "count": 1 + self.noted % 5,
-            "options": ('wait="none"' if self.subject.run else "") if options is None else options,
-        }
-        self.engine.write(self.subject.declaration(**values, **({"name": name} if name else {})))
-        self.is_live = False
+        command = ("sh", "-c", shell, "trial")  # $0; a tuning job appends the parameters of a trial
+        spec = spec or f"spec-{self.declared}"
+        self.declaration = Declaration(spec=spec, command=command, options=options)
+        self.engine.write(self.subject.program(self.declaration, name))
 
     @property
     def control(self) -> Control:
@@ -203,32 +155,8 @@ class Stage:
         return Control(url=emulator.url, token=emulator.token)
 
     def listed(self, collection: str) -> list[dict[str, Any]]:
-        """Return all records of a collection; for models, one for each version."""
-        if collection in ("buckets", "objects"):
-            return self._stored(collection)
-        if collection == "folders":
-            return self._folders()
-        found: list[dict[str, Any]] = self.control.call("GET", f"{PARENT}/{collection}").get(collection, [])
-        if collection != "models":
-            return found
-        versions = [self.control.call("GET", f"/v1/{one['name']}:listVersions")["models"] for one in found]
-        return [{**one, "name": _versioned(one)} for each in versions for one in each]
-
-    def _stored(self, collection: str) -> list[dict[str, Any]]:
-        """Return all buckets, or all objects by their gs:// URIs."""
-        buckets = self.control.call("GET", "/storage/v1/b?project=local").get("items", [])
-        if collection == "buckets":
-            return list(buckets)
-        listed = [self.control.call("GET", f"/storage/v1/b/{one['name']}/o") for one in buckets]
-        objects = [item for each in listed for item in each.get("items", [])]
-        return [{**one, "name": f"gs://{one['bucket']}/{one['name']}"} for one in objects]
-
-    def _folders(self) -> list[dict[str, Any]]:
-        """Return all versions of staged folders, FOLDERS/RESOURCE/HASH, by their gs:// URIs."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for one in self._stored("objects"):
-            found.setdefault("/".join(one["name"].split("/")[:6]), []).append(one)
-        return [{"kind": "folder", "name": name, "objects": objects} for name, objects in found.items()]
+        """Return all records of a collection of the service."""
+        return listed(self.control, collection)
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return all records of the service."""
@@ -267,26 +195,6 @@ class Stage:
 
     def recorded_jobs(self) -> list[str]:
         return [one["id"] for one in self.recorded()]
-
-    def prepare(self, situation: Situation) -> None:
-        """Bring the stack into the situation by complete operations."""
-        if situation in (Situation.NOTHING, Situation.RECORDED) and (self.runs() or self.recorded()):
-            self.destroy()
-        if situation is Situation.RECORDED:
-            self.declare()
-            self.interrupt(UP, at(self.subject.method("Create"), Moment.LOST), Victim.BOTH)
-            self.settle()
-        elif situation is Situation.LIVE and not self.is_live:
-            self.declare()
-            self.up()
-        elif situation is Situation.ENDED:
-            self.declare(ends=True, options='wait="done"')
-            self.up()
-        elif situation is Situation.FAILED:
-            self.declare(ends=False, options=ON_FAILURE.format(limit=1))
-            self.up()
-            self.until_failed()
-        self.forget()
 
     @contextlib.contextmanager
     def trial(self) -> Iterator[None]:
@@ -338,7 +246,6 @@ class Stage:
 
     def assert_nothing(self) -> None:
         """Assert that the service has no job, and the state no record of one."""
-        self.is_live = False
         assert (self.jobs(), self.runs(), self.recorded()) == ([], [], [])
 
     def assert_nothing_is_left(self) -> None:
@@ -358,25 +265,24 @@ class Stage:
     def assert_one(self) -> None:
         """Assert that the service has one job, which is live and in the state, and no other record."""
         assert [job["name"] for job in self.jobs()] == self.recorded_jobs() == self.live(), self.output
-        self.is_live = True
 
     def assert_one_live(self) -> None:
         """Assert that the service has one live job, which is in the state; ended ones may be kept."""
         assert self.recorded_jobs() == self.live(), self.output
         assert len(self.live()) == 1, self.output
-        self.is_live = True
 
-    def assert_one_recorded(self) -> None:
-        """Assert that the service has one record, the one in the state."""
-        assert list(map(_local, self.jobs())) == list(map(_local, self.recorded())), self.output
-        assert len(self.recorded_jobs()) == 1, self.output
+    def assert_declared(self) -> None:
+        """Assert that the service has what is declared, once, and the state exactly that."""
+        ((name, spec, note),) = [(local(one["name"]), *shown(one)) for one in self.jobs()]
+        ((recorded),) = [local(one["id"]) for one in self.recorded()]
+        assert (name, spec) == (recorded, self.declaration.spec), self.output
+        assert note in ("", self.declaration.note), self.output
 
     def interrupt(self, command: tuple[str, ...], hold: Hold, victim: Victim) -> None:
         """Begin the operation, hold it, kill the victim, release it, and wait until it has ended.
 
         Processes that outlive `pulumi` keep running until `settle`.
         """
-        self.is_live = False
         with self.held(command, hold) as (process, release):
             family = psutil.Process(process.pid).children(recursive=True)
             forks = self._forks(family)
@@ -395,7 +301,7 @@ class Stage:
                 for fork in forks:
                     with contextlib.suppress(psutil.NoSuchProcess):
                         kill(fork.pid)
-            if victim is not Victim.EMULATOR or hold.moment is Moment.CALLED:
+            if victim is not Victim.EMULATOR:
                 release()
             if victim in (Victim.PULUMI, Victim.BOTH):
                 assert process.stdout is not None
@@ -441,8 +347,7 @@ class Stage:
         self, command: tuple[str, ...], hold: Hold
     ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
         """Yield the operation at the hold, and its release; afterwards kill it if it is still running."""
-        begin = self._held_provider if hold.moment is Moment.CALLED else self._held_call
-        with begin(hold, command) as held:
+        with self._held_call(hold, command) as held:
             try:
                 yield held
             finally:
@@ -483,24 +388,6 @@ class Stage:
             with contextlib.suppress(ControlError):  # it may be the victim
                 control.clear_faults()
 
-    @contextlib.contextmanager
-    def _held_provider(
-        self, hold: Hold, command: tuple[str, ...]
-    ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
-        held, environment = self.engine.folder / "held", self.engine.environment
-        paths = [str(_HOLD), environment.get("PYTHONPATH", "")]
-        more = {"HOLD": hold.what, "HELD_FILE": str(held), "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        self.engine.environment = {**environment, **more}
-        try:
-            process = self.engine.start(*command)
-        finally:
-            self.engine.environment = environment
-        try:
-            self._await(process, held.exists, hold)
-            yield process, lambda: held.unlink()
-        finally:
-            held.unlink(missing_ok=True)
-
     def _await(self, process: subprocess.Popen[str], condition: Callable[[], object], hold: Hold) -> None:
         """Wait until the operation is at the hold; fail with its output if it ends before."""
         try:
@@ -509,16 +396,6 @@ class Stage:
         except AssertionError:
             process.kill()
             raise AssertionError(f"the operation did not reach {hold}:\n{process.communicate()[0]}") from None
-
-
-def _local(record: dict[str, Any]) -> str:
-    """Return the name from the location on: the project appears as its id or as its number."""
-    name = str(record["name"] if "kind" in record else record.get("id") or record["name"])
-    return name.partition("/locations/")[2] or name
-
-
-def _versioned(version: dict[str, Any]) -> str:
-    return f"{version['name'].partition('@')[0]}@{version['versionId']}"
 
 
 def _is_provider(process: psutil.Process) -> bool:

@@ -6,33 +6,28 @@ real one.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
-from support.in_process.programs import custom_job, pool, runnable
-from support.in_process.run_trials import RunTrial
-from support.in_process.small_engine import SmallEngine, kills
-from support.kills.subjects import CUSTOM_JOB, state_of
+from support.in_process.small_engine import kills
+from support.in_process.trials import Trial
+from support.kills.subjects import CUSTOM_JOB, Declaration, local, state_of
 from support.waiting import eventually
 
-FINISHED: dict[str, Any] = {"command": ("true",), "on_delete": "cancel"}
-"""The options of a job that ends, and whose record the service keeps."""
+A = Declaration()
+FINISHED = replace(A, command=("true",), options='on_delete="cancel"')
+"""A job that ends, and whose record the service keeps."""
 LAG = {"method": "ListCustomJobs", "stale": {"changes": 1}, "times": "always"}
 """Make lists show the jobs from before the last one was created or deleted."""
-_NUMBERS = itertools.count(1)
 
 
 @pytest.fixture
-def trial(data_dir: Path, endpoint: Endpoint) -> RunTrial:
-    engine = SmallEngine({"vertex-training:dataDir": str(data_dir)})
-    return RunTrial(CUSTOM_JOB, custom_job, endpoint, engine, f"identity-{next(_NUMBERS)}")
+def trial(data_dir: Path) -> Trial:
+    return Trial(subject=CUSTOM_JOB, data_dir=data_dir)
 
 
 def at_submission(moment: str) -> Callable[[str], bool]:
@@ -40,104 +35,93 @@ def at_submission(moment: str) -> Callable[[str], bool]:
     return lambda what: re.match(rf"{moment} POST .*/customJobs(\?|$)", what) is not None
 
 
-def until_ended(trial: RunTrial) -> None:
-    eventually(lambda: trial.live() == [])
+def until_ended(trial: Trial) -> None:
+    eventually(lambda: trial.there() == [])
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param({}, id="live jobs"),
-        pytest.param(FINISHED, id="finished jobs that the service keeps"),
-    ],
-)
-def test_a_declaration_that_is_changed_and_changed_back_runs_again(
-    trial: RunTrial, options: dict[str, Any]
-) -> None:
-    trial.forget_requests()
+KINDS = pytest.mark.parametrize("job", [A, FINISHED], ids=["live", "finished, and kept by the service"])
+
+
+@KINDS
+def test_a_declaration_that_is_changed_and_changed_back_runs_again(trial: Trial, job: Declaration) -> None:
+    trial.control.forget_requests()
     names = []
-    for spec in ("A", "B", "A"):
-        if options and len(names) == 2:  # a process that did not make the key has to look for its job
-            assert kills(trial.engine, lambda: trial.up("A", **options), at_submission("before"))
-        trial.up(spec, **options)
-        if options:
+    for spec in ("spec-1", "spec-2", "spec-1"):
+        if job is FINISHED and len(names) == 2:  # a process that did not make the key has to look for its job
+            assert kills(trial.engine, lambda: trial.up(job), at_submission("before"))
+        trial.up(replace(job, spec=spec))
+        if job is FINISHED:
             until_ended(trial)
             trial.engine.refresh()
         names.append(trial.recorded())
     assert trial.submissions() == 3
     assert names[0] != names[2]
-    if not options:
-        trial.assert_one("A")
+    if job is A:
+        trial.assert_declared(A)
     trial.engine.destroy()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param({}, id="a live job"),
-        pytest.param(FINISHED, id="a finished job that the service keeps"),
-    ],
-)
-def test_a_job_that_is_replaced_on_demand_runs_again(trial: RunTrial, options: dict[str, Any]) -> None:
-    trial.up("A", **options)
-    if options:
+@KINDS
+def test_a_job_that_is_replaced_on_demand_runs_again(trial: Trial, job: Declaration) -> None:
+    trial.up(job)
+    if job is FINISHED:
         until_ended(trial)
         trial.engine.refresh()
-    trial.forget_requests()
+    trial.control.forget_requests()
     before = trial.recorded()
-    trial.up("A", replace=True, **options)
+    trial.up(job, replace=True)
     assert trial.submissions() == 1
     assert trial.recorded() != before
-    assert trial.up("A", **options) == 0
+    assert trial.up(job) == 0
     assert trial.submissions() == 1
     trial.engine.destroy()
 
 
 def test_every_rerun_on_failure_may_be_interrupted_and_counts(
-    trial: RunTrial, capsys: pytest.CaptureFixture[str]
+    trial: Trial, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options: dict[str, Any] = {"command": ("false",), "rerun": "on_failure", "rerun_limit": 2}
-    trial.forget_requests()
+    job = replace(A, command=("false",), options='rerun="on_failure", rerun_limit=2')
+    trial.control.forget_requests()
     for moment in ("before", "after"):
-        assert kills(trial.engine, lambda: trial.up("A", **options), at_submission(moment))
+        assert kills(trial.engine, lambda: trial.up(job), at_submission(moment))
         until_ended(trial)
-        trial.up("A", **options)
+        trial.up(job)
         until_ended(trial)
-        assert {state_of(one) for one in trial.there()} == {"FAILED"}
+        assert {state_of(one) for one in trial.records()} == {"FAILED"}
     capsys.readouterr()
-    assert trial.up("A", **options) == 0
+    assert trial.up(job) == 0
     assert "limit of reruns on failure, 2, is reached" in capsys.readouterr().out
     assert trial.submissions() == 3
-    assert set(trial.recorded()) <= {job["name"] for job in trial.there()}
+    assert set(trial.recorded()) <= {local(one["name"]) for one in trial.records()}
     trial.engine.destroy()
 
 
-def test_a_job_that_is_not_listed_yet_is_not_run_again(trial: RunTrial) -> None:
-    options: dict[str, Any] = {"rerun": "on_failure", "rerun_limit": 1}
-    trial.up("A", **options)
-    trial.forget_requests()
+def test_a_job_that_is_not_listed_yet_is_not_run_again(trial: Trial) -> None:
+    job = replace(A, options='rerun="on_failure", rerun_limit=1')
+    trial.up(job)
+    trial.control.forget_requests()
     trial.control.add_fault(LAG)
     try:
-        assert trial.up("A", **options) == 0
+        assert trial.up(job) == 0
     finally:
         trial.control.clear_faults()
     assert trial.submissions() == 0
-    trial.assert_one("A")
+    trial.assert_declared(A)
     trial.engine.destroy()
 
 
-def test_a_job_that_is_listed_though_it_is_gone_is_not_adopted(trial: RunTrial) -> None:
-    trial.up("A")
-    trial.forget_requests()
-    before = trial.live()
+def test_a_job_that_is_listed_though_it_is_gone_is_not_adopted(trial: Trial) -> None:
+    trial.up(A)
+    trial.control.forget_requests()
+    before = trial.there()
     trial.control.add_fault(LAG)
     try:
-        trial.up("A", replace=True)
+        trial.up(A, replace=True)
     finally:
         trial.control.clear_faults()
     assert trial.submissions() == 1
-    trial.assert_one("A")
-    assert trial.live() != before
+    trial.assert_declared(A)
+    assert trial.there() != before
     trial.engine.destroy()
 
 
@@ -148,27 +132,23 @@ def test_a_job_that_is_listed_though_it_is_gone_is_not_adopted(trial: RunTrial) 
         ("the one of yesterday", "Give a job's id or its full name"),
     ],
 )
-def test_only_an_existing_job_is_adopted_by_its_id_or_name(trial: RunTrial, adopt: str, reason: str) -> None:
-    run, job = trial.program("A")
-    trial.engine.up([run])
-    assert callable(job.inputs)
-    found = job.provider.check({}, {**job.inputs(trial.engine.outputs()), "adopt": adopt})
-    assert reason in "\n".join(str(failure.reason) for failure in found.failures)
+def test_only_an_existing_job_is_adopted_by_its_id_or_name(trial: Trial, adopt: str, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        trial.up(replace(A, options=f"adopt={adopt!r}"))
     trial.engine.destroy()
 
 
 def test_a_job_that_was_refused_at_first_has_not_run_yet(
-    trial: RunTrial, capsys: pytest.CaptureFixture[str]
+    trial: Trial, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for note in ("a", "b"):
-        refused = {"worker_pool_specs": [{**pool("A", ["sleep", "600"]), "replica_count": 3}]}
-        declared = runnable(CustomJobProvider(), trial.name, {**refused, "labels": {"note": note}})
+        program = CUSTOM_JOB.program(replace(A, options=f"labels={{'note': {note!r}}}"), trial.name)
         with pytest.raises(AssertionError, match="replica_count: 3"):
-            trial.engine.up(declared)
-    trial.up("A")
+            trial.engine.up(program.replace('"replica_count": 1', '"replica_count": 3'))
+    trial.up(A)
     assert trial.run()["generation"] == 1
     assert "will run" not in capsys.readouterr().out
-    trial.up("B")
+    trial.up(replace(A, spec="spec-2"))
     assert trial.run()["generation"] == 2
-    assert "will run again: its spec changed" in capsys.readouterr().out
+    assert "will run again: " in capsys.readouterr().out
     trial.engine.destroy()

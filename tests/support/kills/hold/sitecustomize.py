@@ -1,9 +1,7 @@
-"""Watch the providers in the provider process: hold one of their methods, and record all calls.
+"""Record all calls of the providers in the provider process.
 
-Tests put this folder on PYTHONPATH. HOLD is `MODULE:CLASS.METHOD`. When the method is called, the file
-HELD_FILE appears, and the method waits until a test deletes it: for steps without a request to the service.
-RECORDED_CALLS is a file that gets a line when a call begins and one when it ends
-(`support.in_process.recorded_calls`).
+Tests put this folder on PYTHONPATH. RECORDED_CALLS is a file that gets a line when a call begins and one when
+it ends (`support.in_process.recorded_calls`).
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import json
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -46,25 +43,6 @@ class _Finder(importlib.abc.MetaPathFinder):
 
         loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
-
-
-def _hold(name: str, file: Path) -> Callable[[ModuleType], None]:
-    """Return a change that holds the method `CLASS.METHOD` of the module."""
-
-    def change(module: ModuleType) -> None:
-        class_name, _, method_name = name.partition(".")
-        owner = getattr(module, class_name)
-        method = getattr(owner, method_name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            file.touch()
-            while file.exists():
-                time.sleep(0.02)
-            return method(*args, **kwargs)
-
-        setattr(owner, method_name, call)
-
-    return change
 
 
 class _Recorder:
@@ -117,10 +95,6 @@ class _Recorder:
             file.write(text)
 
 
-if "pulumi.dynamic" in sys.orig_argv:
-    if "RECORDED_CALLS" in os.environ:
-        _recorder = _Recorder(Path(os.environ["RECORDED_CALLS"]))
-        sys.meta_path.insert(0, _Finder("pulumi_vertex_training.plugin.provider", _recorder.change))
-    if "HOLD" in os.environ:
-        _module, _, _method = os.environ["HOLD"].partition(":")
-        sys.meta_path.insert(0, _Finder(_module, _hold(_method, Path(os.environ["HELD_FILE"]))))
+if "pulumi.dynamic" in sys.orig_argv and "RECORDED_CALLS" in os.environ:
+    _recorder = _Recorder(Path(os.environ["RECORDED_CALLS"]))
+    sys.meta_path.insert(0, _Finder("pulumi_vertex_training.plugin.provider", _recorder.change))
