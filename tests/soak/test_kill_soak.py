@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from soak.kills import checks, desired, strikes
-from soak.kills.desired import NEEDS, Change, Desired, Slot
+from soak.kills.desired import DECLARED, Change, Desired, Slot
 from soak.kills.driver import Driver, Report
 from soak.kills.service import Job, Service
 from soak.kills.strikes import Victim
@@ -39,9 +40,11 @@ def test_a_seed_determines_desired_states_and_kills() -> None:
 
 def test_what_a_resource_uses_is_declared_before_it() -> None:
     for now, _ in plan("8", steps=200):
-        declared = list(now.document())
+        declared = re.findall(r"^all_made\['(\w+)'\] = made$", now.program(), re.MULTILINE)
+        assert set(declared) == set(now.slots)
         for number, slot in enumerate(declared):
-            assert set(NEEDS[slot]) <= set(declared[:number])
+            assert set(DECLARED[slot].needs) <= set(declared[:number])
+            compile(now.program(), "program", "exec")
 
 
 def test_a_later_declaration_never_has_the_salt_of_an_earlier_one() -> None:
@@ -142,10 +145,10 @@ def test_what_nobody_declared_is_a_complaint() -> None:
         NOTHING,
         jobs=(job(1, "long-3", "RUNNING"),),
         buckets=({"name": "left"},),
-        objects=("gs://left/file",),
+        objects=({"name": "gs://left/file"},),
         repositories=({"name": f"{PARENT}/repositories/left"},),
-        images=({"uri": "us-central1-docker.pkg.dev/local/trainers-1/image@sha256:1"},),
-        versions=({"name": f"{PARENT}/models/left", "versionId": "1", "containerSpec": {}},),
+        images=({"name": "us-central1-docker.pkg.dev/local/trainers-1/image@sha256:1"},),
+        versions=({"name": f"{PARENT}/models/left@1"},),
         persistent_resources=({"name": f"{PARENT}/persistentResources/left"},),
         datasets=({"name": "left"},),
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from soak.kills.desired import JOBS, Desired
 from soak.kills.service import Job, Service
+from support.kills.subjects import local, shown
 
 KEPT_RUNS = 10
 """The default of `keep_runs`: earlier runs of a job whose records are kept."""
@@ -84,18 +84,15 @@ def _of_storage(
     wanted = {name: slot for slot, name in named.items() if slot in desired.slots}
     yield from _difference("bucket", wanted, [one["name"] for one in service.buckets])
     for bucket in service.buckets:
-        slot = wanted.get(bucket["name"])
-        if slot is not None:
-            yield from _labels(desired, slot, f"bucket {slot}", bucket.get("labels", {}))
-    staged = [ids[key] for key in (("StagedFile", "file"), ("StagedPackage", "package")) if key in ids]
-    yield from _difference("object", staged, service.objects)
-    if "file" in desired.slots and ("StagedFile", "file") in resources:
-        text = f"version-{desired.slots['file'].version} " * 500
-        if (
-            resources["StagedFile", "file"]["outputs"].get("sha256")
-            != hashlib.sha256(text.encode()).hexdigest()
-        ):
-            yield "the staged file has other content than declared"
+        if (slot := wanted.get(bucket["name"])) is not None:
+            yield from _values(desired, slot, f"bucket {slot}", bucket)
+    staged = {
+        ids[key]: key[1] for key in (("StagedFile", "file"), ("StagedPackage", "package")) if key in ids
+    }
+    yield from _difference("object", staged, [one["name"] for one in service.objects])
+    for one in service.objects:
+        if (slot := staged.get(one["name"])) is not None:
+            yield from _values(desired, slot, f"object {slot}", one)
 
 
 def _of_registry(desired: Desired, ids: Mapping[Any, str], service: Service) -> Iterator[str]:
@@ -106,18 +103,15 @@ def _of_registry(desired: Desired, ids: Mapping[Any, str], service: Service) -> 
     }
     yield from _difference("repository", wanted, [one["name"] for one in service.repositories])
     for one in service.repositories:
-        slot = wanted.get(one["name"])
-        if slot is not None:
-            yield from _labels(desired, slot, f"repository {slot}", one.get("labels", {}))
-    images = {one["uri"]: one.get("tags", []) for one in service.images}
-    own = [uri for uri in images if "/trainers-" in uri]  # those of `train` are kept by default
+        if (slot := wanted.get(one["name"])) is not None:
+            yield from _values(desired, slot, f"repository {slot}", one)
+    images = {one["name"]: one for one in service.images}
+    own = [name for name in images if "/trainers-" in name]  # those of `train` are kept by default
     yield from _difference("image", [ids[key] for key in (("TrainingImage", "image"),) if key in ids], own)
     if ("TrainingImage", "train") in ids and ids["TrainingImage", "train"] not in images:
         yield "the image of train is not in its repository"
     if "image" in desired.slots and own:
-        tag = f"note-{desired.slots['image'].note}"
-        if images[own[0]] != [tag]:
-            yield f"the image has the tags {images[own[0]]}, declared is {tag}"
+        yield from _values(desired, "image", "the image", images[own[0]])
 
 
 def _of_jobs(desired: Desired, ids: Mapping[Any, str], service: Service) -> Iterator[str]:
@@ -133,7 +127,7 @@ def _of_jobs(desired: Desired, ids: Mapping[Any, str], service: Service) -> Iter
         yield from _one_run(desired, slot, ids.get((kind, slot)), jobs)
         for job in jobs:
             live = [each for each in service.inner.get(job.name, ()) if not each.has_ended]
-            if len(live) != (0 if job.has_ended else 1):
+            if len(live) != (0 if job.has_ended else 2 if slot == "search" else 1):
                 yield f"{slot} {job} has {len(live)} live custom jobs"
 
 
@@ -164,46 +158,35 @@ def _one_run(desired: Desired, slot: str, recorded: str | None, jobs: Iterable[J
 
 
 def _of_others(desired: Desired, ids: Mapping[Any, str], service: Service) -> Iterator[str]:
-    models = [f"{one['name'].partition('@')[0]}@{one['versionId']}" for one in service.versions]
-    yield from _difference("model", [ids[key] for key in (("Model", "model"),) if key in ids], models)
-    for one in service.versions:
-        if "model" in desired.slots:
-            note, version = (
-                f"{word}-{getattr(desired.slots['model'], word)}" for word in ("note", "version")
-            )
-            if one.get("versionDescription") != note:
-                yield f"the model's description is {one.get('versionDescription')}, declared is {note}"
-            if version not in str(one["containerSpec"]):
-                yield f"the model's container is not that of {version}"
-    machines = [key for key in (("PersistentResource", "gpus"),) if key in ids]
-    names = [one["name"] for one in service.persistent_resources]
-    yield from _difference("persistent resource", [ids[key] for key in machines], names)
-    for one in service.persistent_resources:
-        if "gpus" in desired.slots:
-            slot, pool = desired.slots["gpus"], one["resourcePools"][0]
-            wanted = (f"version-{slot.version}", 1 + slot.note % 3)
-            if (pool["id"], int(pool["replicaCount"])) != wanted:
-                yield f"the pool is {pool['id']} with {pool['replicaCount']} machines, declared is {wanted}"
+    for noun, key, records in (
+        ("model", ("Model", "model"), service.versions),
+        ("persistent resource", ("PersistentResource", "gpus"), service.persistent_resources),
+    ):
+        declared = [ids[key]] if key in ids else []
+        yield from _difference(noun, declared, [one["name"] for one in records])
+        for one in records if declared else ():
+            yield from _values(desired, key[1], f"the {noun}", one)
     for one in service.datasets:
         yield f"dataset {one['name']} belongs to nothing"
 
 
 def _difference(noun: str, wanted: Iterable[str], found: Iterable[str]) -> Iterator[str]:
     """Compare names; a project appears as its id or as its number."""
-    wanted_names, found_names = Counter(map(_local, wanted)), Counter(map(_local, found))
+    wanted_names, found_names = Counter(map(local, wanted)), Counter(map(local, found))
     for name in (found_names - wanted_names).elements():
         yield f"{noun} {name} exists, but is not declared"
     for name in (wanted_names - found_names).elements():
         yield f"{noun} {name or '(no id in the state)'} is declared, but does not exist"
 
 
-def _labels(desired: Desired, slot: str, noun: str, labels: Mapping[str, str]) -> Iterator[str]:
-    wanted = {"note": f"note-{desired.slots[slot].note}"}
-    if slot != "train":
-        wanted["version"] = f"version-{desired.slots[slot].version}"
-    for name, value in wanted.items():
-        if labels.get(name) != value:
-            yield f"the label {name} of {noun} is {labels.get(name)}, declared is {value}"
+def _values(desired: Desired, slot: str, noun: str, record: Mapping[str, Any]) -> Iterator[str]:
+    """Compare the spec and the note that a record shows; of the parts of a training, the note alone."""
+    declared = desired.declaration(slot)
+    spec, note = shown(record)
+    if slot != "train" and spec != declared.spec:
+        yield f"{noun} shows {spec}, declared is {declared.spec}"
+    if note != declared.note:
+        yield f"{noun} shows {note}, declared is {declared.note}"
 
 
 def _resources(deployment: Deployment) -> dict[tuple[str, str], Any]:
@@ -219,8 +202,4 @@ def _name(resource: Mapping[str, Any]) -> str:
 
 
 def _same(one: str, other: str) -> bool:
-    return _local(one) == _local(other)
-
-
-def _local(name: str) -> str:
-    return name.partition("/locations/")[2] or name
+    return local(one) == local(other)

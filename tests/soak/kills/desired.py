@@ -7,80 +7,110 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
 
-NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "staging": (),
-        "spare": (),
-        "file": ("staging",),
-        "package": ("staging",),
-        "trainers": (),
-        "image": ("trainers",),
-        "short": (),
-        "long": (),
-        "imaged": ("trainers", "image"),
-        "search": (),
-        "pipeline": ("staging",),
-        "model": ("staging", "file"),
-        "gpus": (),
-        "train": (),
-    }
+from support.kills.subjects import (
+    BUCKET,
+    CUSTOM_JOB,
+    IMAGE,
+    MODEL,
+    PERSISTENT_RESOURCE,
+    PIPELINE,
+    REPOSITORY,
+    SOURCE,
+    STAGED_FILE,
+    STAGED_PACKAGE,
+    TUNING_JOB,
+    Declaration,
+    Subject,
 )
-"""The slots in the order of their declaration, each with the slots that it uses."""
 
-KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "staging": ("StagingBucket",),
-        "spare": ("StagingBucket",),
-        "file": ("StagedFile",),
-        "package": ("StagedPackage",),
-        "trainers": ("ImageRepository",),
-        "image": ("TrainingImage",),
-        "short": ("Run", "CustomJob"),
-        "long": ("Run", "CustomJob"),
-        "imaged": ("Run", "CustomJob"),
-        "search": ("HyperparameterTuningRun", "HyperparameterTuningJob"),
-        "pipeline": ("TrainingPipelineRun", "TrainingPipeline"),
-        "model": ("Model",),
-        "gpus": ("PersistentResource",),
-        "train": ("StagingBucket", "ImageRepository", "TrainingImage", "Run", "CustomJob"),
-    }
+TRAINING = Subject(
+    noun="training",
+    type="DistributedTraining",
+    message="CustomJob",
+    collection="customJobs",
+    service="JobService",
+    name="train",
+    run=True,
+    calls={"Update": "storage.buckets.patch"},
+    text=f"""{SOURCE}
+(source / "task.py").write_text(f"print({{spec!r}})")
+env = [{{"name": "SPEC", "value": spec}}, {{"name": "OF", "value": name}}]
+replica = {{"machine_spec": {{"machine_type": "n1-standard-4"}}}}
+made = vt.DistributedTraining(
+    name,
+    chief={{**replica, "container_spec": {{"args": ["chief"], "env": env}}}},
+    workers={{**replica, "replica_count": 1, "container_spec": {{"args": ["worker"], "env": env}}}},
+    bucket={{"force_destroy": True, "labels": {{"note": note}}}},
+    repository={{"force_destroy": True, "labels": {{"note": note}}}},
+    image={{"source": str(source), "base_image": "python:3.11-slim", "entrypoint": command}},
+    **options,
 )
-"""The resources that each slot adds to the state. All have the slot's name."""
+""",
+)
+_RUNS = 'rerun="on_failure", rerun_limit=1000'
+"""A job whose supervisor was killed has failed: the next deployment runs it again."""
+_FORCED = "force_destroy=True"
+_STAGING, _TRAINERS = 'bucket = all_made["staging"]\n', 'repository = all_made["trainers"]\n'
 
-_BUCKET = ("storage.buckets.insert", "storage.buckets.patch", "storage.buckets.delete")
-_OBJECT = ("storage.objects.insert", "", "storage.objects.delete")
-_JOB = ("CreateCustomJob", "", "DeleteCustomJob")
-_CALLS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What a slot declares: a subject, the slots that it uses, and the lines that assign those.
+
+    `others`: the types of the resources that it adds to the state beside that of the subject, and its run.
+    """
+
+    subject: Subject
+    options: str = ""
+    needs: tuple[str, ...] = ()
+    given: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The types of the resources that it adds to the state. All have the slot's name."""
+        if self.others:
+            return self.others
+        kind = self.subject.type
+        run = ("Run" if kind == "CustomJob" else f"{kind.removesuffix('Job')}Run",)
+        return (*(run if self.subject.run else ()), kind)
+
+
+DECLARED: Mapping[str, Declared] = MappingProxyType(
     {
-        "staging": _BUCKET,
-        "spare": _BUCKET,
-        "file": _OBJECT,
-        "package": _OBJECT,
-        "trainers": ("CreateRepository", "UpdateRepository", "DeleteRepository"),
-        "image": ("registry.manifests.put", "registry.manifests.put", "registry.manifests.delete"),
-        "short": _JOB,
-        "long": ("CreateCustomJob", "", "CancelCustomJob"),
-        "imaged": _JOB,
-        "search": (
-            "CreateHyperparameterTuningJob",
-            "",
-            "DeleteHyperparameterTuningJob",
+        "staging": Declared(subject=BUCKET, options=_FORCED),
+        "spare": Declared(subject=BUCKET, options=_FORCED),
+        "file": Declared(subject=STAGED_FILE, needs=("staging",), given=_STAGING),
+        "package": Declared(subject=STAGED_PACKAGE, needs=("staging",), given=_STAGING),
+        "trainers": Declared(subject=REPOSITORY, options=_FORCED),
+        "image": Declared(subject=IMAGE, needs=("trainers",), given=_TRAINERS),
+        "short": Declared(subject=CUSTOM_JOB, options=f'{_RUNS}, on_replace="keep"'),
+        "long": Declared(subject=CUSTOM_JOB, options=f'{_RUNS}, on_replace="keep"'),
+        "imaged": Declared(
+            subject=CUSTOM_JOB,
+            options=_RUNS,
+            needs=("trainers", "image"),
+            given='image = all_made["image"].id\n',
         ),
-        "pipeline": ("CreateTrainingPipeline", "", "DeleteTrainingPipeline"),
-        "model": ("UploadModel", "UpdateModel", "DeleteModel*"),
-        "gpus": ("CreatePersistentResource", "UpdatePersistentResource", "DeletePersistentResource"),
-        "train": ("CreateCustomJob", "storage.buckets.patch", "CancelCustomJob"),
+        "search": Declared(subject=TUNING_JOB, options=_RUNS),
+        "pipeline": Declared(subject=PIPELINE, options=_RUNS, needs=("staging",), given=_STAGING),
+        "model": Declared(subject=MODEL),
+        "gpus": Declared(subject=PERSISTENT_RESOURCE),
+        "train": Declared(
+            subject=TRAINING,
+            options=f'{_RUNS}, wait="none"',
+            others=("StagingBucket", "ImageRepository", "TrainingImage", "Run", "CustomJob"),
+        ),
     }
 )
-"""The service's methods that create, change and delete the resource of a slot."""
+"""The slots in the order of their declaration."""
 
 JOBS = ("short", "long", "imaged", "train")
 """The slots that are custom jobs."""
 
 
-NAMED = ("staging", "file", "package", "trainers", "image", "model")
+NAMED = ("staging", "file", "package", "trainers", "model")
 """The slots whose resource has another name in the service after a change of `version`."""
 
 
@@ -99,27 +129,37 @@ class Desired:
     slots: Mapping[str, Slot] = field(default_factory=dict)
     last: int = 0
 
-    def document(self) -> dict[str, Any]:
-        """Return the JSON that the program reads, in the order of declaration."""
-        return {
-            slot: {
-                "version": self.slots[slot].version,
-                "note": self.slots[slot].note,
-                "salt": self.salt(slot),
-                "ends": slot == "short",
-            }
-            for slot in NEEDS
-            if slot in self.slots
-        }
+    def program(self) -> str:
+        """Return the program, in the order of declaration."""
+        slots = [slot for slot in DECLARED if slot in self.slots]
+        return "all_made = {}\n" + "".join(self._declared(slot) for slot in slots)
+
+    def _declared(self, slot: str) -> str:
+        one = DECLARED[slot]
+        text = one.subject.program(self.declaration(slot), slot, given=one.given)
+        return f"{text}all_made[{slot!r}] = made\n"
+
+    def declaration(self, slot: str) -> Declaration:
+        """Return the values of a slot. Its spec changes with those of the resources that it uses."""
+        one = self.slots[slot]
+        return Declaration(
+            spec=f"spec-{self._versions(slot)}",
+            note=f"note-{1 + one.note % 5}",
+            called=str(one.version) if slot in NAMED else "",
+            command=("true",) if slot == "short" else ("sh", "-c", "exec sleep 86400", "soak"),
+            options=DECLARED[slot].options,
+        )
+
+    def _versions(self, slot: str) -> str:
+        return "-".join(str(self.slots[each].version) for each in (slot, *DECLARED[slot].needs))
 
     def salt(self, slot: str) -> str:
         """Return a text that changes with the slot's spec, and with the resources that it names."""
-        versions = [self.slots[each].version for each in (slot, *NEEDS[slot])]
-        return "-".join([slot, *map(str, versions)])
+        return f"{slot}-{self._versions(slot)}"
 
     def resources(self) -> Counter[tuple[str, str]]:
         """Return the type and name of each resource that the state must have."""
-        return Counter((kind, slot) for slot in self.slots for kind in KINDS[slot])
+        return Counter((kind, slot) for slot in self.slots for kind in DECLARED[slot].kinds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +174,14 @@ class Change:
 
     def calls(self) -> tuple[str, ...]:
         """Return the service's methods that carry it out, as far as they are known."""
-        create, change, delete = _CALLS[self.slot]
+        subject = DECLARED[self.slot].subject
+        create, change, delete = (
+            subject.method("Create"),
+            subject.calls.get("Update", ""),
+            subject.method("Delete"),
+        )
+        if self.slot in ("long", "train"):
+            delete = subject.method("Cancel")  # their records are kept
         found = {"added": (create,), "removed": (delete,), "replaced": (create, delete), "changed": (change,)}
         return tuple(filter(None, found[self.what]))
 
@@ -142,7 +189,7 @@ class Change:
 def first(chance: random.Random) -> Desired:
     """Return a random desired state of about two thirds of the slots."""
     made = Desired()
-    for slot in NEEDS:
+    for slot in DECLARED:
         if chance.random() < 0.65:
             made = _with(made, slot)
     return made
@@ -157,7 +204,7 @@ def changed(
     """
     changes = []
     for number in range(chance.randrange(1, 5)):
-        slot = chance.choice(list(NEEDS))
+        slot = chance.choice(list(DECLARED))
         if number == 0 and renamed in desired.slots:
             slot, what = renamed, "replaced"
         elif slot not in desired.slots:
@@ -180,7 +227,7 @@ def changed(
 
 
 def _with(desired: Desired, slot: str) -> Desired:
-    for each in (*NEEDS[slot], slot):
+    for each in (*DECLARED[slot].needs, slot):
         if each not in desired.slots:
             new = Slot(version=desired.last + 1, note=1)
             desired = Desired(slots={**desired.slots, each: new}, last=desired.last + 1)
@@ -188,4 +235,4 @@ def _with(desired: Desired, slot: str) -> Desired:
 
 
 def _users(slot: str) -> Iterator[str]:
-    return (each for each, needs in NEEDS.items() if slot in needs)
+    return (each for each, one in DECLARED.items() if slot in one.needs)

@@ -29,6 +29,13 @@ from vertex_emulator.control import Control, ControlError
 
 _HERE = Path(__file__).parent
 _CLONE = layout().root
+_PROGRAM = """
+import pathlib
+import pulumi
+import pulumi_vertex_training as vt
+
+exec(pathlib.Path(__file__).with_name("declared").read_text())
+"""
 LIMIT_SECONDS = 180.0
 _WATCH_SECONDS = 0.4
 
@@ -97,7 +104,7 @@ class Lane:
         self.disk = disk.make(self.folder / "disk")
         infra = self.project / "infra"
         infra.mkdir(parents=True)
-        shutil.copy(_HERE / "program.py", infra / "__main__.py")
+        (infra / "__main__.py").write_text(_PROGRAM)
         text = f"name: {project_name(_CLONE)}\nruntime: python\nmain: infra\n"
         (self.project / "Pulumi.yaml").write_text(text)
         settings = (_CLONE / "Pulumi.local.yaml").read_text()
@@ -116,7 +123,7 @@ class Lane:
         return self.disk.folder / "emulator"
 
     def write(self, desired: Desired) -> None:
-        (self.project / "infra" / "declared.json").write_text(json.dumps(desired.document(), indent=1))
+        (self.project / "infra" / "declared").write_text(desired.program())
 
     # Commands
 

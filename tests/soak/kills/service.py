@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
+from support.kills import subjects
+from support.kills.subjects import listed, state_of
 from vertex_emulator.control import Control
 
 Record = Mapping[str, Any]
-_PARENT = "/v1/projects/local/locations/us-central1"
-_ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +28,7 @@ class Job:
 
     @property
     def has_ended(self) -> bool:
-        return self.state in _ENDED
+        return subjects.has_ended({"state": self.state})
 
     def __str__(self) -> str:
         return f"{self.name.rpartition('/')[2]} ({self.salt}, {self.state})"
@@ -40,11 +39,11 @@ class Service:
     """All resources of an emulator.
 
     `inner` has the custom jobs of tuning jobs and pipelines by the name of their owner. `versions`
-    has the versions of models. Images and objects are URIs.
+    has the versions of models. Images and objects have URIs as names.
     """
 
     buckets: tuple[Record, ...]
-    objects: tuple[str, ...]
+    objects: tuple[Record, ...]
     repositories: tuple[Record, ...]
     images: tuple[Record, ...]
     jobs: tuple[Job, ...]
@@ -54,14 +53,6 @@ class Service:
     versions: tuple[Record, ...]
     persistent_resources: tuple[Record, ...]
     datasets: tuple[Record, ...]
-
-    def is_moving(self) -> bool:
-        """Return whether a job is about to change its state by itself."""
-        everything = (*self.jobs, *self.tuning_jobs, *self.pipelines)
-        return any(
-            each.state in ("CANCELLING", "PENDING", "QUEUED") or (each.slot == "short" and not each.has_ended)
-            for each in (*everything, *(job for jobs in self.inner.values() for job in jobs))
-        )
 
     def names(self) -> list[str]:
         """Return a name for everything; empty for an emulator without resources."""
@@ -75,27 +66,15 @@ class Service:
 
 def read(control: Control) -> Service:
     """Read everything. Raises ControlError."""
-    buckets = _all(control, "/storage/v1/b?project=local", "items")
-    objects = [
-        f"gs://{bucket['name']}/{one['name']}"
-        for bucket in buckets
-        for one in _all(control, f"/storage/v1/b/{quote(bucket['name'])}/o", "items")
-    ]
-    repositories = _all(control, f"{_PARENT}/repositories", "repositories")
-    tuning = _all(control, f"{_PARENT}/hyperparameterTuningJobs", "hyperparameterTuningJobs")
-    pipelines = _all(control, f"{_PARENT}/trainingPipelines", "trainingPipelines")
+    tuning = listed(control, "hyperparameterTuningJobs")
+    pipelines = listed(control, "trainingPipelines")
     owners = {name: one["name"] for one in (*tuning, *pipelines) for name in _inner(one)}
-    found = [_job(one) for one in _all(control, f"{_PARENT}/customJobs", "customJobs")]
-    models = _all(control, f"{_PARENT}/models", "models")
+    found = [_job(one) for one in listed(control, "customJobs")]
     return Service(
-        buckets=tuple(buckets),
-        objects=tuple(objects),
-        repositories=tuple(repositories),
-        images=tuple(
-            image
-            for one in repositories
-            for image in _all(control, f"/v1/{one['name']}/dockerImages", "dockerImages")
-        ),
+        buckets=tuple(listed(control, "buckets")),
+        objects=tuple(listed(control, "objects")),
+        repositories=tuple(listed(control, "repositories")),
+        images=tuple(listed(control, "images")),
         jobs=tuple(job for job in found if job.name not in owners),
         inner={
             owner: tuple(job for job in found if owners.get(job.name) == owner)
@@ -103,42 +82,30 @@ def read(control: Control) -> Service:
         },
         tuning_jobs=tuple(_job(one) for one in tuning),
         pipelines=tuple(_job(one) for one in pipelines),
-        versions=tuple(
-            version
-            for one in models
-            for version in _all(control, f"/v1/{one['name']}:listVersions", "models")
-        ),
-        persistent_resources=tuple(_all(control, f"{_PARENT}/persistentResources", "persistentResources")),
-        datasets=tuple(_all(control, f"{_PARENT}/datasets", "datasets")),
+        versions=tuple(listed(control, "models")),
+        persistent_resources=tuple(listed(control, "persistentResources")),
+        datasets=tuple(listed(control, "datasets")),
     )
 
 
 def runs(control: Control) -> Iterator[Job]:
     """Yield all jobs that have a `Run` of their own, and trials and the jobs behind pipelines. Quick."""
-    for collection in ("customJobs", "hyperparameterTuningJobs", "trainingPipelines"):
-        yield from map(_job, _all(control, f"{_PARENT}/{collection}", collection))
-
-
-def _all(control: Control, path: str, key: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    token = ""
-    while True:
-        page = control.call("GET", f"{path}{'&' if '?' in path else '?'}pageToken={token}" if token else path)
-        found += page.get(key, [])
-        token = page.get("nextPageToken", "")
-        if not token:
-            return found
+    for collection in subjects.JOBS:
+        yield from map(_job, listed(control, collection))
 
 
 def _job(record: Record) -> Job:
     spec = record.get("jobSpec") or record.get("trialJobSpec") or record.get("trainingTaskInputs") or {}
-    environment = spec["workerPoolSpecs"][0].get("containerSpec", {}).get("env", [])
-    salt = next((one["value"] for one in environment if one["name"] == "SALT"), "")
+    given = spec["workerPoolSpecs"][0].get("containerSpec", {}).get("env", [])
+    environment = {one["name"]: one["value"] for one in given}
+    salt = f"{environment.get('OF', '')}-{environment.get('SPEC', '').removeprefix('spec-')}".removeprefix(
+        "-"
+    )
     return Job(
         name=record["name"],
         slot=salt.partition("-")[0],
         salt=salt,
-        state=record["state"].removeprefix("JOB_STATE_").removeprefix("PIPELINE_STATE_"),
+        state=state_of(record),
         inner=_inner(record),
     )
 

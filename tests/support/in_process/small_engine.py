@@ -5,8 +5,8 @@ which it can be killed are before and after each request to a service, and befor
 milliseconds, so all points of an operation can be tried. `tests/engine/stand_ins/test_in_process_engine.py`
 shows that the real engine makes the same calls.
 
-It has no previews, unknown values, aliases, resource options, threads, program or provider process: tests of
-those use the real engine.
+It runs real programs (`support.in_process.programs`), or takes what one would register. It has no previews,
+unknown values, aliases, resource options or provider process: tests of those use the real engine.
 """
 
 from __future__ import annotations

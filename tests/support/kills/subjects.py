@@ -24,7 +24,7 @@ COLLECTIONS = (*JOBS, "models", "persistentResources")
 """All collections in which a stack may leave resources."""
 
 _ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
-_CODE = re.compile(r"\b(spec|note)-\d+")
+_CODE = re.compile(r"\b(spec|note)-\d+(-\d+)*")
 Record = Mapping[str, Any]
 
 
@@ -47,10 +47,10 @@ class Declaration:
 class Subject:
     """A kind, and the program that declares one resource of it.
 
-    `text` has the names `name`, `called`, `spec`, `note`, `command` and `options`, and those that the texts
-    of `needs` assign. `calls` has the service's methods; a verb that is missing is verb and `message`.
-    `good` is the shell command of a job that succeeds. `run`: the resource is a job, with a `Run`. `shows`:
-    the values of a declaration that the records of the service show.
+    `text` assigns the resource to `made`. It has the names `name`, `called`, `spec`, `note`, `command`,
+    `image` and `options`, and those that the texts of `needs` assign. `calls` has the service's methods; a
+    verb that is missing is verb and `message`. `good` is the shell command of a job that succeeds. `run`: the
+    resource is a job, with a `Run`. `shows`: the values of a declaration that the service's records show.
     """
 
     noun: str
@@ -82,14 +82,19 @@ class Subject:
             return self.calls[what]
         return what + self.message if what in ("Create", "Get", "Cancel", "Delete") else what
 
-    def program(self, declared: Declaration | None, name: str = "") -> str:
-        """Return the program; None is the program without the resource, but with all that it needs."""
+    def program(self, declared: Declaration | None, name: str = "", *, given: str | None = None) -> str:
+        """Return the program; None is the program without the resource, but with all that it needs.
+
+        `given` assigns what it needs, in place of resources of its own.
+        """
         name = name or self.name
         values = declared or Declaration()
         called = f"{name}-{values.called}" if values.called else None
         names = (name, called, values.spec, values.note, list(values.command))
-        head = f"name, called, spec, note, command = {names!r}\noptions = dict({values.options})\n"
-        return "".join([head, *self.needs, self.text if declared else ""])
+        head = f"name, called, spec, note, command = {names!r}\n"
+        head += f"image, options = {_STOCK!r}, dict({values.options})\n"
+        needs = self.needs if given is None else (given,)
+        return "".join([head, *needs, self.text if declared else ""])
 
 
 def state_of(record: Record) -> str:
@@ -168,12 +173,13 @@ def _versioned(version: Record) -> str:
     return f"{version['name'].partition('@')[0]}@{version['versionId']}"
 
 
+_STOCK = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 _POOL = """
 pool = {
     "machine_spec": {"machine_type": "n1-standard-4"},
     "replica_count": 1,
     "container_spec": {
-        "image_uri": "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest",
+        "image_uri": image,
         "command": command,
         "env": [{"name": "SPEC", "value": spec}, {"name": "OF", "value": name}],
     },
@@ -184,7 +190,7 @@ _BUCKET = 'bucket = vt.StagingBucket("bucket", name=f"{name}-bucket")\n'
 """The bucket of other resources. It has no `force_destroy`: an object that nobody deletes keeps it."""
 _FORCED = 'bucket = vt.StagingBucket("bucket", name=f"{name}-bucket", force_destroy=True)\n'
 _REPOSITORY = 'repository = vt.ImageRepository("repository", repository_id=f"{name}-images")\n'
-_SOURCE = """
+SOURCE = """
 import pathlib, shutil
 source = pathlib.Path(f"{name}-source")
 shutil.rmtree(source, ignore_errors=True)
@@ -201,7 +207,7 @@ CUSTOM_JOB = Subject(
     name="train",
     run=True,
     shows=("spec",),
-    text=f"{_POOL}vt.CustomJob(name, worker_pool_specs=[pool], {_RUN})\n",
+    text=f"{_POOL}made = vt.CustomJob(name, worker_pool_specs=[pool], {_RUN})\n",
 )
 TUNING_JOB = Subject(
     noun="tuning job",
@@ -213,7 +219,7 @@ TUNING_JOB = Subject(
     run=True,
     shows=("spec",),
     text=f"""{_POOL}
-vt.HyperparameterTuningJob(
+made = vt.HyperparameterTuningJob(
     name,
     study_spec={{
         "metrics": [{{"metric_id": "loss", "goal": "MINIMIZE"}}],
@@ -239,7 +245,7 @@ PIPELINE = Subject(
     shows=("spec",),
     needs=(_FORCED,),
     text=f"""{_POOL}
-vt.TrainingPipeline(
+made = vt.TrainingPipeline(
     name,
     custom_task={{"worker_pool_specs": [pool]}},
     model_to_upload={{
@@ -261,10 +267,10 @@ MODEL = Subject(
     collection="models",
     service="ModelService",
     name="digits",
-    calls=MappingProxyType({"Create": "UploadModel", "Update": "UpdateModel"}),
+    calls=MappingProxyType({"Create": "UploadModel", "Update": "UpdateModel", "Delete": "DeleteModel*"}),
     text="""
 serving = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
-vt.Model(
+made = vt.Model(
     name,
     display_name=note,
     model_id=called or name,
@@ -288,7 +294,7 @@ PERSISTENT_RESOURCE = Subject(
     calls=MappingProxyType({"Update": "UpdatePersistentResource"}),
     text="""
 machines = {"machine_type": "n1-standard-4"}
-vt.PersistentResource(
+made = vt.PersistentResource(
     name,
     persistent_resource_id=called or name,
     resource_pools=[{"machine_spec": machines, "replica_count": int(note[5:]), "id": spec}],
@@ -313,8 +319,8 @@ BUCKET = Subject(
         }
     ),
     text="""
-place = ("europe-west4", "us-central1", "us-east1")[int(spec[5:]) % 3]
-vt.StagingBucket(name, name=called, location=place, labels={"spec": spec, "note": note}, **options)
+place = None if called else ("europe-west4", "us-central1", "us-east1")[int(spec[5:]) % 3]
+made = vt.StagingBucket(name, name=called, location=place, labels={"spec": spec, "note": note}, **options)
 """,
 )
 REPOSITORY = Subject(
@@ -327,7 +333,7 @@ REPOSITORY = Subject(
     calls=MappingProxyType({"Update": "UpdateRepository"}),
     text="""
 key = f"projects/local/locations/us-central1/keyRings/ring/cryptoKeys/{spec}"
-vt.ImageRepository(name, repository_id=called, kms_key_name=key, description=note, **options)
+made = vt.ImageRepository(name, repository_id=called, kms_key_name=key, description=note, **options)
 """,
 )
 _OBJECT = MappingProxyType(
@@ -346,10 +352,10 @@ STAGED_FILE = Subject(
     name="data",
     calls=_OBJECT,
     needs=(_BUCKET,),
-    text=f"""{_SOURCE}
+    text=f"""{SOURCE}
 file = source / f"{{spec}}.{{note}}.txt"
 file.write_text(f"{{spec}} {{note}}")
-vt.StagedFile(name, bucket=bucket, source=str(file), prefix=called or "files", **options)
+made = vt.StagedFile(name, bucket=bucket, source=str(file), prefix=called or "files", **options)
 """,
 )
 STAGED_PACKAGE = Subject(
@@ -361,10 +367,10 @@ STAGED_PACKAGE = Subject(
     name="trainer",
     calls=_OBJECT,
     needs=(_BUCKET,),
-    text=f"""{_SOURCE}
+    text=f"""{SOURCE}
 (source / "task.py").write_text(f"print('{{spec}} {{note}}')")
 prefix = f"{{called or 'packages'}}/{{spec}}/{{note}}"
-vt.StagedPackage(name, bucket=bucket, source=str(source / "task.py"), prefix=prefix, **options)
+made = vt.StagedPackage(name, bucket=bucket, source=str(source / "task.py"), prefix=prefix, **options)
 """,
 )
 STAGED_FOLDER = Subject(
@@ -376,13 +382,13 @@ STAGED_FOLDER = Subject(
     name="data",
     calls=MappingProxyType({**_OBJECT, "Get": "storage.objects.list"}),
     needs=(_BUCKET,),
-    text=f"""{_SOURCE}
+    text=f"""{SOURCE}
 (source / "same.txt").write_text("same")
 (source / "train").mkdir()
 for code in (spec, note):
     (source / "train" / code).write_text(code)
 prefix = f"{{called or 'folders'}}/{{name}}"
-vt.StagedFolder(name, bucket=bucket, source=str(source), prefix=prefix, **options)
+made = vt.StagedFolder(name, bucket=bucket, source=str(source), prefix=prefix, **options)
 """,
 )
 IMAGE = Subject(
@@ -393,11 +399,17 @@ IMAGE = Subject(
     service="registry",
     name="image",
     shows=("spec", "note"),
-    calls=MappingProxyType({"Create": "registry.manifests.put", "Delete": "registry.manifests.delete"}),
+    calls=MappingProxyType(
+        {
+            "Create": "registry.manifests.put",
+            "Update": "registry.manifests.put",
+            "Delete": "registry.manifests.delete",
+        }
+    ),
     needs=(_REPOSITORY,),
-    text=f"""{_SOURCE}
+    text=f"""{SOURCE}
 (source / "task.py").write_text(f"print('{{spec}}')")
-vt.TrainingImage(
+made = vt.TrainingImage(
     name,
     repository=repository,
     source=str(source),
@@ -418,7 +430,7 @@ SCHEDULE = Subject(
     shows=("note", "called"),
     needs=(_POOL + 'job = vt.CustomJob(f"job of {name}", worker_pool_specs=[pool], wait="none")\n',),
     text="""
-vt.TrainingSchedule(
+made = vt.TrainingSchedule(
     name, job=job, schedule_id=called, schedule="0 3 1 1 *", paused=True, description=note, **options
 )
 """,
