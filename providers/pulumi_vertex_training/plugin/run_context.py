@@ -122,6 +122,10 @@ class RunContext(Context):
     """Full names of jobs that this operation compared or deleted. Written by a job's `diff` and `delete`;
     read by `create`, which replaces such a job and never adopts it, and by the removal of orphans."""
 
+    _interrupted: set[str] = field(default_factory=set)
+    """Keys of the recorded runs whose job a killed deployment began to replace. Written by a job's `diff`;
+    read by its `create`, which deletes what may have replaced it."""
+
     _run_targets: dict[str, Target | None] = field(default_factory=dict)
     """The target of a run's job, None while it is not known, by the run's operation key. Written by the
     run's `check`; read by its `diff`, whose inputs may lack it."""
@@ -223,6 +227,20 @@ class RunContext(Context):
     def recorded_generation(self, key: str) -> int:
         """Return the declaration's last run whose job the state has, as far as this operation saw; else 0."""
         return self._get(self._recorded_generations, identity.identity_of(key)) or 0
+
+    def note_interrupted_replacement(self, key: object) -> None:
+        """Record that a deployment was killed after it began to replace the recorded job of this run."""
+        self._add(self._interrupted, str(key))
+
+    def unrecorded_after(self, key: str) -> int:
+        """Return the generation whose later runs may have jobs that no state has.
+
+        It is the recorded one. If the replacement of its job was killed, there may be a second job of it.
+        """
+        run, recorded = identity.parse(key), self.recorded_generation(key)
+        last = str(identity.RunKey(identity=run.identity, generation=recorded))
+        with self._lock:
+            return recorded - 1 if last in self._interrupted and run.generation > recorded else recorded
 
     def note_reason(self, key: str, code: str) -> None:
         self._put(self._reasons, key, code)

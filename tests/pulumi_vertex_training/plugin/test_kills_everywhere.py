@@ -142,9 +142,6 @@ def assert_healed(trial: Trial, declared: Declaration) -> None:
     trial.assert_declared(declared)
 
 
-LEAVES_A_JOB = pytest.mark.xfail(
-    strict=True, reason="the job of the killed replacement stays beside that of the other spec"
-)
 REBOOT = of("a reboot", A, AGAIN, AGAIN)
 QUICKEST = (CUSTOM_JOB, OPERATIONS[0])
 """The one trial of jobs, which take ten times as long, in every run of the tests."""
@@ -156,8 +153,6 @@ def tried() -> Iterator[object]:
             if set(operation.needs) <= set(subject.shows):
                 is_quick = operation.usual and not subject.run and subject is not SCHEDULE
                 marks = [] if is_quick or (subject, operation) == QUICKEST else [pytest.mark.slow]
-                if subject.run and operation.name == "a replacement on demand, then another":
-                    marks.append(LEAVES_A_JOB)
                 yield pytest.param(subject, operation, id=f"{subject.noun}, {operation.name}", marks=marks)
     yield pytest.param(PERSISTENT_RESOURCE, REBOOT, id="persistent resource, a reboot")
 

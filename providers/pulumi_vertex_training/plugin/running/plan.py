@@ -23,6 +23,7 @@ from pulumi_vertex_training.plugin.provider import (
 )
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.run_context import DeclaredRun
+from pulumi_vertex_training.plugin.running import begun_work
 from pulumi_vertex_training.plugin.running.cost_line import announce_cost
 from pulumi_vertex_training.plugin.running.declaration import (
     RECORD,
@@ -169,6 +170,8 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
     OPERATION.runs.note_released(id_)
     recorded, new = reveal_job(inbound(olds)), reveal_job(inbound(news))
     OPERATION.runs.note_recorded_run(recorded.get("run"))
+    if begun_work.has_begun(id_):
+        OPERATION.runs.note_interrupted_replacement(recorded.get("run"))
     if is_unknown(new):
         OPERATION.runs.note_deleted_first(id_)
     replaces = _replaced_by(declared, recorded, new)

@@ -104,7 +104,7 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
         keep_record=inputs.on_delete == OnDelete.CANCEL.value,
         any_spec=inputs.rerun == Policy.NEVER.value,
         released=OPERATION.runs.released(),
-        recorded=recorded,
+        recorded=OPERATION.runs.unrecorded_after(inputs.run),
         reason=_reason(inputs.run, recorded),
         settle=settle_seconds(endpoint),
     )
