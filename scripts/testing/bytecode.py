@@ -26,7 +26,7 @@ _MODULES = (
     "starlette.applications",
     "uvicorn",
 )
-"""What most processes of the tests import; pip installs packages without bytecode."""
+"""Modules that most test processes import; pip installs packages without bytecode."""
 
 _CODE = """
 import compileall, importlib, sys, warnings

@@ -1,4 +1,4 @@
-"""What the test processes of a run have written (`tests/support/suite/worker.py`)."""
+"""The results that the test processes of a run write (`tests/support/suite/worker.py`)."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def run_with_mounts(file: str) -> None:
     if not _succeeds(*_IN_A_NAMESPACE, "true"):
         pytest.skip("neither a mount nor a user namespace is allowed here")
     this = os.environ["PYTEST_CURRENT_TEST"].partition(" ")[0]
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--deselect", this]
+    options = ["-q", "-p", "no:cacheprovider", "--deselect", this]
     done = subprocess.run(
         [*_IN_A_NAMESPACE, sys.executable, "-m", "pytest", *options, file],
         stdout=subprocess.PIPE,

@@ -77,7 +77,7 @@ def run(*words: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
 def run_tests(*tests: str) -> None:
     """Run tests of this clone as the other user. Fail unless all of them pass."""
     with reachable_folder() as folder:
-        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--basetemp", str(folder / "tests")]
+        options = ["-q", "-p", "no:cacheprovider", "--basetemp", str(folder / "tests")]
         done = run("-m", "pytest", *options, *tests, home=folder)
     assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout
 

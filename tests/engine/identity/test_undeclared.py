@@ -63,7 +63,7 @@ CREATIONS = Hold(
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """What the service has, and the notes of begun creations."""
+    """The resources of the service, and the notes of begun creations."""
 
     buckets: list[str]
     repositories: list[str]

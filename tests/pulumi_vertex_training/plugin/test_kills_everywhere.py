@@ -56,16 +56,16 @@ def noted(number: int, of: Declaration = A) -> Declaration:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """What is recorded, what is killed, and what is done then."""
+    """A recorded state, the killed operation, and the one that follows."""
 
     name: str
     before: Done
     killed: Done
     then: Done
     needs: tuple[str, ...] = ()
-    """What a declaration of the subject has to show (`Subject.shows`)."""
+    """The values that a declaration of the subject has to show (`Subject.shows`)."""
     usual: bool = False
-    """Whether it is tried in every run of the tests, for the kinds that are quick."""
+    """True if every run of the tests tries it, for the kinds that are quick."""
 
 
 def of(name: str, before: Done, killed: Done, then: Done, *needs: str) -> Operation:

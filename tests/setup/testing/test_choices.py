@@ -1,4 +1,4 @@
-"""Which tests a run has: its queue, the sample of slow tests, and the tests of what has changed."""
+"""The tests of a run: its queue, the sample of slow tests, and the tests of what has changed."""
 
 from __future__ import annotations
 

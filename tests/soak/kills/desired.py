@@ -56,7 +56,7 @@ _STAGING, _TRAINERS = 'bucket = all_made["staging"]\n', 'repository = all_made["
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What a slot declares: a subject, the slots that it uses, and the lines that assign those.
+    """The declarations of a slot: a subject, the slots that it uses, and the lines that assign those.
 
     `others`: the types of the resources that it adds to the state beside that of the subject, and its run.
     """

@@ -42,7 +42,7 @@ NAMES = {
 
 @dataclass
 class Starts:
-    """What was started since the last call of `take`."""
+    """A record of starts since the last call of `take`."""
 
     ring: Ring = Ring.PURE
     cli_calls: int = 0

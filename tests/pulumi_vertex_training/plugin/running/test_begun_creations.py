@@ -1,4 +1,4 @@
-"""What an interrupted creation made under another name: what becomes of it if somebody uses it, or refuses.
+"""A resource that an interrupted creation made under another name, if somebody uses it, or refuses it.
 
 `tests/pulumi_vertex_training/plugin/test_kills_everywhere.py` has the kills at every point.
 """

@@ -309,7 +309,7 @@ def test_another_python_is_found_by_its_version(tmp_path: Path, monkeypatch: pyt
 
 
 def test_packages_that_are_installed_while_the_emulator_runs_are_seen(tmp_path: Path) -> None:
-    """The packages of an image are looked up once, until an installation changes their folder."""
+    """Look the packages of an image up once, until an installation changes their folder."""
     stand_in = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
     site, images = tmp_path / "site", tmp_path / "images"
     site.mkdir()
