@@ -153,6 +153,7 @@ def proxy(
     folder: Path,
     *,
     connect: Callable[[str], socket.socket] | None = None,
+    connections: int = 256,
     idle_seconds: float = 600.0,
     tunnel_head: float = DAEMON.tunnel_head,
 ) -> Iterator[tuple[ProxyServer, Callable[[str], socket.socket]]]:
@@ -166,7 +167,11 @@ def proxy(
         serve_http=lambda connection, host: connection.close(),
         grpc_address=lambda: None,
         connect=connect or refuse,
-        limits=ProxyLimits(idle_seconds=idle_seconds, timeouts=DaemonTimeouts(tunnel_head=tunnel_head)),
+        limits=ProxyLimits(
+            connections=connections,
+            idle_seconds=idle_seconds,
+            timeouts=DaemonTimeouts(tunnel_head=tunnel_head),
+        ),
     )
 
     def knock(head: str) -> socket.socket:
