@@ -89,7 +89,7 @@ def forget(engine: Engine, *kinds: str) -> None:
         for one in engine.state()
         if one["type"].endswith(f":{kind}") and not one["urn"].endswith("kept")
     ]
-    engine.run("state", "delete", *urns, "--yes").ok()
+    engine.forget(*urns)
 
 
 def with_own_backend(engine: Engine, template: Path, python: Path, folder: Path) -> Engine:
@@ -106,7 +106,7 @@ def with_own_backend(engine: Engine, template: Path, python: Path, folder: Path)
 
 
 def take_down(other: Engine) -> None:
-    other.run("cancel", "--yes")
+    other.unlock()
     other.destroy()
 
 
