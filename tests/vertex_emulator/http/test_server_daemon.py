@@ -91,11 +91,8 @@ class Jobs(VertexService):
     def info(self) -> Mapping[str, Any]:
         return {"sandbox": "none"}
 
-    def close(self) -> None:
-        self.calls.append("close")
 
-
-def test_services_are_opened_started_and_closed(tmp_path: Path) -> None:
+def test_services_are_opened_and_started(tmp_path: Path) -> None:
     jobs = Jobs()
     daemon = Daemon(Settings(data_dir=tmp_path), open_jobs=jobs.open)
     assert jobs.calls == ["open"]
@@ -106,7 +103,7 @@ def test_services_are_opened_started_and_closed(tmp_path: Path) -> None:
     info = call(daemon.url, "GET", "/_local/info", token=daemon.token).json()
     assert (info["liveJobs"], info["sandbox"]) == (3, "none")
     daemon.close()
-    assert jobs.calls == ["open", "start", "close"]
+    assert jobs.calls == ["open", "start"]
     with Database(tmp_path / "state.sqlite3").reading() as connection:
         assert connection.execute("SELECT count(*) FROM made_by_test").fetchone()[0] == 0
 
