@@ -44,7 +44,7 @@ def test_what_a_resource_uses_is_declared_before_it() -> None:
         assert set(declared) == set(now.slots)
         for number, slot in enumerate(declared):
             assert set(DECLARED[slot].needs) <= set(declared[:number])
-            compile(now.program(), "program", "exec")
+        compile(now.program(), "program", "exec")
 
 
 def test_a_later_declaration_never_has_the_salt_of_an_earlier_one() -> None:

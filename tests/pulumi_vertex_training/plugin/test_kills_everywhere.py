@@ -180,9 +180,13 @@ def finish(trial: Trial, operation: Operation, died: str) -> None:
         do(trial, operation.killed)  # The engine had the answer, and no diff shows that it has no record.
     if operation.then == operation.before and isinstance(operation.killed, Declaration):
         do(trial, Way.REFRESH)  # the state has what is declared, and Pulumi warns of what was begun
+    made = trial.there()
     do(trial, operation.then)
     if isinstance(operation.then, Declaration):
         assert_healed(trial, operation.then)
+        if operation.then == operation.killed:  # What was made is adopted, not made once more.
+            names = [name for name, *_ in trial.there()]
+            assert {name for name, spec, _ in made if spec == operation.then.spec} <= set(names)
     else:
         assert trial.there() == []
     trial.destroy()
