@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import support.properties  # noqa: F401  loads the profile of hypothesis
 from support.suite import worker
-from support.warm import warm_python
-from vertex_emulator.interpreter import VARIABLE
 
 # Tests fork replicas from the process that has an emulator: the handlers of gRPC would wait for its threads.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
@@ -23,20 +20,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="record states and requests of this version, with which later versions are compared",
     )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _warm_emulators() -> Iterator[None]:
-    """Fork emulators, their probes and supervisors from a warm interpreter, unless COLD_PYTHON is set."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, str(warm_python.for_emulators()))
-        yield
-
-
-@pytest.fixture
-def cold_emulators(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start emulators and supervisors in interpreters of their own, for tests of their processes."""
-    monkeypatch.delenv(VARIABLE, raising=False)
 
 
 _IN_WRITTEN_ORDER = ("test_kills",)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from digits.replicas import EXAMPLE, NewJob, jobs_in
+from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 
 sys.path.insert(0, str(EXAMPLE))  # the example does not belong to the installed project
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from support import engine as support
-from support.kills.stage import Stage
-from support.shared_engine import shared_engine as shared_engine
+from support.client import engine as support
+from support.client.kills.stage import Stage
+from support.client.shared_engine import shared_engine as shared_engine
+from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 from support.warm import warm_python
 from vertex_emulator import reset as emulator_reset
 

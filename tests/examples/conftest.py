@@ -8,7 +8,7 @@ A test file has one fixture of the module that calls `example(NAME)`, deploys, a
         made.up().ok()
         return Steps(outputs=made.outputs(), printed=made.lines(made.job("jax").name, "trained ", 3))
 
-`Example` (`support.examples.example`) is an `Engine` with `job`, `lines` and `control`.
+`Example` (`support.client.examples.example`) is an `Engine` with `job`, `lines` and `control`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from pathlib import Path
 import pytest
 
 from scripts.testing.processes import SHARED
-from support.examples import example as examples
-from support.examples.example import Example, NewExample
+from support.client.examples import example as examples
+from support.client.examples.example import Example, NewExample
+from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 from support.waiting import TIMEOUT
 from support.warm import warm_python
 from vertex_emulator import launcher

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import vertex_cluster
-from support.examples import saved_models
-from support.examples.example import Example, NewExample
+from support.client.examples import saved_models
+from support.client.examples.example import Example, NewExample
 from support.tables import not_empty
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, up to eight replicas, three times

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.engine import Result
-from support.examples.example import NewExample
+from support.client.engine import Result
+from support.client.examples.example import NewExample
 
 pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
 

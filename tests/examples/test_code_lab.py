@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.examples import saved_models
-from support.examples.example import FOLDER, Example, NewExample
+from support.client.examples import saved_models
+from support.client.examples.example import FOLDER, Example, NewExample
 from support.tables import not_empty
 from support.waiting import eventually
 

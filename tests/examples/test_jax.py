@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.examples.example import Example, NewExample
+from support.client.examples.example import Example, NewExample
 
 pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
 

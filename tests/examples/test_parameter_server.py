@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.examples import saved_models
-from support.examples.example import FOLDER, Example, NewExample
+from support.client.examples import saved_models
+from support.client.examples.example import FOLDER, Example, NewExample
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # TensorFlow, which the first example installs
 

@@ -13,8 +13,8 @@ import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from scripts import pytorch_client
-from support.examples import saved_models
-from support.examples.example import FOLDER, Example, NewExample
+from support.client.examples import saved_models
+from support.client.examples.example import FOLDER, Example, NewExample
 from support.tables import not_empty
 
 pytestmark = pytest.mark.slow  # PyTorch in nine processes, twice

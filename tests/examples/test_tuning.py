@@ -10,7 +10,7 @@ import pytest
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
-from support.examples.example import NewExample
+from support.client.examples.example import NewExample
 
 pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from support import gcp_types
+from support.client import gcp_types
 from support.mocked_program import Program, run
 from support.tables import not_empty
 

@@ -15,8 +15,8 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from scripts.verify_google import recording
 from scripts.verify_google.sanitising import secrets_in
-from support.emulator import running
-from support.verify.replay import problems, replayed
+from support.client.verify.replay import problems, replayed
+from support.emulated.emulator import running
 
 CASES = ("missing", "buckets", "refused-pools")
 

@@ -9,7 +9,8 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.plugin.operation import OPERATION
-from support.plugin import PluginProcess
+from support.client.plugin import PluginProcess
+from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 

@@ -9,6 +9,7 @@ import pytest
 
 from scripts.layout import Layout
 from scripts.report import Report
+from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 
 ROOT = Path(__file__).resolve().parents[2]
 

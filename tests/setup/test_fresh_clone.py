@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from scripts.client_tools import BROWSERS, DEBIAN, GO
-from support.other_user import NOBODY, command, reachable_folder
+from support.emulated.other_user import NOBODY, command, reachable_folder
 
 TESTS = (
     "tests/pulumi_vertex_training/packaging/test_what_is_packed.py::test_what_cannot_be_read_is_named",

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import psutil
 
 from soak.disturbance import Fault, Kill
-from support.emulator import is_alive
-from support.engine import Engine
+from support.client.engine import Engine
+from support.emulated.emulator import is_alive
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control, ControlError

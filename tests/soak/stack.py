@@ -31,7 +31,7 @@ from soak.model import (
 )
 from soak.observing import RUN_LABEL, State, Watcher, job_of, slot_of, states, world
 from soak.plan import Plan, Step
-from support import engine as support
+from support.client import engine as support
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from google.auth import jwt
 
-from support.emulator import call
+from support.emulated.emulator import call
 from vertex_emulator.daemon import Daemon
 
 _AUDIENCE = "https://oauth2.googleapis.com/token"

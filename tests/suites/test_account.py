@@ -14,7 +14,7 @@ from google.cloud import storage
 from google.oauth2.service_account import Credentials
 
 from suites.account import key_file
-from support.emulator import PROJECT, running
+from support.emulated.emulator import PROJECT, running
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.storage.signed_urls import ServiceKey
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suites.testbench import in_front_of, method_of
-from support.emulator import Answer, call, running, storage_client
+from support.emulated.emulator import Answer, call, running, storage_client
 from vertex_emulator.daemon import Daemon
 
 MEBIBYTE = 1 << 20

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.ui.dashboard import Dashboard, running
+from support.emulated.ui.dashboard import Dashboard, running
+from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.launcher import Emulator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pulumi_vertex_training.ui.server.access import POLICY
+from support.emulated.ui.dashboard import Dashboard
 from support.tables import every_row
-from support.ui.dashboard import Dashboard
 
 ACTION = "/actions/jobs/customJobs/1/cancel"
 PATHS = ("/", "/live/", "/jobs/customJobs/1", "/jobs/customJobs/1/log.txt", "/nowhere")

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import command
-from support.ui.dashboard import start
+from support.emulated import command
+from support.emulated.ui.dashboard import start
 from support.waiting import TIMEOUT
 from vertex_emulator.launcher import Emulator
 

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from support.job_emulator import pool
-from support.ui.dashboard import Dashboard
-from support.ui.scene import Scene, owned
+from support.emulated.job_emulator import pool
+from support.emulated.ui.dashboard import Dashboard
+from support.emulated.ui.scene import Scene, owned
 from vertex_emulator.launcher import Emulator
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>{{7*7}}\u202e\x1b[31m&amp;"

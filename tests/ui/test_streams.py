@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import pool
-from support.ui.dashboard import Dashboard, Event, running
-from support.ui.scene import FLAG, Scene
+from support.emulated.job_emulator import pool
+from support.emulated.ui.dashboard import Dashboard, Event, running
+from support.emulated.ui.scene import FLAG, Scene
 from vertex_emulator import launcher
 from vertex_emulator.launcher import Emulator
 

@@ -10,8 +10,10 @@ from typing import Any
 import psutil
 import pytest
 
-from support.emulator import is_alive, kill, running, storage_client
-from support.registries.registry import RegistryClient, new_name
+from support.emulated.emulator import is_alive, kill, running, storage_client
+from support.emulated.registries.registry import RegistryClient, new_name
+from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
+from support.emulated.warm_emulators import cold_emulators as cold_emulators
 from vertex_emulator import launcher
 from vertex_emulator.daemon import Daemon
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from support.command import environment, run
 from support.disk import fill, free, run_with_mounts, small_disk
-from support.emulator import call, running
-from support.services.storage import ask, path_of
+from support.emulated.command import environment, run
+from support.emulated.emulator import call, running
+from support.emulated.services.storage import ask, path_of
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator.daemon import Daemon

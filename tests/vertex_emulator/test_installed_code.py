@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.emulator import running
+from support.emulated.emulator import running
 from vertex_emulator import launcher
 from vertex_emulator.lookup import FOLDER, PACKAGES, code_has_changed, code_of_this_process, source_hash
 

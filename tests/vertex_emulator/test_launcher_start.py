@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from support.emulator import call, is_alive, kill, running, storage_client
+from support.emulated.emulator import call, is_alive, kill, running, storage_client
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.interpreter import VARIABLE

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call
+from support.emulated.emulator import Answer, call
 from vertex_emulator.addresses import metadata_host
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.data_folder import metadata_secret, service_token, storage_secret

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from support.other_user import run_tests
+from support.emulated.other_user import run_tests
 
 SANDBOX = "tests/vertex_emulator/custom_jobs/sandbox"
 TESTS = (

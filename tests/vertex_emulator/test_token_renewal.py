@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.emulator import call, kill
+from support.emulated.emulator import call, kill
 from support.services.training import job
 from support.tables import not_empty
 from support.waiting import eventually

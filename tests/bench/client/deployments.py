@@ -13,8 +13,8 @@ from client.previews import IMAGE
 from figure import Figure
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support import engine as support
-from support.engine import Engine
+from support.client import engine as support
+from support.client.engine import Engine
 from vertex_emulator import launcher
 
 JOBS = """

@@ -13,7 +13,7 @@ from pathlib import Path
 from client.previews import JOBS, live_jobs, multiply, prepared, preview, resources_of_first_job
 from figure import Figure
 
-from support.engine import Engine
+from support.client.engine import Engine
 from vertex_emulator import launcher
 
 _TURNS = 3

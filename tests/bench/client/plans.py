@@ -16,7 +16,7 @@ from pathlib import Path
 from client.previews import POOL, live_jobs, multiply, prepared, resources_of_first_job
 from figure import Figure
 
-from support.engine import Engine
+from support.client.engine import Engine
 from vertex_emulator import launcher
 
 JOBS = f"""

@@ -22,8 +22,8 @@ from typing import Any
 from figure import Figure
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support import engine as support
-from support.engine import Engine
+from support.client import engine as support
+from support.client.engine import Engine
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 

@@ -13,7 +13,7 @@ from figure import Figure, median_seconds
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
-from support.plugin import PluginProcess
+from support.client.plugin import PluginProcess
 
 POOL = {
     "machine_spec": {"machine_type": "n1-standard-4"},

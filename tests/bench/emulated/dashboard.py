@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 from figure import Figure, median_seconds
 
-from support.emulator import call
-from support.job_emulator import PARENT, job, pool
-from support.ui.dashboard import Dashboard, running
-from support.ui.scene import Scene, owned
+from support.emulated.emulator import call
+from support.emulated.job_emulator import PARENT, job, pool
+from support.emulated.ui.dashboard import Dashboard, running
+from support.emulated.ui.scene import Scene, owned
 from vertex_emulator import launcher
 
 JOBS = 1000

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from figure import Figure
 
-from support import engine as support
-from support.engine import Engine
+from support.client import engine as support
+from support.client.engine import Engine
 from vertex_emulator import disk_use, launcher
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 

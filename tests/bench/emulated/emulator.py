@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from emulated import servers
 from figure import Figure, median_seconds
 
-from support.emulator import storage_client
+from support.emulated.emulator import storage_client
 from vertex_emulator import launcher
 from vertex_emulator.launcher import Emulator
 

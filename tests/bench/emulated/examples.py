@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 from figure import Figure
 
-from support.examples import example as deployed
-from support.examples.example import Example
+from support.client.examples import example as deployed
+from support.client.examples.example import Example
 from vertex_emulator import launcher
 
 NAMES = ("jax", "boosting", "mxnet", "tuning", "reduction-servers")

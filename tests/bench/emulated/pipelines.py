@@ -11,9 +11,9 @@ from typing import Any
 
 from figure import Figure, median_seconds
 
-from support.emulator import call
-from support.job_emulator import DONE, PARENT, job, pool
-from support.services.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
+from support.emulated.emulator import call
+from support.emulated.job_emulator import DONE, PARENT, job, pool
+from support.emulated.services.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
 from vertex_emulator import launcher
 from vertex_emulator.kernel import database
 from vertex_emulator.kernel.clock import Clock

@@ -15,7 +15,7 @@ from comparison import against, in_turns, seconds
 from emulated.servers import Peer, emulator, gcp_storage_emulator
 from figure import Figure
 
-from support.emulator import storage_client
+from support.emulated.emulator import storage_client
 from vertex_emulator.launcher import Emulator
 
 MEGABYTES = 100

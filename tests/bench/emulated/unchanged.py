@@ -16,8 +16,8 @@ from pulumi_vertex_training.kinds.image_repository.provider import ImageReposito
 from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
-from support.emulator import call
-from support.plugin import PluginProcess
+from support.client.plugin import PluginProcess
+from support.emulated.emulator import call
 from vertex_emulator import launcher
 from vertex_emulator.launcher import Emulator
 

@@ -11,8 +11,8 @@ from google.cloud import artifactregistry_v1 as api
 from google.iam.v1 import iam_policy_pb2, policy_pb2
 from google.protobuf import duration_pb2, field_mask_pb2
 
-from support.emulator import running
-from support.registries.artifacts import HOST, PARENT, client, push
+from support.emulated.emulator import running
+from support.emulated.registries.artifacts import HOST, PARENT, client, push
 from vertex_emulator.daemon import Daemon
 
 NAME = f"{PARENT}/repositories/images"

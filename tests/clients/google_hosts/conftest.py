@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.clients.google_hosts import shell_of
-from support.emulator import running
+from support.emulated.clients.google_hosts import shell_of
+from support.emulated.emulator import running
 from vertex_emulator.daemon import Daemon
 
 

@@ -16,10 +16,10 @@ from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups
-from support.clients.google_hosts import image_in, output, shell_of
 from support.clients.tools import tool
-from support.emulator import Answer, call
-from support.job_emulator import JobEmulator
+from support.emulated.clients.google_hosts import image_in, output, shell_of
+from support.emulated.emulator import Answer, call
+from support.emulated.job_emulator import JobEmulator
 from vertex_emulator.daemon import Daemon
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec

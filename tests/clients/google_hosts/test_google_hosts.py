@@ -7,9 +7,9 @@ import json
 import pytest
 
 from scripts import google_clients
-from support.clients.google_hosts import client, output
 from support.clients.tools import tool
-from support.emulator import call
+from support.emulated.clients.google_hosts import client, output
+from support.emulated.emulator import call
 from vertex_emulator.daemon import Daemon
 
 REPOSITORY = "/v1/projects/local/locations/us-central1/repositories"

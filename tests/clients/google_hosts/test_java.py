@@ -18,9 +18,9 @@ from cryptography import x509
 
 from scripts import build_java_agent, google_clients
 from support.clients.forged_certificates import forged
-from support.clients.google_hosts import client, output, shell_of
 from support.clients.tools import tool
-from support.emulator import running
+from support.emulated.clients.google_hosts import client, output, shell_of
+from support.emulated.emulator import running
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.proxy import variables
 from vertex_emulator.proxy.java import AGENT

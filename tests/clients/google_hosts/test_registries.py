@@ -12,9 +12,9 @@ import pytest
 
 from scripts import client_tools
 from scripts.layout import layout
-from support.clients.google_hosts import image_in, output
 from support.clients.tools import tool
-from support.emulator import call
+from support.emulated.clients.google_hosts import image_in, output
+from support.emulated.emulator import call
 from vertex_emulator.daemon import Daemon
 
 LOCATION = "/v1/projects/local/locations/{}/repositories"

@@ -13,8 +13,8 @@ import pytest
 
 from scripts import tensorflow_client
 from scripts.layout import layout
-from support.emulator import running
-from support.job_emulator import JobEmulator, pool
+from support.emulated.emulator import running
+from support.emulated.job_emulator import JobEmulator, pool
 
 pytestmark = pytest.mark.slow
 

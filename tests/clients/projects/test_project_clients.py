@@ -18,9 +18,9 @@ from google.cloud.monitoring_v3.services.metric_service import transports as mon
 from google.cloud.resourcemanager_v3.services.projects import transports as projects
 from google.cloud.service_usage_v1.services.service_usage import transports as services
 
-from support.clients.grpc_channel import connected
-from support.emulator import call, running
-from support.job_emulator import PARENT, Token, job, pool
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.emulator import call, running
+from support.emulated.job_emulator import PARENT, Token, job, pool
 from vertex_emulator.daemon import Daemon
 
 SERVICE = "projects/local/locations/global/services/aiplatform.googleapis.com"

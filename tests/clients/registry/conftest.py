@@ -15,8 +15,8 @@ import pytest
 from scripts import client_tools
 from scripts.layout import layout
 from support.clients.tools import tool
-from support.emulator import running
-from support.registries.registry import RegistryClient, new_name
+from support.emulated.emulator import running
+from support.emulated.registries.registry import RegistryClient, new_name
 from vertex_emulator.daemon import Daemon
 
 _POLICY = '{"default": [{"type": "insecureAcceptAnything"}]}'

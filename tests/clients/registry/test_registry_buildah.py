@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.emulator import call
-from support.registries.registry import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST, RegistryClient
+from support.emulated.emulator import call
+from support.emulated.registries.registry import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST, RegistryClient
 from vertex_emulator.daemon import Daemon
 
 PLAIN = "--tls-verify=false"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.registries.registry import RegistryClient, new_name, sha256
+from support.emulated.registries.registry import RegistryClient, new_name, sha256
 
 PLAIN = "--plain-http"
 MODEL, SBOM = "application/vnd.example.model", "application/vnd.example.sbom"

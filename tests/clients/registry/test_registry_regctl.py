@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.emulator import call
-from support.registries.registry import RegistryClient, new_name, sha256
+from support.emulated.emulator import call
+from support.emulated.registries.registry import RegistryClient, new_name, sha256
 from vertex_emulator.daemon import Daemon
 
 CONTENT = random.Random(1).randbytes(220_000)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from support.emulator import call
-from support.registries.registry import (
+from support.emulated.emulator import call
+from support.emulated.registries.registry import (
     DOCKER_MANIFEST,
     OCI_INDEX,
     OCI_LAYER,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.emulator import call, running, shell_variables, storage_client
+from support.emulated.emulator import call, running, shell_variables, storage_client
 from vertex_emulator.daemon import Daemon
 
 _numbers = itertools.count(1)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from support.clients.tools import tool
-from support.emulator import PROJECT, shell_variables
-from support.job_emulator import JobEmulator, Token
+from support.emulated.emulator import PROJECT, shell_variables
+from support.emulated.job_emulator import JobEmulator, Token
 from vertex_emulator.daemon import Daemon, Settings
 
 Script = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, pool, raise_flag, wait_for_flags
+from support.emulated.job_emulator import JobEmulator, pool, raise_flag, wait_for_flags
 from support.tables import every_row
 
 LINES = 250

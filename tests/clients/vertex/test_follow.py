@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from support.emulator import call
-from support.job_emulator import PARENT, job, pool
+from support.emulated.emulator import call
+from support.emulated.job_emulator import PARENT, job, pool
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

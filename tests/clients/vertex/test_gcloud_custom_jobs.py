@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator
+from support.emulated.job_emulator import JobEmulator
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator
+from support.emulated.job_emulator import JobEmulator
 from support.waiting import eventually
 
 pytestmark = pytest.mark.slow

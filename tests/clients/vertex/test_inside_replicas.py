@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, job_id, pool
+from support.emulated.job_emulator import JobEmulator, job_id, pool
 from vertex_emulator.kernel.projects import project_number
 
 PROGRAM = """

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, messages
+from support.emulated.job_emulator import JobEmulator, messages
 from support.tables import every_row
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.ui.source.experiments import experiments
-from support.job_emulator import JobEmulator
+from support.emulated.job_emulator import JobEmulator
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.builds.wheels import installed_wheel
-from support.job_emulator import JobEmulator
+from support.emulated.job_emulator import JobEmulator
 from support.tables import every_row
 
 pytestmark = pytest.mark.slow

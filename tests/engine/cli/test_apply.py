@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from support import command
-from support.command import Ended
-from support.engine import Engine
+from support.client.engine import Engine
+from support.emulated import command
+from support.emulated.command import Ended
 
 PROGRAM = """
 def pool(count, key):

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from support.engine import Engine
-from support.services.drifting import (
+from support.client.engine import Engine
+from support.client.services.drifting import (
     BASE,
     PARENT,
     REPAIRED_JOBS,

@@ -16,11 +16,11 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
-from support import command
-from support import engine as support
-from support.engine import Engine
-from support.kills.stage import UP, Moment, Stage, Victim, at
-from support.kills.subjects import PERSISTENT_RESOURCE
+from support.client import engine as support
+from support.client.engine import Engine
+from support.client.kills.stage import UP, Moment, Stage, Victim, at
+from support.client.kills.subjects import PERSISTENT_RESOURCE
+from support.emulated import command
 from support.waiting import eventually
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"

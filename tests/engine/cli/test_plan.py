@@ -13,7 +13,7 @@ import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support import mermaid
-from support.engine import Engine
+from support.client.engine import Engine
 
 PROGRAM = """
 def pool(count):

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from support import command
-from support.builds.built_images import write_files
-from support.command import Ended
-from support.engine import Engine
-from support.shared_engine import shared_engine as shared_engine
+from support.client.builds.built_images import write_files
+from support.client.engine import Engine
+from support.client.shared_engine import shared_engine as shared_engine
+from support.emulated import command
+from support.emulated.command import Ended
 
 PROGRAM = """
 machine = vt.MachineSpecArgs(machine_type="n1-standard-4")

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as jobs
-from support.builds.built_images import write_files
-from support.emulator import call
-from support.engine import Engine, Result
-from support.shared_engine import mentions
-from support.shared_engine import shared_engine as shared_engine
+from support.client.builds.built_images import write_files
+from support.client.engine import Engine, Result
+from support.client.shared_engine import mentions
+from support.client.shared_engine import shared_engine as shared_engine
+from support.emulated.emulator import call
 
 PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 ACCOUNT = "trainer@local.iam.gserviceaccount.com"

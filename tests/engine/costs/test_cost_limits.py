@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.engine import Engine, Result
-from support.shared_engine import diagnostics
+from support.client.engine import Engine, Result
+from support.client.shared_engine import diagnostics
 from support.waiting import eventually
 
 PROGRAM = """

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.engine import Engine, Result
-from support.shared_engine import diagnostics, mentions, operation
+from support.client.engine import Engine, Result
+from support.client.shared_engine import diagnostics, mentions, operation
 
 ENVIRONMENT = Path(__file__).parents[3] / "environment"
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"

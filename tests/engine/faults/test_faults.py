@@ -14,8 +14,8 @@ import psutil
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from support.emulator import is_alive
-from support.engine import GATE, Engine, read_output_until
+from support.client.engine import GATE, Engine, read_output_until
+from support.emulated.emulator import is_alive
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.kills.stage import DESTROY, UP, Moment, Stage, Victim, at
-from support.kills.subjects import (
+from support.client.kills.stage import DESTROY, UP, Moment, Stage, Victim, at
+from support.client.kills.subjects import (
     BUCKET,
     CUSTOM_JOB,
     MODEL,

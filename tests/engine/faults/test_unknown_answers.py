@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from pulumi_vertex_training.runs.gateway import gateways
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pulumi_vertex_training.cloud import logs
-from support.engine import Engine
+from support.client.engine import Engine
 
 PROGRAM = """
 machine = vt.MachineSpecArgs(machine_type="n1-standard-4")

@@ -13,8 +13,8 @@ import pytest
 
 import vertex_cluster
 from pulumi_vertex_training.cloud import logs
-from support.engine import Engine, Result
-from support.shared_engine import mentions
+from support.client.engine import Engine, Result
+from support.client.shared_engine import mentions
 from support.tables import not_empty
 from support.waiting import eventually
 from vertex_training.topology.presets.launchers import command

@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import read_job
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 from support.waiting import eventually
 
 LAUNCHED = Path(__file__).parent / "launched"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cloud import logs
-from support.engine import Engine
+from support.client.engine import Engine
 from support.tables import not_empty
 from support.waiting import eventually
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.engine import Engine
+from support.client.engine import Engine
 
 PROGRAM = """
 def pool(count, **env):

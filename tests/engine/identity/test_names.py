@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 
 PROGRAM = """
 import os

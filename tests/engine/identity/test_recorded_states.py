@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import vertex_training
-from support.engine import Engine
+from support.client.engine import Engine
 
 STATES = Path(__file__).parent / "states"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support import engine as support
-from support.kills.stage import DESTROY, UP, Moment, Stage, Victim, at
+from support.client import engine as support
+from support.client.kills.stage import DESTROY, UP, Moment, Stage, Victim, at
 
 ALIAS = 'opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(name="train")])'
 

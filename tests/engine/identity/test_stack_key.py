@@ -10,8 +10,8 @@ import pytest
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.staging_bucket import gateway
 from pulumi_vertex_training.registry import type_token
-from support.engine import Engine, Result
-from support.shared_engine import mentions
+from support.client.engine import Engine, Result
+from support.client.shared_engine import mentions
 from vertex_training.fields.labels import KEY_LABEL
 
 URN = f"urn:pulumi:test::engine-test::{type_token('StagingBucket')}::"

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from support.engine import Engine, Result
-from support.kills.stage import UP, Hold, Moment, Stage, Victim, at
-from support.shared_engine import mentions
+from support.client.engine import Engine, Result
+from support.client.kills.stage import UP, Hold, Moment, Stage, Victim, at
+from support.client.shared_engine import mentions
 
 DECLARED = """
 import pathlib

@@ -10,9 +10,9 @@ import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
-from support import command
-from support.engine import Engine, Result
-from support.shared_engine import diagnostics
+from support.client.engine import Engine, Result
+from support.client.shared_engine import diagnostics
+from support.emulated import command
 from support.tables import not_empty
 from support.waiting import eventually
 

@@ -12,9 +12,9 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
-from support.engine import Engine, Result
-from support.job_emulator import wait_until_none_is_left
-from support.shared_engine import diagnostics
+from support.client.engine import Engine, Result
+from support.client.shared_engine import diagnostics
+from support.emulated.job_emulator import wait_until_none_is_left
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 

@@ -9,8 +9,8 @@ import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
-from support.engine import Engine, Result
-from support.shared_engine import operation
+from support.client.engine import Engine, Result
+from support.client.shared_engine import operation
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.runs.gateway import gateways
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 
 SECRET = "hush-hush-hush"
 REPORT = "import hypertune as h; h.HyperTune().report_hyperparameter_tuning_metric('loss', 1, 1)"

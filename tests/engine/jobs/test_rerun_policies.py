@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.engine import Engine, Result
-from support.shared_engine import operation
+from support.client.engine import Engine, Result
+from support.client.shared_engine import operation
 from support.waiting import eventually
 from vertex_emulator import launcher
 

@@ -10,9 +10,9 @@ import pytest
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
-from support import command
-from support.engine import Engine, Result
-from support.shared_engine import operation
+from support.client.engine import Engine, Result
+from support.client.shared_engine import operation
+from support.emulated import command
 
 URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::{}"
 PROGRAM = """

@@ -23,9 +23,9 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.command import run
-from support.engine import GATE, Engine, Result, read_output_until
-from support.shared_engine import diagnostics
+from support.client.engine import GATE, Engine, Result, read_output_until
+from support.client.shared_engine import diagnostics
+from support.emulated.command import run
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control

@@ -10,7 +10,7 @@ import pytest
 from pulumi_vertex_training.kinds.image_repository import gateway as repositories
 from pulumi_vertex_training.kinds.persistent_resource import gateway as machines
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 from vertex_emulator import launcher
 
 DECLARED = """

@@ -14,8 +14,8 @@ from pulumi_vertex_training.cloud.clients import storage_url
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
-from support.engine import Engine, Result
-from support.shared_engine import diagnostics, mentions
+from support.client.engine import Engine, Result
+from support.client.shared_engine import diagnostics, mentions
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control

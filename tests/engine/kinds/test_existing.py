@@ -13,7 +13,7 @@ from pulumi_vertex_training.kinds.image_repository import gateway as repositorie
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 from support.waiting import eventually
 from vertex_emulator import launcher
 

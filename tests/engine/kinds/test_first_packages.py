@@ -9,7 +9,7 @@ import venv
 from pathlib import Path
 
 import pulumi_vertex_training
-from support.engine import Engine
+from support.client.engine import Engine
 
 PROGRAM = """
 bucket = vt.StagingBucket("staging", name="first-bucket", force_destroy=True)

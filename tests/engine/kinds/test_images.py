@@ -11,8 +11,8 @@ import pytest
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
-from support.engine import Engine, Result
-from support.registries.pushed_images import push_small_image
+from support.client.engine import Engine, Result
+from support.client.registries.pushed_images import push_small_image
 
 BASE = "python:3.11-slim"
 OWN_BASE = "gcr.io/bases/mine:1"

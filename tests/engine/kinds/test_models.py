@@ -12,8 +12,8 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.engine import Engine, Result
-from support.shared_engine import diagnostics
+from support.client.engine import Engine, Result
+from support.client.shared_engine import diagnostics
 
 PARENT = "projects/local/locations/us-central1/models"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"

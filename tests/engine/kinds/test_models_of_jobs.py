@@ -9,7 +9,7 @@ import pytest
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 
 SAVE = """
 import os

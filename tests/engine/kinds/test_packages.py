@@ -14,7 +14,7 @@ import pytest
 from pulumi_vertex_training.cloud import objects
 from support.builds import built_packages
 from support.builds.wheels import installed_wheel
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 
 PROGRAM = """
 bucket = vt.StagingBucket("staging", name="packages-bucket", force_destroy=True)

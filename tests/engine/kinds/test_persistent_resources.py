@@ -15,8 +15,8 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord
-from support.engine import Engine, Result, read_output_until
-from support.shared_engine import diagnostics
+from support.client.engine import Engine, Result, read_output_until
+from support.client.shared_engine import diagnostics
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.control import Control

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from pulumi_vertex_training.kinds.model import gateway as models
-from support.engine import Engine
+from support.client.engine import Engine
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "jobs" / "pipelines.md"
 TRAIN = """

@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import from_wire
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 
 PARENT = "projects/local/locations/us-central1/repositories"
 URL = "us-central1-docker.pkg.dev/local"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud import objects
-from support.engine import Engine, Result
-from support.shared_engine import diagnostics
+from support.client.engine import Engine, Result
+from support.client.shared_engine import diagnostics
 from vertex_emulator import launcher
 from vertex_emulator.control import Control
 

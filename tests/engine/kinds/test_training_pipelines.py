@@ -13,8 +13,8 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
-from support.engine import Engine, Result
-from support.shared_engine import mentions
+from support.client.engine import Engine, Result
+from support.client.shared_engine import mentions
 from support.waiting import eventually
 
 PARENT = "projects/local/locations/us-central1/models"

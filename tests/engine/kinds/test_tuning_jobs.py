@@ -14,9 +14,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.engine import Engine, Result
-from support.job_emulator import wait_until_none_is_left
-from support.shared_engine import mentions
+from support.client.engine import Engine, Result
+from support.client.shared_engine import mentions
+from support.emulated.job_emulator import wait_until_none_is_left
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "jobs" / "tuning.md"
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"

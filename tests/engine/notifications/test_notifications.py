@@ -14,8 +14,8 @@ import pytest
 
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.emulator_api import Delivery
-from support.command import run as run_command
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
+from support.emulated.command import run as run_command
 from support.notifications.receiver import Posted, Receiver, receiver
 from support.tables import not_empty
 from support.waiting import eventually

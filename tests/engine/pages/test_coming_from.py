@@ -11,8 +11,8 @@ import pytest
 from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
-from support import engine
-from support.pages.pages import DOCS, blocks, follow
+from support.client import engine
+from support.client.pages.pages import DOCS, blocks, follow
 from support.waiting import eventually
 
 PAGES = DOCS / "coming-from"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support import engine
-from support.pages.pages import DOCS, blocks, execute
+from support.client import engine
+from support.client.pages.pages import DOCS, blocks, execute
 
 PAGE = DOCS / "guides" / "testing-infrastructure.md"
 TRAIN = "import sys\nprint('trained with', *sys.argv[1:], flush=True)\n"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support import engine
-from support.pages.pages import DOCS, Step, blocks, execute, follow, with_command
+from support.client import engine
+from support.client.pages.pages import DOCS, Step, blocks, execute, follow, with_command
 from vertex_emulator import reset as emulator_reset
 
 PAGE = DOCS / "get-started" / "tutorial.md"

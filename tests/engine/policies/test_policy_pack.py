@@ -19,7 +19,7 @@ from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETT
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from scripts import policy_pack
 from scripts.layout import layout
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 from vertex_training.policy.policies import POLICIES
 
 SETTINGS: dict[str, Any] = {

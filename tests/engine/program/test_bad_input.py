@@ -6,7 +6,7 @@ provider process. `test_mistakes.py` has those that the program itself finds.
 
 from __future__ import annotations
 
-from support.engine import Engine
+from support.client.engine import Engine
 
 CONTAINER = (
     '{"image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest", "command": ["true"]}'

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.engine import GATE, Engine, Result, read_output_until
-from support.shared_engine import diagnostics
+from support.client.engine import GATE, Engine, Result, read_output_until
+from support.client.shared_engine import diagnostics
 from support.waiting import TIMEOUT
 from vertex_emulator import launcher
 from vertex_emulator.control import Control

@@ -8,7 +8,7 @@ import pytest
 
 from pulumi_vertex_training.kinds.image_repository import gateway as repositories
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.engine import Engine
+from support.client.engine import Engine
 
 TWO_BUCKETS = """
 vt.StagingBucket("first", name="same-name")

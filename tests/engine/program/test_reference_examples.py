@@ -8,7 +8,7 @@ import pytest
 
 from scripts.arguments.catalog import RESOURCES
 from scripts.reference import examples
-from support.engine import Engine
+from support.client.engine import Engine
 
 PROGRAMS = [examples.of_resource(resource.name) for resource in RESOURCES]
 FUNCTIONS = [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 
 URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::"
 HEAD = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.engine import Engine
+from support.client.engine import Engine
 from vertex_emulator import launcher
 from vertex_training.timeouts import VARIABLE
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cli.doctor.command import Finding
-from support import engine as support
-from support.installs.environments import base_environment, closure
+from support.client import engine as support
+from support.emulated.installs.environments import base_environment, closure
 from vertex_emulator import extras, launcher
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.interpreter import VARIABLE

@@ -16,10 +16,10 @@ import yaml
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry.image_names import parse
-from support import command
-from support.command import Ended
-from support.engine import Engine, Result
-from support.shared_engine import mentions
+from support.client.engine import Engine, Result
+from support.client.shared_engine import mentions
+from support.emulated import command
+from support.emulated.command import Ended
 
 PROGRAM = """
 config.require("epochs")

@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.training_schedule import gateway
 from pulumi_vertex_training.kinds.training_schedule.gateway import ScheduleRecord
-from support.engine import Engine, Result
+from support.client.engine import Engine, Result
 from support.waiting import eventually
 from vertex_training.fields.labels import KEY_LABEL
 

@@ -1,4 +1,4 @@
-"""The engine of `support.in_process.small_engine` makes the calls of providers that Pulumi's engine makes.
+"""The engine of `support.client.in_process.small_engine` calls providers as Pulumi's engine does.
 
 Every operation runs on both, each with an emulator of its own, and all calls that came to a provider are
 compared: method, id, inputs and outputs, and whether it ended. What that engine is used for elsewhere in the
@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from support import engine as real
+from support.client import engine as real
+from support.client.in_process.small_engine import SmallEngine, kills
+from support.client.kills.stage import DESTROY, REFRESH, UP, Hold, Moment, Stage, Victim
 from support.in_process import recorded_calls
-from support.in_process.small_engine import SmallEngine, kills
-from support.kills.stage import DESTROY, REFRESH, UP, Hold, Moment, Stage, Victim
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

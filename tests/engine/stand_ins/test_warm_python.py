@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.emulator import is_alive
-from support.engine import Engine, read_output_until
+from support.client.engine import Engine, read_output_until
+from support.emulated.emulator import is_alive
 from support.waiting import eventually
 from support.warm import warm_python
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from support.gitops import gitlab as on_gitlab
-from support.gitops import project
-from support.gitops.gitlab import GitLab, gitlab
-from support.gitops.gitlab_jobs import Ended, GitLabRunner, Job, jobs
-from support.gitops.project import Repository
+from support.client.gitops import gitlab as on_gitlab
+from support.client.gitops import project
+from support.client.gitops.gitlab import GitLab, gitlab
+from support.client.gitops.gitlab_jobs import Ended, GitLabRunner, Job, jobs
+from support.client.gitops.project import Repository
 from support.warm import warm_python
 from vertex_emulator import reset as emulator_reset
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import google.auth.identity_pool
 import pytest
 
-from support.gitops import github as on_github
-from support.gitops import gitlab as on_gitlab
-from support.gitops.github import GitHub, github
-from support.gitops.gitlab import GitLab, gitlab
+from support.client.gitops import github as on_github
+from support.client.gitops import gitlab as on_gitlab
+from support.client.gitops.github import GitHub, github
+from support.client.gitops.gitlab import GitLab, gitlab
 
 SCRIPT = Path(__file__).resolve().parents[3] / "gitops" / "ci.py"
 MARKER = "<!-- vertex-training plan of . -->"

@@ -12,11 +12,11 @@ import pytest
 
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from support.client.gitops import project
+from support.client.gitops.act import ACCOUNT, PROVIDER, Ran, Runner
+from support.client.gitops.github import REPOSITORY, GitHub, github
+from support.client.gitops.project import Repository
 from support.clients.tools import tool
-from support.gitops import project
-from support.gitops.act import ACCOUNT, PROVIDER, Ran, Runner
-from support.gitops.github import REPOSITORY, GitHub, github
-from support.gitops.project import Repository
 from support.warm import warm_python
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from support.client.gitops.gitlab_jobs import jobs
 from support.clients.tools import tool
-from support.gitops.gitlab_jobs import jobs
 from support.tables import not_empty
 
 GITOPS = Path(__file__).resolve().parents[3] / "gitops"

@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 
-from support.command import Ended, environment, read_until_closed, run, run_on_terminal, start_on_terminal
+from support.emulated.command import (
+    Ended,
+    environment,
+    read_until_closed,
+    run,
+    run_on_terminal,
+    start_on_terminal,
+)
 from support.scripted_service import Answer, Asked, Service, refusal
 from support.waiting import eventually
 

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.doctor.command import (
     findings,
     inspect_machine,
 )
-from support.command import environment, run
+from support.emulated.command import environment, run
 from support.tables import every_row
 from vertex_emulator import extras
 from vertex_training.timeouts import VARIABLE

@@ -18,7 +18,7 @@ from pulumi_vertex_training.cli import files, yaml_text
 from pulumi_vertex_training.cli.plain_values import MAX_DEPTH, MAX_VALUES, TextError
 from pulumi_vertex_training.views.failure import BAD_INPUT, InputError
 from support import properties  # noqa: F401
-from support.other_user import reachable_folder, without_privileges
+from support.emulated.other_user import reachable_folder, without_privileges
 
 
 def deep(opening: str, closing: str, depth: int) -> str:

@@ -13,7 +13,7 @@ from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
-from support.command import Ended, environment, run, run_on_terminal
+from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.services.training import job
 from vertex_emulator import reset as emulator_reset
 from vertex_training.findings.words import visible_json

@@ -19,8 +19,8 @@ from pulumi_vertex_training.preflight.finding import CHECKS, LEVELS, Finding
 from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.views.output import Output
-from support import command
-from support.registries.pushed_images import push_small_image
+from support.client.registries.pushed_images import push_small_image
+from support.emulated import command
 from support.waiting import TIMEOUT
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -9,7 +9,7 @@ import pytest
 from google.auth.credentials import AnonymousCredentials
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from support.clients.recorded_requests import Recorder
+from support.client.clients.recorded_requests import Recorder
 from support.scripted_service import Service
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

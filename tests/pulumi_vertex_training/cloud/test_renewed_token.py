@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, Unauthenticated
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.emulator import kill
+from support.emulated.emulator import kill
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 

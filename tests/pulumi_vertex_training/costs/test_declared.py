@@ -9,7 +9,7 @@ import pytest
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.costs.declared import cost_of, cost_of_inputs
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from support.specs.prices import REGION, table
+from support.ground.specs.prices import REGION, table
 from vertex_training.cost.cost import Cost
 from vertex_training.fields.decode import UNKNOWN, decode
 from vertex_training.job.job_kind import JobKind

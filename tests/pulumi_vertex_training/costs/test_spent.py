@@ -10,7 +10,7 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.costs.spent import spent_by
-from support.specs.prices import table
+from support.ground.specs.prices import table
 from vertex_training.cost.runs import Spent
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=timezone.utc)

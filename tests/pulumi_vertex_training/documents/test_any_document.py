@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.cli.explain.documents import job_in, read_document
-from support.specs.written_documents import ANSWER, CONFIG, JOB, PIPELINE, POOL, WORKERS, paths
+from support.ground.specs.written_documents import ANSWER, CONFIG, JOB, PIPELINE, POOL, WORKERS, paths
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import errors

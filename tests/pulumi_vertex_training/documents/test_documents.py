@@ -5,8 +5,17 @@ from __future__ import annotations
 import pytest
 
 from pulumi_vertex_training.cli.explain.documents import read_document
-from support.jobs import REDUCTION_SERVER
-from support.specs.written_documents import ANSWER, CONFIG, CONTAINER, JOB, PIPELINE, POOL, WORKERS, paths
+from support.ground.jobs import REDUCTION_SERVER
+from support.ground.specs.written_documents import (
+    ANSWER,
+    CONFIG,
+    CONTAINER,
+    JOB,
+    PIPELINE,
+    POOL,
+    WORKERS,
+    paths,
+)
 from vertex_training.fields.schema import as_written, written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.environment.roles import ROLES, SERVICES
-from support import gcp_types
+from support.client import gcp_types
 from support.mocked_program import Program, run
 from support.tables import every_row
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.images import ImagePlan, ImageSource, build_image, plan_image
 from pulumi_vertex_training.images.stages.origins import named_context
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support.builds.built_images import (
+from support.client.builds.built_images import (
     BASE_NAME,
     Files,
     base_image,

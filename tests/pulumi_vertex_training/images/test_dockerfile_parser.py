@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.images.dockerfile.parser import Dockerfile, read_dockerfile
-from support.builds.built_images import refused
+from support.client.builds.built_images import refused
 from support.measured.growth import is_linear
 from support.tables import every_row
 from vertex_training.findings.problems import Problem, errors

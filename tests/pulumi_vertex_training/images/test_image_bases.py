@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.images import BuiltImage, ImageSource, build_image, plan_image
-from support.builds.built_images import (
+from support.client.builds.built_images import (
     BASE_NAME,
     base_image,
     built,

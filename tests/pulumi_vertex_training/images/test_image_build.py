@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.images import ImageSource, plan_image
-from support.builds.built_images import (
+from support.client.builds.built_images import (
     built,
     config_of,
     contents,
@@ -343,7 +343,7 @@ WARNINGS = [
 
 @pytest.mark.parametrize(("line", "files", "part"), WARNINGS)
 def test_warnings(line: str, files: dict[str, str], part: str, tmp_path: Path) -> None:
-    from support.builds.built_images import write_files
+    from support.client.builds.built_images import write_files
 
     folder = write_files(tmp_path / "c", {"a.txt": "", "Dockerfile": f"FROM scratch\n{line}\n", **files})
     arguments = {"G": "1"} if "ARG" in line else {}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.images.files import go_path
 from pulumi_vertex_training.images.files.context import ignore_rules, read_context
 from pulumi_vertex_training.images.files.ignore import read_ignore_file
-from support.builds.built_images import write_files
+from support.client.builds.built_images import write_files
 from support.tables import every_row
 
 ANSWERS = json.loads(Path(__file__).with_name("go_answers.json").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from pulumi_vertex_training.images import ImageSource, build_image, plan_image
 from pulumi_vertex_training.images.files.layer import write_layer
 from pulumi_vertex_training.images.files.tree import Node
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support.builds.built_images import built, contents, entries, members, refused, write_files
+from support.client.builds.built_images import built, contents, entries, members, refused, write_files
 from support.properties import examples
 
 NAME = st.from_regex(r"[a-zé][a-z0-9_.]{0,5}[a-z]", fullmatch=True)

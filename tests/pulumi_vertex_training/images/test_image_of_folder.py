@@ -10,7 +10,7 @@ import pytest
 
 from pulumi_vertex_training.images import BuiltImage, ImageSource, plan_image, select_platform
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support.builds.built_images import (
+from support.client.builds.built_images import (
     BASE_NAME,
     base_image,
     built,

@@ -22,8 +22,15 @@ from pulumi_vertex_training.images import (
 from pulumi_vertex_training.images.wheels.fetching import platform_tags
 from pulumi_vertex_training.images.wheels.wheel_layer import write_wheel_layer
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support.builds.built_images import BASE_NAME, base_image, config_of, contents, entries, write_files
 from support.builds.wheels import locked, make_wheel, sha256
+from support.client.builds.built_images import (
+    BASE_NAME,
+    base_image,
+    config_of,
+    contents,
+    entries,
+    write_files,
+)
 
 SITE = "opt/vertex-training/site-packages"
 

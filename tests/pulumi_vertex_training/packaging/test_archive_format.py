@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.packaging.archive import MODIFIED, Entry, archive, archive_size
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support.builds.packages import build_sdist
+from support.client.builds.packages import build_sdist
 
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40)
 PATHS = st.lists(NAMES.filter(lambda name: name not in (".", "..")), min_size=1, max_size=5).map("/".join)

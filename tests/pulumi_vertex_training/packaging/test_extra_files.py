@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
 from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
-from support.builds.packages import build_sdist
+from support.client.builds.packages import build_sdist
 from support.properties import examples
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.packaging.package import Package
-from support.builds.packages import build_sdist
+from support.client.builds.packages import build_sdist
 
 pytestmark = pytest.mark.slow
 

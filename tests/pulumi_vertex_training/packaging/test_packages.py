@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import FileDigest, file_digest, object_name
 from support.builds import built_packages
-from support.builds.packages import build_sdist
+from support.client.builds.packages import build_sdist
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 

@@ -9,7 +9,7 @@ import pytest
 
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
-from support.builds.packages import build_sdist
+from support.client.builds.packages import build_sdist
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.packaging.package import Package
-from support.builds.packages import build_sdist
+from support.client.builds.packages import build_sdist
 from support.properties import examples
 
 NAME = st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True).filter(

@@ -13,7 +13,7 @@ from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.files import collisions
 from pulumi_vertex_training.packaging.package import Package
-from support.other_user import reachable_folder, without_privileges
+from support.emulated.other_user import reachable_folder, without_privileges
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 CODE = {"task.py": "print()", "__init__.py": ""}

@@ -17,9 +17,9 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.plugin.provider import Failure
-from support.in_process.small_engine import kills
-from support.in_process.trials import Trial, at_every_point
-from support.kills.subjects import (
+from support.client.in_process.small_engine import kills
+from support.client.in_process.trials import Trial, at_every_point
+from support.client.kills.subjects import (
     CUSTOM_JOB,
     IMAGE,
     PERSISTENT_RESOURCE,

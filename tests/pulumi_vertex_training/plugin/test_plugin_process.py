@@ -15,7 +15,7 @@ from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.run import RunProvider
-from support.plugin import UNKNOWN, PluginProcess
+from support.client.plugin import UNKNOWN, PluginProcess
 
 JOB, RUN = CustomJobProvider(), RunProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

@@ -19,8 +19,8 @@ from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketPr
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.plugin.promotion import INPUT
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
-from support.in_process.small_engine import Declared, SmallEngine
-from support.registries.pushed_images import push_small_image
+from support.client.in_process.small_engine import Declared, SmallEngine
+from support.client.registries.pushed_images import push_small_image
 
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 DEV, PROD = "gcr.io/dev", "gcr.io/prod"

@@ -19,7 +19,7 @@ from pulumi_vertex_training.kinds.persistent_resource.provider import Persistent
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
-from support.plugin import PluginProcess
+from support.client.plugin import PluginProcess
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

@@ -12,9 +12,9 @@ from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups
+from support.client.services.google_project import PROJECT, REGION, GoogleProject, quota
+from support.client.services.preflights import G2_CPUS, JOB, L4, NEVER_LATE, bad, live_job, look, only, pool
 from support.scripted_service import refusal
-from support.services.google_project import PROJECT, REGION, GoogleProject, quota
-from support.services.preflights import G2_CPUS, JOB, L4, NEVER_LATE, bad, live_job, look, only, pool
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import Scheduling
 from vertex_training.topology.pools import ReservationAffinity

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from support.client.services.google_project import GoogleProject
+from support.client.services.preflights import ACCOUNT, bad, look, only
 from support.scripted_service import refusal
-from support.services.google_project import GoogleProject
-from support.services.preflights import ACCOUNT, bad, look, only
 
 
 def test_a_project_that_is_denied_as_a_whole_may_not_exist(google: GoogleProject) -> None:

@@ -14,9 +14,9 @@ from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups
+from support.client.services.google_project import NUMBER, PROJECT, REGION, GoogleProject
+from support.client.services.preflights import ACCOUNT, JOB, L4, bad, look, only, pool
 from support.scripted_service import Answer
-from support.services.google_project import NUMBER, PROJECT, REGION, GoogleProject
-from support.services.preflights import ACCOUNT, JOB, L4, bad, look, only, pool
 
 
 def test_a_project_in_order_passes_every_check_that_the_job_needs(google: GoogleProject) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.services.google_project import NUMBER, REGION, GoogleProject
-from support.services.preflights import JOB, bad, look
+from support.client.services.google_project import NUMBER, REGION, GoogleProject
+from support.client.services.preflights import JOB, bad, look
 from vertex_training.job.job_spec import PscInterfaceConfig
 
 ATTACHMENT = f"projects/my-project/regions/{REGION}/networkAttachments/mine"

@@ -17,7 +17,7 @@ from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.runs.lookups import Lookups
-from support.emulator import call
+from support.emulated.emulator import call
 from support.services.training import SLEEP, job
 from support.waiting import eventually
 from vertex_training.job.custom_job import CustomJobSpec

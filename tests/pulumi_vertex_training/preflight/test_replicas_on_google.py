@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from support.client.services.google_project import NUMBER, REGION, REGISTRY, GoogleProject
+from support.client.services.preflights import ACCOUNT, JOB, L4, OWN_ACCOUNT, bad, look, only, pool
 from support.scripted_service import refusal
-from support.services.google_project import NUMBER, REGION, REGISTRY, GoogleProject
-from support.services.preflights import ACCOUNT, JOB, L4, OWN_ACCOUNT, bad, look, only, pool
 
 
 def test_vertex_ai_s_own_account_reaches_the_buckets_of_its_project_only(google: GoogleProject) -> None:

@@ -16,8 +16,9 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, from_wire
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as SPEC
 from pulumi_vertex_training.runs.adoption import AdoptionError, adopt, differences, sentence
 from pulumi_vertex_training.runs.identity import RUN_LABEL, SPEC_LABEL
-from support import jobs, properties  # noqa: F401
-from support.jobs import job, pool
+from support import properties  # noqa: F401
+from support.ground import jobs
+from support.ground.jobs import job, pool
 from support.services.fake_gateway import FakeGateway
 from vertex_training.job.custom_job import CustomJobSpec, to_wire
 from vertex_training.topology.pools import EMPTY_POOL, DiskSpec

@@ -13,7 +13,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs import deletion, identity
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RunKey
 from pulumi_vertex_training.runs.policies.rerun import Action, code_of, decide, words_of
-from support import rerun_page
+from support.client import rerun_page
 from support.services.fake_gateway import FakeGateway
 from vertex_training.fields.labels import label_problems
 

@@ -20,7 +20,7 @@ from pulumi_vertex_training.runs.prerequisites import (
     needs_of,
     problems_of,
 )
-from support.jobs import package_pool, pool
+from support.ground.jobs import package_pool, pool
 from support.waiting import TIMEOUT
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec

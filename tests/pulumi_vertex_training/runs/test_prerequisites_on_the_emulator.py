@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.image_repository import gateway as repositorie
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.runs.prerequisites import MISSING, Answer, Kind, Need, look_up
-from support.registries.pushed_images import push_small_image
+from support.client.registries.pushed_images import push_small_image
 
 IMAGES = "us-central1-docker.pkg.dev/local/images"
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.views.topology_picture import picture, picture_of_change
 from support import mermaid
-from support.jobs import EMPTY, REDUCTION_SERVER, pool
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, pool
 from support.tables import every_row
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.topology.difference import compare

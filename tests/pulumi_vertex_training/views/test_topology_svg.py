@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.views.topology_svg import picture
-from support.jobs import EMPTY, REDUCTION_SERVER, pool
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, pool
 from vertex_training.topology.pools import WorkerPoolSpec
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,7 +13,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import Hyperpar
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
 from scripts.reference import parity
 from suites.catalog import SUITES
-from support.clients.recorded_requests import all_fields
+from support.client.clients.recorded_requests import all_fields
 from support.tables import every_row
 from vertex_training.job.custom_job import CustomJobSpec
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.verify.pair import Pair, paired
+from support.client.verify.pair import Pair, paired
 
 
 @pytest.fixture(scope="module")

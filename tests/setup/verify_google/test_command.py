@@ -12,8 +12,8 @@ import pytest
 
 from scripts.verify_google.cases import CASES
 from scripts.verify_google.command import main
-from support.verify.pair import Pair
-from support.verify.runs import only, verified
+from support.client.verify.pair import Pair
+from support.client.verify.runs import only, verified
 
 ROOT = Path(__file__).resolve().parents[3]
 

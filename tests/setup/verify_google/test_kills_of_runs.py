@@ -12,9 +12,9 @@ import pytest
 from scripts.verify_google import cleanup, journal
 from scripts.verify_google.journal import Journal
 from scripts.verify_google.recorder import Pace
-from support.emulator import call
-from support.verify.pair import PARENT, Pair
-from support.verify.runs import only, verified
+from support.client.verify.pair import PARENT, Pair
+from support.client.verify.runs import only, verified
+from support.emulated.emulator import call
 from support.waiting import eventually
 
 When = Literal["before", "after"]

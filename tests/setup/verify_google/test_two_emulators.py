@@ -12,9 +12,9 @@ from scripts.verify_google.budget import PENNIES
 from scripts.verify_google.cases import CASES
 from scripts.verify_google.comparison import MISSING
 from scripts.verify_google.sanitising import secrets_in
-from support.emulator import call
-from support.verify.pair import PROJECT, Pair
-from support.verify.runs import Run, only, verified
+from support.client.verify.pair import PROJECT, Pair
+from support.client.verify.runs import Run, only, verified
+from support.emulated.emulator import call
 
 CHEAP = (
     *("missing", "refused-pools", "refused-fields", "buckets", "objects", "repository", "models", "datasets"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from soak.kills.desired import JOBS, Desired
 from soak.kills.service import Job, Service
-from support.kills.subjects import local, shown
+from support.client.kills.subjects import local, shown
 
 KEPT_RUNS = 10
 """The default of `keep_runs`: earlier runs of a job whose records are kept."""

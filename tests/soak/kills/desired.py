@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from support.kills.subjects import (
+from support.client.kills.subjects import (
     BUCKET,
     CUSTOM_JOB,
     IMAGE,

@@ -22,7 +22,7 @@ from scripts.stack import project_name
 from soak.kills import disk, service
 from soak.kills.desired import Desired
 from soak.kills.service import Job
-from support.emulator import is_alive
+from support.emulated.emulator import is_alive
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.control import Control, ControlError

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from support.kills import subjects
-from support.kills.subjects import listed, state_of
+from support.client.kills import subjects
+from support.client.kills.subjects import listed, state_of
 from vertex_emulator.control import Control
 
 Record = Mapping[str, Any]

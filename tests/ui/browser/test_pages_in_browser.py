@@ -10,13 +10,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from support.job_emulator import pool
+from support.client.ui import everything, experiments
+from support.client.ui.everything import HOSTILE, Everything
+from support.emulated.job_emulator import pool
+from support.emulated.ui.dashboard import Dashboard
+from support.emulated.ui.scene import FLAG, Scene
 from support.ui import browser as browsers
-from support.ui import everything, experiments
 from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
-from support.ui.dashboard import Dashboard
-from support.ui.everything import HOSTILE, Everything
-from support.ui.scene import FLAG, Scene
 from support.waiting import TIMEOUT
 from vertex_emulator.control import Control
 from vertex_emulator.launcher import Emulator

@@ -14,8 +14,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.ui.source import inventory
 from pulumi_vertex_training.ui.source.inventory import Inventory
 from pulumi_vertex_training.ui.source.live_inventory import LiveInventory
-from support.job_emulator import pool
-from support.ui.scene import FLAG, Scene, owned
+from support.emulated.job_emulator import pool
+from support.emulated.ui.scene import FLAG, Scene, owned
 from support.waiting import eventually
 from vertex_emulator.launcher import Emulator
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import pool
-from support.ui.dashboard import Dashboard
-from support.ui.scene import FLAG, Scene, owned
+from support.emulated.job_emulator import pool
+from support.emulated.ui.dashboard import Dashboard
+from support.emulated.ui.scene import FLAG, Scene, owned
 from support.waiting import eventually
 from vertex_emulator.control import Control
 from vertex_emulator.launcher import Emulator

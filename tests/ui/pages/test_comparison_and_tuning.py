@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from support.ui import everything
-from support.ui.dashboard import Dashboard
-from support.ui.everything import HOSTILE, Everything
-from support.ui.scene import Scene
+from support.client.ui import everything
+from support.client.ui.everything import HOSTILE, Everything
+from support.emulated.ui.dashboard import Dashboard
+from support.emulated.ui.scene import Scene
 from vertex_emulator.launcher import Emulator
 
 

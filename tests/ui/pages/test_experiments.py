@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.job_emulator import PARENT, pool
-from support.ui import experiments
-from support.ui.dashboard import Dashboard, Event
-from support.ui.experiments import DIGITS, PLAIN
-from support.ui.scene import Scene
+from support.client.ui import experiments
+from support.client.ui.experiments import DIGITS, PLAIN
+from support.emulated.job_emulator import PARENT, pool
+from support.emulated.ui.dashboard import Dashboard, Event
+from support.emulated.ui.scene import Scene
 from vertex_emulator.launcher import Emulator
 
 

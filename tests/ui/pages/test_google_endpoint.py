@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from support import command
-from support.job_emulator import pool
-from support.ui import everything, experiments
-from support.ui.dashboard import Dashboard, running
-from support.ui.scene import FLAG, Scene, owned
+from support.client.ui import everything, experiments
+from support.emulated import command
+from support.emulated.job_emulator import pool
+from support.emulated.ui.dashboard import Dashboard, running
+from support.emulated.ui.scene import FLAG, Scene, owned
 from support.waiting import eventually
 from vertex_emulator.launcher import Emulator
 

@@ -9,12 +9,12 @@ import pytest
 
 from pulumi_vertex_training.ui.server.downloads import file_name
 from pulumi_vertex_training.ui.source.storage import preview
-from support.emulator import Answer
+from support.client.ui import everything
+from support.client.ui.everything import HOSTILE
+from support.emulated.emulator import Answer
+from support.emulated.ui.dashboard import Dashboard
+from support.emulated.ui.scene import Scene
 from support.tables import every_row
-from support.ui import everything
-from support.ui.dashboard import Dashboard
-from support.ui.everything import HOSTILE
-from support.ui.scene import Scene
 from vertex_emulator.launcher import Emulator
 
 BUCKET = "train-dev-data"

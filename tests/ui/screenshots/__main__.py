@@ -12,13 +12,13 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2])]
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
-from support.job_emulator import pool  # noqa: E402
+from support.client.ui import everything as scenes  # noqa: E402
+from support.client.ui import experiments  # noqa: E402
+from support.emulated.job_emulator import pool  # noqa: E402
+from support.emulated.ui.dashboard import Dashboard, running  # noqa: E402
+from support.emulated.ui.scene import FLAG, Scene, owned  # noqa: E402
 from support.ui import browser as browsers  # noqa: E402
-from support.ui import everything as scenes  # noqa: E402
-from support.ui import experiments  # noqa: E402
 from support.ui.browser import NARROW, WIDE, Scheme, visit  # noqa: E402
-from support.ui.dashboard import Dashboard, running  # noqa: E402
-from support.ui.scene import FLAG, Scene, owned  # noqa: E402
 from vertex_emulator import launcher, reset  # noqa: E402
 
 DOCS = HERE.parents[2] / "docs" / "pictures"

@@ -10,9 +10,18 @@ from typing import Any
 
 import pytest
 
-from support.archives.exported_state import BUCKET, ID, LINE, assert_empty, good, objects
-from support.archives.members import Edit, Members, changed, control, packed, send, with_member, without
-from support.emulator import call, running
+from support.emulated.archives.exported_state import BUCKET, ID, LINE, assert_empty, good, objects
+from support.emulated.archives.members import (
+    Edit,
+    Members,
+    changed,
+    control,
+    packed,
+    send,
+    with_member,
+    without,
+)
+from support.emulated.emulator import call, running
 from support.tables import every_row
 from vertex_emulator.daemon import Daemon
 

@@ -9,13 +9,22 @@ from typing import Any
 
 import pytest
 
-from support.archives.exported_resources import KINDS, PLACE, VIEWS, rows_left
-from support.archives.members import Edit, Members, changed, control, packed, send, with_member, without
-from support.emulator import call, running
-from support.job_emulator import PARENT, pool
-from support.services.pipelines import SERVING, pipeline
+from support.emulated.archives.exported_resources import KINDS, PLACE, VIEWS, rows_left
+from support.emulated.archives.members import (
+    Edit,
+    Members,
+    changed,
+    control,
+    packed,
+    send,
+    with_member,
+    without,
+)
+from support.emulated.emulator import call, running
+from support.emulated.job_emulator import PARENT, pool
+from support.emulated.services.pipelines import SERVING, pipeline
+from support.emulated.services.tuning import tuning_job
 from support.services.steps import Steps
-from support.services.tuning import tuning_job
 from support.tables import every_row
 from vertex_emulator.control import ControlError
 from vertex_emulator.daemon import Daemon

@@ -15,10 +15,10 @@ from typing import Any
 import psutil
 import pytest
 
-from support.archives.exported_state import BUCKETS, assert_empty, buckets, get, objects
-from support.archives.members import control, unpacked
-from support.emulator import call, running
-from support.job_emulator import (
+from support.emulated.archives.exported_state import BUCKETS, assert_empty, buckets, get, objects
+from support.emulated.archives.members import control, unpacked
+from support.emulated.emulator import call, running
+from support.emulated.job_emulator import (
     SLEEP,
     JobEmulator,
     job_id,

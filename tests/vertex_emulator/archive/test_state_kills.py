@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.archives.exported_state import OBJECT, assert_empty, buckets, get, good, objects
-from support.archives.members import control, packed
-from support.emulator import running
+from support.emulated.archives.exported_state import OBJECT, assert_empty, buckets, get, good, objects
+from support.emulated.archives.members import control, packed
+from support.emulated.emulator import running
 
 KILLED = """
 import os, signal, sys

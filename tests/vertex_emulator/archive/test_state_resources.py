@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from support.archives.exported_resources import KINDS, PLACE, VIEWS, rows_left
-from support.archives.members import control, packed, unpacked
-from support.emulator import running
-from support.job_emulator import PARENT, SLEEP, JobEmulator, pool, running_jobs
-from support.services.pipelines import SAVE, Pipelines, pipeline, serving
-from support.services.tuning import create as create_tuning
-from support.services.tuning import wait_for_trials
+from support.emulated.archives.exported_resources import KINDS, PLACE, VIEWS, rows_left
+from support.emulated.archives.members import control, packed, unpacked
+from support.emulated.emulator import running
+from support.emulated.job_emulator import PARENT, SLEEP, JobEmulator, pool, running_jobs
+from support.emulated.services.pipelines import SAVE, Pipelines, pipeline, serving
+from support.emulated.services.tuning import create as create_tuning
+from support.emulated.services.tuning import wait_for_trials
 from vertex_emulator.control import ControlError
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.datasets.contents import DataError, Item

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.emulator import running
-from support.registries.artifacts import create
+from support.emulated.emulator import running
+from support.emulated.registries.artifacts import create
 from vertex_emulator.daemon import Daemon
 
 _numbers = itertools.count(1)

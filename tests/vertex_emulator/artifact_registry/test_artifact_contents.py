@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.registries.artifacts import (
+from support.emulated.registries.artifacts import (
     HOST,
     INDEX,
     MANIFEST,

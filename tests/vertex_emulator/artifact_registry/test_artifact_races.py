@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.emulator import running
+from support.emulated.emulator import running
+from support.emulated.registries.artifacts import HOST, PARENT, ask, create, push, push_blob, push_manifest
 from support.properties import examples
-from support.registries.artifacts import HOST, PARENT, ask, create, push, push_blob, push_manifest
 from vertex_emulator.daemon import Daemon
 
 CLIENTS = 16

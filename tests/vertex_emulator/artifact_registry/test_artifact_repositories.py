@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.registries.artifacts import HOST, PARENT, ask, create, push, refused
+from support.emulated.registries.artifacts import HOST, PARENT, ask, create, push, refused
 from support.tables import every_row
 from vertex_emulator.daemon import Daemon
 

@@ -14,8 +14,8 @@ from google.cloud import scheduler_v1
 from google.cloud.scheduler_v1.services.cloud_scheduler.transports import CloudSchedulerGrpcTransport
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from support.clients.grpc_channel import connected
-from support.emulator import Answer, call, running
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.emulator import Answer, call, running
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
 

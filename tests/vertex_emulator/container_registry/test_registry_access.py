@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.emulator import Answer, call, running
-from support.registries.registry import RegistryClient, codes, manifest
+from support.emulated.emulator import Answer, call, running
+from support.emulated.registries.registry import RegistryClient, codes, manifest
 from vertex_emulator.daemon import Daemon
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call
-from support.registries.registry import (
+from support.emulated.emulator import Answer, call
+from support.emulated.registries.registry import (
     DOCKER_MANIFEST,
     OCI_CONFIG,
     OCI_INDEX,

@@ -11,9 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.emulator import running, send_bytes
+from support.emulated.emulator import running, send_bytes
+from support.emulated.registries.registry import (
+    OCI_MANIFEST,
+    RegistryClient,
+    descriptor,
+    manifest,
+    new_name,
+    sha256,
+)
 from support.properties import examples
-from support.registries.registry import OCI_MANIFEST, RegistryClient, descriptor, manifest, new_name, sha256
 from vertex_emulator.container_registry.errors import RegistryError
 from vertex_emulator.container_registry.manifests import INDEXES, MANIFESTS, read_manifest
 from vertex_emulator.http.messages import HttpError

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from support.emulator import Answer, kill, peak_memory
-from support.registries.registry import RegistryClient, descriptor, manifest, new_name, sha256
+from support.emulated.emulator import Answer, kill, peak_memory
+from support.emulated.registries.registry import RegistryClient, descriptor, manifest, new_name, sha256
 from support.waiting import eventually
 from vertex_emulator import launcher
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.emulator import call, running
-from support.registries.registry import (
+from support.emulated.emulator import call, running
+from support.emulated.registries.registry import (
     OCI_INDEX,
     OCI_MANIFEST,
     RegistryClient,

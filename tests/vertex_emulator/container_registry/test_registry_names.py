@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.registries.registry import OCI_CONFIG, OCI_MANIFEST, descriptor, manifest, sha256
+from support.emulated.registries.registry import OCI_CONFIG, OCI_MANIFEST, descriptor, manifest, sha256
 from support.tables import every_row
 from vertex_emulator.container_registry import names
 from vertex_emulator.container_registry.authority import Authority

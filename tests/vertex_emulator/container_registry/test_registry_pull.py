@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from support.emulator import Answer, call
-from support.registries.registry import (
+from support.emulated.emulator import Answer, call
+from support.emulated.registries.registry import (
     OCI_MANIFEST,
     RegistryClient,
     codes,

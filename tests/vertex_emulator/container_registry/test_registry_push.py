@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.registries.registry import (
+from support.emulated.registries.registry import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
     OCI_INDEX,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call, running
-from support.registries.registry import (
+from support.emulated.emulator import Answer, call, running
+from support.emulated.registries.registry import (
     OCI_INDEX,
     OCI_MANIFEST,
     RegistryClient,

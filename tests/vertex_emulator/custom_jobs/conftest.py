@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.job_emulator import JobEmulator, running_jobs, wait_until_gone
+from support.emulated.job_emulator import JobEmulator, running_jobs, wait_until_gone
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.job_emulator import JobEmulator
-from support.services.pipelines import Pipelines, emptied, emulating
+from support.emulated.job_emulator import JobEmulator
+from support.emulated.services.pipelines import Pipelines, emptied, emulating
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import PARENT
-from support.services.pipelines import METADATA, Pipelines
+from support.emulated.job_emulator import PARENT
+from support.emulated.services.pipelines import METADATA, Pipelines
 
 DATASETS = f"{PARENT}/datasets"
 SCHEMA = "gs://google-cloud-aiplatform/schema/dataset/ioformat/text_classification_single_label_io_format_1.0.0.yaml"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from support.clients.grpc_channel import connected
-from support.services.experiments import LOCATION, Experiments
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.services.experiments import LOCATION, Experiments
 
 
 @pytest.mark.parity(

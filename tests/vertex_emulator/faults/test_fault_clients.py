@@ -13,8 +13,8 @@ from google.api_core.retry import Retry
 from google.cloud import aiplatform_v1
 from google.cloud.aiplatform_v1.services.job_service.transports import JobServiceRestTransport
 
-from support.emulator import storage_client
-from support.job_emulator import IMAGE, SLEEP, JobEmulator, Token, running_jobs
+from support.emulated.emulator import storage_client
+from support.emulated.job_emulator import IMAGE, SLEEP, JobEmulator, Token, running_jobs
 from support.waiting import eventually
 from vertex_emulator.control import Control
 from vertex_emulator.custom_jobs.sandbox.probe import probe

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.command import environment
+from support.emulated.command import environment
 from support.waiting import TIMEOUT, eventually
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "emulator" / "testing.md"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call, running
+from support.emulated.emulator import Answer, call, running
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.daemon import Daemon

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import grpc
 import pytest
 
-from support.clients.grpc_channel import connected
-from support.emulator import running
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.emulator import running
 from vertex_emulator.daemon import Daemon
 
 

@@ -22,9 +22,9 @@ from google.cloud.artifactregistry_v1.services.artifact_registry.transports impo
 from google.longrunning import operations_pb2, operations_pb2_grpc
 from google.protobuf import duration_pb2
 
-from support.clients.grpc_channel import connected
-from support.emulator import call
-from support.job_emulator import PARENT
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.emulator import call
+from support.emulated.job_emulator import PARENT
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon, Settings
 from vertex_emulator.grpc_server.calls import Surroundings

@@ -17,7 +17,7 @@ from google.cloud.logging_v2.types import LogEntry
 from google.cloud.resourcemanager_v3.services.projects.transports import ProjectsGrpcTransport
 from google.protobuf import any_pb2, struct_pb2
 
-from support.emulator import PROJECT, call
+from support.emulated.emulator import PROJECT, call
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number
 

@@ -13,9 +13,9 @@ from google.cloud.logging_v2.services.logging_service_v2 import LoggingServiceV2
 from google.cloud.logging_v2.services.logging_service_v2.transports import LoggingServiceV2GrpcTransport
 from google.cloud.logging_v2.types import TailLogEntriesRequest, TailLogEntriesResponse
 
-from support.clients.grpc_channel import connected
-from support.emulator import PROJECT, call, running
-from support.job_emulator import JobEmulator, pool
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.emulator import PROJECT, call, running
+from support.emulated.job_emulator import JobEmulator, pool
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.grpc_server.server import MOST_STREAMS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from support.emulator import call, send_bytes
+from support.emulated.emulator import call, send_bytes
 from support.properties import examples
 from vertex_emulator.daemon import Daemon
 

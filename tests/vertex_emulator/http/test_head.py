@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from support.emulator import send_bytes
+from support.emulated.emulator import send_bytes
 from support.properties import examples
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.http.bodies import BodyCutShortError, WireBody, body_length, promised_length

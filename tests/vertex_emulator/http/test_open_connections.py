@@ -17,7 +17,7 @@ from typing import TypeVar, cast
 
 import pytest
 
-from support.emulator import call
+from support.emulated.emulator import call
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.http.auth import Authenticator

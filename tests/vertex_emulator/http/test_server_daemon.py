@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from support.emulator import call, running
+from support.emulated.emulator import call, running
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.daemon import Daemon, Settings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call, send_bytes
+from support.emulated.emulator import Answer, call, send_bytes
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.data_folder import storage_secret
 

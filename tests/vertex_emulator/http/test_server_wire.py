@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.emulator import call, send_bytes
+from support.emulated.emulator import call, send_bytes
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.deadlines import Limits

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from support.services.experiments import LOCATION, Experiments
+from support.emulated.services.experiments import LOCATION, Experiments
 
 _names = iter(range(1000))
 

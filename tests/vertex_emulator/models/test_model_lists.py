@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.services.pipelines import serving
+from support.emulated.services.pipelines import serving
 from vertex_emulator.kernel import database
 from vertex_emulator.kernel.clock import Clock, Setting
 from vertex_emulator.kernel.projects import Place

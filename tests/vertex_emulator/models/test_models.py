@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from support.job_emulator import PARENT
-from support.services.pipelines import SERVING, Pipelines, serving
+from support.emulated.job_emulator import PARENT
+from support.emulated.services.pipelines import SERVING, Pipelines, serving
 
 MODELS = f"{PARENT}/models"
 FILES = {"artifactUri": "gs://work/model"}

@@ -12,9 +12,9 @@ from typing import Any
 import psutil
 import pytest
 
-from support.emulator import call, is_alive, kill
-from support.job_emulator import PARENT, JobEmulator, job_id, pool, running_jobs
-from support.job_emulator import job as custom_job
+from support.emulated.emulator import call, is_alive, kill
+from support.emulated.job_emulator import PARENT, JobEmulator, job_id, pool, running_jobs
+from support.emulated.job_emulator import job as custom_job
 from support.notifications.receiver import Receiver, receiver
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.probe import probe

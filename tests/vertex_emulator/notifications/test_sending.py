@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from support.emulator import is_alive
+from support.emulated.emulator import is_alive
 from support.notifications.receiver import receiver
 from support.waiting import eventually
 from vertex_emulator.notifications import command, webhook

@@ -10,8 +10,8 @@ import grpc
 import pytest
 from google.iam.v1 import iam_policy_pb2, policy_pb2
 
-from support.clients.grpc_channel import connected
-from support.emulator import Answer, call, running
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.emulator import Answer, call, running
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.database import connect

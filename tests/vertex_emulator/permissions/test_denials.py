@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call, running
+from support.emulated.emulator import Answer, call, running
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.permissions.calls import PERMISSION_OF, service_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.emulator import call
+from support.emulated.emulator import call
 from vertex_emulator.control import ControlError
 from vertex_emulator.testing.emulator import VertexEmulator
 

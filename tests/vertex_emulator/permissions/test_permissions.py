@@ -14,10 +14,10 @@ from google.cloud.aiplatform_v1.services.job_service.transports.grpc import JobS
 from google.cloud.resourcemanager_v3.services.projects.transports import ProjectsGrpcTransport
 from google.iam.v1 import policy_pb2
 
-from support.clients.grpc_channel import connected
-from support.emulator import Answer, call, running, storage_client
-from support.job_emulator import job, pool
-from support.registries import artifacts
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.emulator import Answer, call, running, storage_client
+from support.emulated.job_emulator import job, pool
+from support.emulated.registries import artifacts
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number
 

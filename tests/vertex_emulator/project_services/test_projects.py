@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
-from support.emulator import Answer, call, running, storage_client
-from support.job_emulator import job, pool
-from support.registries import artifacts
+from support.emulated.emulator import Answer, call, running, storage_client
+from support.emulated.job_emulator import job, pool
+from support.emulated.registries import artifacts
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number
 

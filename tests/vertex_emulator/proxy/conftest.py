@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.clients.door import Door
-from support.emulator import running
+from support.emulated.clients.door import Door
+from support.emulated.emulator import running
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from support.clients.door import Door, read_head
-from support.emulator import call
+from support.emulated.clients.door import Door, read_head
+from support.emulated.emulator import call
 from vertex_emulator.kernel import data_folder
 
 HOST = "us-central1-aiplatform.googleapis.com"

@@ -15,8 +15,8 @@ import requests
 from google.cloud import aiplatform_v1
 from google.oauth2.credentials import Credentials
 
-from support.clients.door import Door
-from support.emulator import call, running
+from support.emulated.clients.door import Door
+from support.emulated.emulator import call, running
 from support.waiting import eventually
 from vertex_emulator.http.server import listen
 from vertex_emulator.kernel import data_folder

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from support.emulator import Answer, call, running
-from support.job_emulator import job, pool
+from support.emulated.emulator import Answer, call, running
+from support.emulated.job_emulator import job, pool
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.registries import images
-from support.registries.images import INDEX, REPOSITORY, digest, push, tar
+from support.emulated.registries import images
+from support.emulated.registries.images import INDEX, REPOSITORY, digest, push, tar
 from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import connect

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.emulated.registries.images import digest, member, tar
 from support.properties import examples
-from support.registries.images import digest, member, tar
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.replica_images import folders, stack, unpacking

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from support.disk import largest_file
-from support.registries.images import digest, member, tar
+from support.emulated.registries.images import digest, member, tar
 from vertex_emulator.replica_images import tar_stream
 from vertex_emulator.replica_images.image import ImageError, Layer
 from vertex_emulator.replica_images.tree import Limits, Tree, Unpacked

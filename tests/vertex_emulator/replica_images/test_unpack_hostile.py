@@ -14,9 +14,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.emulated.registries.images import digest, member
 from support.measured.growth import is_linear
 from support.properties import examples
-from support.registries.images import digest, member
 from vertex_emulator.replica_images.image import ImageError, Layer
 from vertex_emulator.replica_images.tar_stream import LayerReader, entries
 from vertex_emulator.replica_images.tree import Limits

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from support.emulator import running
-from support.registries.images import MANIFEST, digest, tar
+from support.emulated.emulator import running
+from support.emulated.registries.images import MANIFEST, digest, tar
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.replica_images import folders, image, unpacking
 from vertex_emulator.replica_images.image import ImageError, Layer

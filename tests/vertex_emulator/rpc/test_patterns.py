@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from support.job_emulator import running_jobs
+from support.emulated.job_emulator import running_jobs
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.logging import query as logging_query
 from vertex_emulator.logging import query as patterns

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.services.experiments import Experiments
+from support.emulated.services.experiments import Experiments
 from vertex_emulator.daemon import Daemon
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.services.experiments import event, record, write_events
+from support.emulated.services.experiments import event, record, write_events
 from vertex_emulator.tensorboards import event_files
 
 TENSORFLOW = zlib.decompress(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, pool, raise_flag, wait_for_flags
-from support.services.experiments import Experiments, event, write_events
+from support.emulated.job_emulator import JobEmulator, pool, raise_flag, wait_for_flags
+from support.emulated.services.experiments import Experiments, event, write_events
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
 

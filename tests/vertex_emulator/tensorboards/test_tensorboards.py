@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from support.archives.members import control
-from support.emulator import running
-from support.services.experiments import LOCATION, Experiments
+from support.emulated.archives.members import control
+from support.emulated.emulator import running
+from support.emulated.services.experiments import LOCATION, Experiments
 
 
 @pytest.mark.parity(

@@ -12,8 +12,8 @@ from google.cloud.aiplatform_v1.services.tensorboard_service.transports.grpc imp
     TensorboardServiceGrpcTransport,
 )
 
-from support.clients.grpc_channel import connected
-from support.services.experiments import Experiments, scalars
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.services.experiments import Experiments, scalars
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.job_emulator import SLEEP, JobEmulator
-from support.services.pipelines import Pipelines, emptied, emulating, pipeline
+from support.emulated.job_emulator import SLEEP, JobEmulator
+from support.emulated.services.pipelines import Pipelines, emptied, emulating, pipeline
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 

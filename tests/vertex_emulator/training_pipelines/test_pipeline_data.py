@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import PARENT
-from support.services.pipelines import SAVE, Pipelines, pipeline, serving
+from support.emulated.job_emulator import PARENT
+from support.emulated.services.pipelines import SAVE, Pipelines, pipeline, serving
 
 IOFORMAT = "gs://google-cloud-aiplatform/schema/dataset/ioformat/"
 ANNOTATION = "gs://google-cloud-aiplatform/schema/dataset/annotation/text_classification_1.0.0.yaml"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call, kill
-from support.job_emulator import PARENT, running_jobs
-from support.services.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
+from support.emulated.emulator import Answer, call, kill
+from support.emulated.job_emulator import PARENT, running_jobs
+from support.emulated.services.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import PARENT, SLEEP
-from support.services.pipelines import BASE, SAVE, Pipelines, pipeline, pool, serving
+from support.emulated.job_emulator import PARENT, SLEEP
+from support.emulated.services.pipelines import BASE, SAVE, Pipelines, pipeline, pool, serving
 
 DEFINITION = (
     "gs://google-cloud-aiplatform/schema/trainingjob/definition/hyperparameter_tuning_task_1.0.0.yaml"

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from support.job_emulator import PARENT, SLEEP
-from support.services.pipelines import SAVE, SERVING, Pipelines, pipeline, serving
+from support.emulated.job_emulator import PARENT, SLEEP
+from support.emulated.services.pipelines import SAVE, SERVING, Pipelines, pipeline, serving
 
 CAPTURED = (
     "Unable to parse `training_pipeline.training_task_inputs` into custom task `inputs` defined in the file: "

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from support.job_emulator import JobEmulator, running_jobs
-from support.services.tuning import end_tuning
+from support.emulated.job_emulator import JobEmulator, running_jobs
+from support.emulated.services.tuning import end_tuning
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.services.studies import MINIMIZE, study, trial
+from support.emulated.services.studies import MINIMIZE, study, trial
 from vertex_emulator.tuning_jobs.study import stopping
 from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.stopping import stops_early

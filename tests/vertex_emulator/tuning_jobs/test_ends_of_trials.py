@@ -9,7 +9,7 @@ import pytest
 from pulumi_vertex_training.cloud.jobs import from_wire
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import count_trials
 from pulumi_vertex_training.views.study_view import cancelled_job_keys
-from support.job_emulator import (
+from support.emulated.job_emulator import (
     SLEEP,
     JobEmulator,
     pool,
@@ -18,8 +18,8 @@ from support.job_emulator import (
     wait_for_flags,
     wait_until_gone,
 )
-from support.services.studies import double, study_spec
-from support.services.tuning import (
+from support.emulated.services.studies import double, study_spec
+from support.emulated.services.tuning import (
     PARSED,
     QUICK,
     create,

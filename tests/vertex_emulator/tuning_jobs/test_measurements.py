@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.services.studies import MINIMIZE, study
+from support.emulated.services.studies import MINIMIZE, study
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.study import measurements

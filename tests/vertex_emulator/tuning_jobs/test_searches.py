@@ -13,8 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.emulated.services.studies import (
+    MINIMIZE,
+    below,
+    categorical,
+    discrete,
+    double,
+    integer,
+    searched,
+    study,
+)
 from support.properties import examples
-from support.services.studies import MINIMIZE, below, categorical, discrete, double, integer, searched, study
 from vertex_emulator.tuning_jobs.study import search
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
 from vertex_emulator.tuning_jobs.study.study import Parameter, Parameters, Study, same

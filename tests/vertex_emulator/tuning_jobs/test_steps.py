@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from support.services.studies import double, study_spec
+from support.emulated.services.studies import double, study_spec
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.tuning_jobs import trials

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from support.services.studies import (
+from support.emulated.services.studies import (
     MAXIMIZE,
     below,
     categorical,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import (
+from support.emulated.job_emulator import (
     DONE,
     SLEEP,
     JobEmulator,
@@ -19,8 +19,16 @@ from support.job_emulator import (
     wait_for_flags,
     wait_until_gone,
 )
-from support.services.studies import MAXIMIZE, below, categorical, discrete, double, integer, study_spec
-from support.services.tuning import (
+from support.emulated.services.studies import (
+    MAXIMIZE,
+    below,
+    categorical,
+    discrete,
+    double,
+    integer,
+    study_spec,
+)
+from support.emulated.services.tuning import (
     JOBS,
     PARSED,
     QUICK,

@@ -9,10 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from support.job_emulator import JobEmulator, job_id, pool, running_jobs, wait_for_flags, wait_until_gone
-from support.services.killed_emulator import killed_after_block
-from support.services.studies import double, study_spec
-from support.services.tuning import (
+from support.emulated.job_emulator import (
+    JobEmulator,
+    job_id,
+    pool,
+    running_jobs,
+    wait_for_flags,
+    wait_until_gone,
+)
+from support.emulated.services.killed_emulator import killed_after_block
+from support.emulated.services.studies import double, study_spec
+from support.emulated.services.tuning import (
     JOBS,
     PARSED,
     QUICK,

@@ -14,8 +14,8 @@ from google.cloud.workflows import executions_v1
 from google.cloud.workflows.executions_v1.services.executions.transports import ExecutionsGrpcTransport
 from google.cloud.workflows_v1.services.workflows.transports import WorkflowsGrpcTransport
 
-from support.clients.grpc_channel import connected
-from support.emulator import call, running
+from support.emulated.clients.grpc_channel import connected
+from support.emulated.emulator import call, running
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from support.jobs import EMPTY, REDUCTION_SERVER, job, package_pool, pool
-from support.specs.environment_views import CONTRACTS, FULL, cluster_spec
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, job, package_pool, pool
+from support.ground.specs.environment_views import CONTRACTS, FULL, cluster_spec
 from vertex_training.job import custom_job
 from vertex_training.topology.pools import EnvVar
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.jobs import pool
-from support.specs.environment_views import CONTRACTS, JOB_ID, environment
+from support.ground.jobs import pool
+from support.ground.specs.environment_views import CONTRACTS, JOB_ID, environment
 
 TENSORBOARD = "projects/116273516712/locations/europe-west4/tensorboards/8468983914898128896"
 CONTEXTS = "projects/p/locations/us-central1/metadataStores/default/contexts"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from support.jobs import REDUCTION_SERVER, package_pool, pool
-from support.specs.environment_views import JOB_ID, environment
+from support.ground.jobs import REDUCTION_SERVER, package_pool, pool
+from support.ground.specs.environment_views import JOB_ID, environment
 from vertex_training.topology.pools import EnvVar
 
 OWN = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.jobs import EMPTY, REDUCTION_SERVER, pool
-from support.specs.environment_views import CONTRACTS, FULL, RANK_VARIABLES, ranks
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, pool
+from support.ground.specs.environment_views import CONTRACTS, FULL, RANK_VARIABLES, ranks
 
 REDUCTION = (pool(), pool(2), pool(3, image=REDUCTION_SERVER))
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from support.jobs import EMPTY, REDUCTION_SERVER, job, pool
-from support.specs.environment_views import (
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, job, pool
+from support.ground.specs.environment_views import (
     FULL,
     JOB_ID,
     JOB_IDENTITY,

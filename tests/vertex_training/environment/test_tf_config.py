@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool
-from support.specs.environment_views import CONTRACTS, FULL, cluster_spec, environment, tf_config
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool
+from support.ground.specs.environment_views import CONTRACTS, FULL, cluster_spec, environment, tf_config
 from support.tables import every_row
 
 REDUCTION = (pool(), pool(), pool(2, image=REDUCTION_SERVER))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import jobs
-from support.jobs import pool
-from support.specs.environment_views import (
+from support.ground import jobs
+from support.ground.jobs import pool
+from support.ground.specs.environment_views import (
     CONTRACTS,
     FULL,
     cluster_spec,

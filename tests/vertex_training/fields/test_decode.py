@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import jobs
+from support.ground import jobs
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN, Unknown, decode, encode
 from vertex_training.fields.values import NOT_KNOWN

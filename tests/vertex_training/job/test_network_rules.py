@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.jobs import job, pool
+from support.ground.jobs import job, pool
 from support.tables import every_row
 from vertex_training.job.job_spec import DnsPeeringConfig, PscInterfaceConfig
 from vertex_training.job.rules.networking import network_problems

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from support import jobs
-from support.jobs import EMPTY, job, pool
+from support.ground import jobs
+from support.ground.jobs import EMPTY, job, pool
 from support.tables import every_row
 from vertex_training.job.job_spec import Scheduling, normal_scheduling
 from vertex_training.job.rules.scheduling import scheduling_problems

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from support import properties  # noqa: F401
-from support.specs.tuning_specs import LOSS, RATE, studies, study
+from support.ground.specs.tuning_specs import LOSS, RATE, studies, study
 from vertex_training.job.difference import name_of
 from vertex_training.study.description import parameter_rows, study_sentences
 from vertex_training.study.search_space import study_names, walk

@@ -4,7 +4,7 @@ import pytest
 from google.cloud.aiplatform_v1 import HyperparameterTuningJob, StudySpec, Trial
 from google.protobuf import json_format
 
-from support.specs.tuning_specs import RATE, study
+from support.ground.specs.tuning_specs import RATE, study
 from vertex_training.study.study import IntegerValueSpec, MetricSpec, ParameterSpec, SafetyMetricConfig
 from vertex_training.study.trials import as_output, best_as_output, best_trial, read_trials
 

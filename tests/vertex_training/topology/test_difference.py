@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import given
 
-from support.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool, pool_lists
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool, pool_lists
 from support.tables import every_row
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.topology.changes import HIDDEN, FieldChange, field_changes

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.jobs import EMPTY, REDUCTION_SERVER, pool
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, pool
 from support.tables import every_row
 from vertex_training.findings.options import CheckOptions
 from vertex_training.topology.rules.frameworks import FRAMEWORKS, framework_problems, named

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from support.jobs import EMPTY, pool, pool_lists
+from support.ground.jobs import EMPTY, pool, pool_lists
 from vertex_training.topology.normal import normal_pool, normal_pools
 from vertex_training.topology.pools import DiskSpec, MachineSpec, ReservationAffinity, WorkerPoolSpec
 

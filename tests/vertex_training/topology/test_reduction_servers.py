@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.jobs import EMPTY, REDUCTION_SERVER, any_pools
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, any_pools
 from support.tables import every_row
 from vertex_training.catalog.machines import MACHINES
 from vertex_training.catalog.regions import REGIONS

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.jobs import EMPTY, any_pools, pool
+from support.ground.jobs import EMPTY, any_pools, pool
 from vertex_training.catalog.regions import REGIONS
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import known

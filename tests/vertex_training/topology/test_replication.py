@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import jobs
+from support.ground import jobs
 from vertex_training.topology.pools import (
     ContainerSpec,
     DiskSpec,

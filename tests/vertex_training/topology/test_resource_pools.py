@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.jobs import EMPTY, pool
+from support.ground.jobs import EMPTY, pool
 from vertex_training.topology.pools import DiskSpec
 from vertex_training.topology.rules.resource_pools import (
     AutoscalingSpec,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.jobs import EMPTY, REDUCTION_SERVER, pool
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, pool
 from vertex_training.topology.roles import Role, is_distributed, is_reduction_server_image, replicas, role_of
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from support.jobs import EMPTY, REDUCTION_SERVER, any_pools, package_pool, pool
+from support.ground.jobs import EMPTY, REDUCTION_SERVER, any_pools, package_pool, pool
 from support.tables import every_row
 from vertex_training.findings.problems import known
 from vertex_training.topology.normal import normal_pools

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.command import Ended, environment, run
+from support.emulated.command import Ended, environment, run
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 

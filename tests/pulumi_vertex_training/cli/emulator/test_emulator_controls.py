@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from support.command import environment, run, run_on_terminal
-from support.job_emulator import SLEEP, job, job_id, pool
+from support.emulated.command import environment, run, run_on_terminal
+from support.emulated.job_emulator import SLEEP, job, job_id, pool
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.command import environment, run, run_on_terminal
-from support.emulator import call
+from support.emulated.command import environment, run, run_on_terminal
+from support.emulated.emulator import call
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.launcher import Emulator

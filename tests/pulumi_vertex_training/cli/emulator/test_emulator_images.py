@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from support.emulator import running
-from support.registries.registry import RegistryClient
+from support.emulated.emulator import running
+from support.emulated.registries.registry import RegistryClient
 from vertex_emulator import addresses, launcher
 from vertex_emulator import reset as emulator_reset
 

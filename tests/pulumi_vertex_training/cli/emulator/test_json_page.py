@@ -12,8 +12,8 @@ import pytest
 
 from pulumi_vertex_training.cli import parser
 from scripts.reference.markdown import JSON_PAGE
-from support.command import environment, run
-from support.job_emulator import job, job_id, pool
+from support.emulated.command import environment, run
+from support.emulated.job_emulator import job, job_id, pool
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

@@ -11,7 +11,7 @@ import pytest
 from pulumi_vertex_training.cli.emulator import commands as emulator_commands
 from pulumi_vertex_training.timeouts import ORDINARY
 from pulumi_vertex_training.views.output import Output
-from support.emulator import running
+from support.emulated.emulator import running
 from vertex_emulator.lookup import FOLDER, code_of_this_process
 
 OLD = f"0123456789abcdef {FOLDER}"

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.explain import documents
 from pulumi_vertex_training.cli.explain.diff import compare
 from pulumi_vertex_training.cli.main import main
 from support import properties  # noqa: F401
-from support.command import environment, run, run_on_terminal
+from support.emulated.command import environment, run, run_on_terminal
 
 IMAGE = "gcr.io/p/i:1"
 REDUCTION = "us-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest"

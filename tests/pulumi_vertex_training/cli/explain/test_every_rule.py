@@ -39,9 +39,10 @@ from pulumi_vertex_training.kinds.training_schedule.rules import validate as val
 from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec
 from pulumi_vertex_training.kinds.training_schedule.spec import normalise as normal_schedule
 from pulumi_vertex_training.plugin import secret_masking
-from support import jobs
-from support.specs import bucket_rules, pipeline_rules, tuning_rules
-from support.specs.tuning_job_specs import tuning_job
+from support.client.specs import pipeline_rules
+from support.client.specs.tuning_job_specs import tuning_job
+from support.ground import jobs
+from support.specs import bucket_rules, tuning_rules
 from vertex_training.fields.decode import decode, encode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.command import environment
+from support.emulated.command import environment
 from support.measured.memory import Measured, run_measured
 
 ENOUGH = 150

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cli.main import main
-from support.command import environment, run_on_terminal
+from support.emulated.command import environment, run_on_terminal
 from support.specs.explained_kinds import (
     CONFIG,
     DEFINITIONS,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support.command import Ended, environment, run, run_on_terminal
+from support.emulated.command import Ended, environment, run, run_on_terminal
 
 IMAGE = "gcr.io/p/i:1"
 JOB = """

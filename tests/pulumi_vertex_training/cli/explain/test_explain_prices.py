@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.command import environment, run, run_on_terminal
+from support.emulated.command import environment, run, run_on_terminal
 from support.specs.explained_kinds import Run
 
 N1 = 0.21849885

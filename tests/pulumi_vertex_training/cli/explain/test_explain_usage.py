@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cli import parser
-from support.command import environment, run
+from support.emulated.command import environment, run
 
 COMMANDS = ("explain", "diff", "placement")
 

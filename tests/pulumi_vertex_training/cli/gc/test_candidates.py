@@ -15,7 +15,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from support.specs.known_stacks import (
+from support.client.specs.known_stacks import (
     CUSTOM_JOB,
     HASH,
     IDENTITY,

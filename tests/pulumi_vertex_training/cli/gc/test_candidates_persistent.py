@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.gc.stack_state import StagingFolder, contents_of
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.runs.persistent import PersistentRecord
-from support.specs.known_stacks import (
+from support.client.specs.known_stacks import (
     IDENTITY,
     JOB,
     KEPT_JOB,

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
-from support.command import Ended, environment, run
+from support.emulated.command import Ended, environment, run
 from support.services.training import SLEEP, job, pool
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher

@@ -28,8 +28,9 @@ from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from pulumi_vertex_training.kinds.custom_job.kind import decode_job
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
-from support import jobs, properties  # noqa: F401
-from support.jobs import job, package_pool, pool
+from support import properties  # noqa: F401
+from support.ground import jobs
+from support.ground.jobs import job, package_pool, pool
 from support.properties import examples
 from support.tables import every_row
 from vertex_training.job.custom_job import CustomJobSpec, to_wire

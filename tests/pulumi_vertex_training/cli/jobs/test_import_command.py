@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from pulumi_vertex_training.runs.adoption import differences
 from pulumi_vertex_training.runs.identity import labels
-from support.command import environment, run
+from support.emulated.command import environment, run
 from support.services.training import SLEEP, job
 from vertex_emulator import reset as emulator_reset
 from vertex_training.job.custom_job import from_wire

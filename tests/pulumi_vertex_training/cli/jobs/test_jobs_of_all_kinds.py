@@ -20,7 +20,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as 
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
 from pulumi_vertex_training.kinds.training_pipeline.kind import KIND as PIPELINE
 from pulumi_vertex_training.kinds.training_pipeline.spec import CUSTOM_TASK
-from support.command import environment, run
+from support.emulated.command import environment, run
 from support.services.training import SLEEP, job, pool
 from support.waiting import eventually
 from vertex_emulator import reset as emulator_reset

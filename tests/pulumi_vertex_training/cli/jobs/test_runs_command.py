@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.runs import identity
-from support.command import Ended, environment, run, run_on_terminal
+from support.emulated.command import Ended, environment, run, run_on_terminal
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 

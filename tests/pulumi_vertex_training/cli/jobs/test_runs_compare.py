@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.runs import identity
-from support.command import Ended, environment, run, run_on_terminal
+from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

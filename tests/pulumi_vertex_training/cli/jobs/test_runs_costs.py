@@ -11,7 +11,7 @@ import pytest
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.runs import identity
-from support.command import Ended, environment, run, run_on_terminal
+from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.tables import not_empty
 from support.waiting import eventually
 from vertex_emulator import launcher

@@ -9,7 +9,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.command import environment, run
+from support.emulated.command import environment, run
 from support.services.training import job
 from support.waiting import eventually
 from vertex_emulator.testing.emulator import VertexEmulator

@@ -14,7 +14,7 @@ import pytest
 
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.command import HANGS, Ended, environment, run
+from support.emulated.command import HANGS, Ended, environment, run
 from support.services.training import job
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

@@ -20,7 +20,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.command import (
+from support.emulated.command import (
     HANGS,
     Ended,
     environment,

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.plan.costs import PlanCost, check, cost_of_plan
 from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN
 from pulumi_vertex_training.cli.plan.plan import read
 from pulumi_vertex_training.cli.plan.preview import Preview
-from support.specs.prices import REGION, table
+from support.ground.specs.prices import REGION, table
 
 JOB = 1.1
 """An hour of one n1-standard-4 with its disk."""

@@ -11,7 +11,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.emulator import running
+from support.emulated.emulator import running
 
 BUCKET = "logs-bucket"
 JOB = Source(name="train-1", directory=f"gs://{BUCKET}/train/")

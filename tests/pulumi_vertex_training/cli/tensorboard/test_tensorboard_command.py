@@ -23,7 +23,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from support.command import HANGS, environment, run
+from support.emulated.command import HANGS, environment, run
 from support.services.training import job
 from support.waiting import eventually
 from vertex_emulator import launcher

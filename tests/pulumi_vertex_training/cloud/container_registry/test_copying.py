@@ -16,9 +16,9 @@ from pulumi_vertex_training.cloud.container_registry.image_names import ImageNam
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec, full_name, to_wire
+from support.client.registries.pushed_images import OCI, small_image
+from support.emulated.registries.registry import OCI_INDEX, index
 from support.registries.oci_registry import SmallRegistry
-from support.registries.pushed_images import OCI, small_image
-from support.registries.registry import OCI_INDEX, index
 
 HOST = "us-central1-docker.pkg.dev/local"
 

@@ -38,7 +38,7 @@ def read() -> Read:
         try:
             assert registry.stdout is not None
             host = f"127.0.0.1:{registry.stdout.readline().strip()}"
-            command = [sys.executable, "-m", "support.registries.registry_reader", host]
+            command = [sys.executable, "-m", "support.client.registries.registry_reader", host]
             done = run_measured(command, folder=TESTS)
             with urlopen(f"http://{host}/sent") as answer:
                 sent = json.load(answer)

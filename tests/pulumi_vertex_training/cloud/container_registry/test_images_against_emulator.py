@@ -28,7 +28,7 @@ from pulumi_vertex_training.kinds.image_repository.spec import (
     settings,
     to_wire,
 )
-from support.registries.pushed_images import layer_of, small_image
+from support.client.registries.pushed_images import layer_of, small_image
 
 
 def spec(name: str, **more: Any) -> RepositorySpec:

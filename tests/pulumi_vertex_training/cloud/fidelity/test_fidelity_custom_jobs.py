@@ -12,7 +12,7 @@ from google.cloud.aiplatform_v1 import JobServiceClient
 from google.cloud.aiplatform_v1 import types as api
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from support.clients.recorded_requests import Recorder, Sent, all_fields, enum_names, fields_in
+from support.client.clients.recorded_requests import Recorder, Sent, all_fields, enum_names, fields_in
 from vertex_training.fields.decode import decode
 from vertex_training.job.custom_job import CustomJobSpec, to_wire
 

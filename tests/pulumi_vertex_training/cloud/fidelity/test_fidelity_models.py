@@ -16,9 +16,9 @@ from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import kind as registered_model
 from pulumi_vertex_training.kinds.model.kind import RegisteredModelSpec
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
-from support.clients.recorded_requests import Recorder, all_fields, created, fields_in
+from support.client.clients.recorded_requests import Recorder, all_fields, created, fields_in
+from support.client.specs.model_requests import EVERY_MODEL, PARENT, as_googles
 from support.scripted_service import Answer, Asked
-from support.specs.model_requests import EVERY_MODEL, PARENT, as_googles
 from vertex_training.fields.decode import decode
 
 MODEL = f"{PARENT}/models/digits"

@@ -13,7 +13,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, patch, to_wire
-from support.clients.recorded_requests import Recorder, Sent, all_fields, enum_names, fields_in
+from support.client.clients.recorded_requests import Recorder, Sent, all_fields, enum_names, fields_in
 from support.scripted_service import Answer, Asked
 from vertex_training.fields.decode import decode
 

@@ -21,12 +21,12 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     TrainingPipelineSpec,
     to_wire,
 )
-from support import jobs
-from support.clients.recorded_requests import Recorder, Sent, all_fields, created, fields_in
-from support.emulator import running, storage_client
+from support.client.clients.recorded_requests import Recorder, Sent, all_fields, created, fields_in
+from support.client.specs import pipeline_specs
+from support.client.specs.model_requests import EVERY_MODEL, as_googles
+from support.emulated.emulator import running, storage_client
+from support.ground import jobs
 from support.scripted_service import Answer, Asked
-from support.specs import pipeline_specs
-from support.specs.model_requests import EVERY_MODEL, as_googles
 from vertex_training.findings.options import CheckOptions
 
 PARENT = "projects/my-project/locations/us-central1"

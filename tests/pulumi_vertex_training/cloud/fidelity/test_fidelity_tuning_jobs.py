@@ -17,7 +17,14 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     normalise,
     to_wire,
 )
-from support.clients.recorded_requests import Recorder, Sent, all_fields, created, enum_names, fields_in
+from support.client.clients.recorded_requests import (
+    Recorder,
+    Sent,
+    all_fields,
+    created,
+    enum_names,
+    fields_in,
+)
 from support.scripted_service import Answer, Asked
 from vertex_training.fields.decode import decode
 

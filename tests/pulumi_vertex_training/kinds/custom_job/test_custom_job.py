@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from pulumi_vertex_training.kinds.custom_job.kind import read, validate
-from support import jobs
-from support.jobs import EMPTY, job, package_pool, pool
+from support.ground import jobs
+from support.ground.jobs import EMPTY, job, package_pool, pool
 from vertex_training.fields.decode import UNKNOWN, encode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job.custom_job import normalise, spec_hash, to_wire

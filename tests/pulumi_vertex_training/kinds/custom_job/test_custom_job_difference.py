@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
-from support import jobs
-from support.jobs import EMPTY, job, pool
+from support.ground import jobs
+from support.ground.jobs import EMPTY, job, pool
 from vertex_training.fields.effects import Effect
 from vertex_training.job.difference import as_document, means_the_same
 from vertex_training.job.job_spec import OF_NEXT_RUN, Scheduling

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
-from support import jobs
+from support.ground import jobs
 from vertex_training.job.custom_job import CustomJobSpec, normalise, to_wire
 from vertex_training.job.difference import SERVICE_TIMEOUT
 from vertex_training.job.job_kind import FILLED_IN

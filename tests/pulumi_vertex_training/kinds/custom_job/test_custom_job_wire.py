@@ -8,8 +8,8 @@ from google.protobuf import json_format
 from hypothesis import given
 
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
-from support import jobs
-from support.jobs import EMPTY, EXECUTOR, job, package_pool, pool
+from support.ground import jobs
+from support.ground.jobs import EMPTY, EXECUTOR, job, package_pool, pool
 from vertex_training.job.custom_job import CustomJobSpec, from_wire, normalise, to_wire
 from vertex_training.job.job_spec import Scheduling
 from vertex_training.topology.pools import MachineSpec, PythonPackageSpec, WorkerPoolSpec

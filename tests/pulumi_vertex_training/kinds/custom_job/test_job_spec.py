@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job.kind import EFFECTS
-from support.specs.job_parts import problems_of_parts
+from support.ground.specs.job_parts import problems_of_parts
 from vertex_training.fields import wire
 from vertex_training.fields.decode import decode
 from vertex_training.fields.effects import Effect, field_patterns, field_table, replaces

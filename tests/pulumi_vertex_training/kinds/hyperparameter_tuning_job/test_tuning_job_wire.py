@@ -14,9 +14,9 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     normalise,
     to_wire,
 )
-from support.specs import tuning_job_specs
-from support.specs.tuning_job_specs import tuning_job
-from support.specs.tuning_specs import RATE, study
+from support.client.specs import tuning_job_specs
+from support.client.specs.tuning_job_specs import tuning_job
+from support.ground.specs.tuning_specs import RATE, study
 from vertex_training.fields.decode import decode, encode
 from vertex_training.study.study import (
     CategoricalValueCondition,

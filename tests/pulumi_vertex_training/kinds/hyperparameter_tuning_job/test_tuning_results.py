@@ -15,7 +15,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import to_wire
 from pulumi_vertex_training.plugin.running.declaration import declared_in
 from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.program.waiting.outcome import gone, outcome
-from support.specs.tuning_job_specs import tuning_job
+from support.client.specs.tuning_job_specs import tuning_job
 from vertex_training.fields.decode import UNKNOWN
 
 ENDPOINT = Endpoint(

@@ -16,8 +16,8 @@ from pulumi_vertex_training.kinds.image_repository import gateway as artifact_re
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
 from pulumi_vertex_training.kinds.image_repository.spec import from_wire
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
-from support.plugin import PluginProcess
-from support.registries.pushed_images import push_small_image
+from support.client.plugin import PluginProcess
+from support.client.registries.pushed_images import push_small_image
 
 REPOSITORY, IMAGE = ImageRepositoryProvider(), TrainingImageProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

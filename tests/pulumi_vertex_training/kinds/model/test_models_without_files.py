@@ -11,7 +11,7 @@ import pytest
 from pulumi_vertex_training.kinds.model import files as model_files
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.program.arguments import checks as arguments
-from support.plugin import PluginProcess
+from support.client.plugin import PluginProcess
 
 MODEL = ModelProvider()
 FILES = "gs://b/first/model"

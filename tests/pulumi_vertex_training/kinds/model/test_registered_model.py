@@ -18,8 +18,8 @@ from pulumi_vertex_training.kinds.model.kind import (
     to_wire,
 )
 from pulumi_vertex_training.kinds.model.spec import ModelContainerSpec
+from support.client.specs import pipeline_specs
 from support.properties import examples
-from support.specs import pipeline_specs
 from vertex_training.fields.decode import decode
 from vertex_training.fields.effects import Effect
 

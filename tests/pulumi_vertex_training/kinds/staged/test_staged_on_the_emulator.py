@@ -11,7 +11,7 @@ import pytest
 
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from support.plugin import PluginProcess
+from support.client.plugin import PluginProcess
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 

@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.staged_folder.provider import StagedFolderProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
-from support.in_process.small_engine import Declared, SmallEngine
+from support.client.in_process.small_engine import Declared, SmallEngine
 
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 BUCKET = "folder-keys"

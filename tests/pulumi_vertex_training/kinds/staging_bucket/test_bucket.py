@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.staging_bucket.spec import (
     normalise,
 )
 from pulumi_vertex_training.kinds.staging_bucket.wire import from_wire, patch, to_wire
-from support.specs.bucket_specs import buckets
+from support.client.specs.bucket_specs import buckets
 from vertex_training.fields.decode import decode, encode
 from vertex_training.job.rules.bucket_names import bucket_name_faults
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from pulumi_vertex_training.kinds.staging_bucket.difference import compare_buckets, lock_refusal
 from pulumi_vertex_training.kinds.staging_bucket.spec import EFFECTS, BucketSpec
 from pulumi_vertex_training.kinds.staging_bucket.wire import patch
-from support.specs.bucket_specs import buckets
+from support.client.specs.bucket_specs import buckets
 from vertex_training.fields.decode import decode
 
 LOCKED = {"retention_policy": {"retention_period": 60, "is_locked": True}}

@@ -12,8 +12,8 @@ from hypothesis import given
 from pulumi_vertex_training.kinds.staging_bucket.rules import read
 from pulumi_vertex_training.kinds.staging_bucket.spec import EFFECTS, BucketSpec, comparable
 from pulumi_vertex_training.kinds.staging_bucket.wire import as_live, from_wire, patch, sets_lock, to_wire
+from support.client.specs.bucket_specs import buckets
 from support.specs.bucket_rules import CASES
-from support.specs.bucket_specs import buckets
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN, decode, encode
 from vertex_training.fields.effects import Effect

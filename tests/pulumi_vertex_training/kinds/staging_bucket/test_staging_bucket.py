@@ -13,7 +13,7 @@ from pulumi.output import Unknown
 from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider, soft_delete_notice
 from support.builds import built_packages
-from support.plugin import UNKNOWN, PluginProcess
+from support.client.plugin import UNKNOWN, PluginProcess
 
 BUCKET = StagingBucketProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

@@ -17,7 +17,7 @@ from pulumi_vertex_training.images import ImagePlan, ImageSource, plan_image
 from pulumi_vertex_training.kinds.training_image import container_tools, tool_images
 from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.packaging.errors import PackagingError
-from support.registries.pushed_images import layer_of
+from support.client.registries.pushed_images import layer_of
 from vertex_training.findings.problems import Problem
 
 RUN = "FROM python:3.11\nCOPY task.py .\nRUN python -m compileall .\n"

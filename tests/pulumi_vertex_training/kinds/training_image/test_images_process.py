@@ -11,7 +11,7 @@ from pulumi.output import Unknown
 
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
-from support.plugin import UNKNOWN, PluginProcess
+from support.client.plugin import UNKNOWN, PluginProcess
 
 REPOSITORY, IMAGE = ImageRepositoryProvider(), TrainingImageProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.training_pipeline.view import (
     split_of,
 )
 from support import properties  # noqa: F401
-from support.specs.pipeline_specs import whole_data
+from support.client.specs.pipeline_specs import whole_data
 from vertex_training.job.input_data import (
     FilterSplit,
     FractionSplit,

@@ -14,7 +14,7 @@ from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipe
 from pulumi_vertex_training.plugin.operation import Operation
 from pulumi_vertex_training.plugin.remote_queries import RemoteQueries
 from pulumi_vertex_training.runs.policies.run_status import LookupResult
-from support.plugin import UNKNOWN, PluginProcess
+from support.client.plugin import UNKNOWN, PluginProcess
 
 MODEL, PIPELINE = ModelProvider(), TrainingPipelineProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

@@ -19,9 +19,9 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     to_wire,
     uploaded_model,
 )
+from support.client.specs import pipeline_specs as pipelines
+from support.client.specs.pipeline_specs import PIPELINE
 from support.properties import examples
-from support.specs import pipeline_specs as pipelines
-from support.specs.pipeline_specs import PIPELINE
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.job.difference import compare_specs
 from vertex_training.job.input_data import FilterSplit, InputDataConfig

@@ -4,7 +4,7 @@ import pulumi
 import pytest
 
 import pulumi_vertex_training as vt
-from support.jobs import REDUCTION_SERVER
+from support.ground.jobs import REDUCTION_SERVER
 from vertex_training.fields.decode import decode
 from vertex_training.job.job_spec import JobSpec
 from vertex_training.job.rules.job_spec import job_spec_problems

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.plugin.host import host_threads
-from support.plugin import PluginProcess
+from support.client.plugin import PluginProcess
 from support.waiting import TIMEOUT
 
 CALLS = 16

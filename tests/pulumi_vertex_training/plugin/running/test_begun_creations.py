@@ -16,10 +16,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.plugin.provider import Failure
-from support.in_process.small_engine import kills
-from support.in_process.trials import Trial
-from support.kills.subjects import BUCKET, IMAGE, REPOSITORY, STAGED_FILE, Declaration, Subject
-from support.registries.pushed_images import push_small_image
+from support.client.in_process.small_engine import kills
+from support.client.in_process.trials import Trial
+from support.client.kills.subjects import BUCKET, IMAGE, REPOSITORY, STAGED_FILE, Declaration, Subject
+from support.client.registries.pushed_images import push_small_image
 from vertex_emulator.control import Control
 
 ZERO, ONE, TWO = (Declaration(called=each) for each in ("zero", "one", "two"))

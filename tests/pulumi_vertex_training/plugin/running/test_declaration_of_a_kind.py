@@ -13,7 +13,7 @@ from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobReso
 from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.plugin.running.provider import facts, with_directory
 from pulumi_vertex_training.runs.gateway import gateway_in
-from support.specs.job_parts import problems_of_parts
+from support.ground.specs.job_parts import problems_of_parts
 from vertex_training.fields import wire
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.effects import field_table, replaces

@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.plugin.running import provider
 from pulumi_vertex_training.runs import deletion
 from pulumi_vertex_training.runs.deletion import StillRunningError
-from support.jobs import pool
+from support.ground.jobs import pool
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from support.in_process.small_engine import kills
-from support.in_process.trials import Trial
-from support.kills.subjects import CUSTOM_JOB, Declaration, local, state_of
+from support.client.in_process.small_engine import kills
+from support.client.in_process.trials import Trial
+from support.client.kills.subjects import CUSTOM_JOB, Declaration, local, state_of
 from support.waiting import eventually
 
 A = Declaration()

@@ -19,7 +19,7 @@ from pulumi_vertex_training.runs.policies.run_status import (
     Change,
     LastRun,
 )
-from support import rerun_page
+from support.client import rerun_page
 from support.tables import every_row, not_empty
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"

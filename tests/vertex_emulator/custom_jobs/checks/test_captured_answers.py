@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from support.job_emulator import PARENT, JobEmulator
+from support.emulated.job_emulator import PARENT, JobEmulator
 
 SENT = {
     "displayName": "custom_job_TF_20210227173057",

@@ -21,7 +21,7 @@ from google.cloud.aiplatform_v1.services.schedule_service.transports import rest
 from google.cloud.aiplatform_v1.services.tensorboard_service.transports import rest_base as tensorboard
 from google.protobuf import descriptor_pool
 
-from support.job_emulator import SLEEP, JobEmulator, Token, pool
+from support.emulated.job_emulator import SLEEP, JobEmulator, Token, pool
 from support.tables import every_row, not_empty
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc

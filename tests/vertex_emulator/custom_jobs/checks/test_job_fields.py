@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from google.cloud.aiplatform_v1 import types as api
 
-from support.clients.recorded_requests import all_fields, fields_in
-from support.job_emulator import IMAGE, PARENT, JobEmulator, job, messages, pool, running_jobs
+from support.client.clients.recorded_requests import all_fields, fields_in
+from support.emulated.job_emulator import IMAGE, PARENT, JobEmulator, job, messages, pool, running_jobs
 from vertex_emulator.custom_jobs.checks import limitations
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_training.job.custom_job import CustomJobSpec

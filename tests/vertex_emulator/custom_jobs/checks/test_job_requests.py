@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from support.job_emulator import IMAGE, PARENT, SLEEP, JobEmulator, job, pool
-from support.jobs import REDUCTION_SERVER
+from support.emulated.job_emulator import IMAGE, PARENT, SLEEP, JobEmulator, job, pool
+from support.ground.jobs import REDUCTION_SERVER
 from support.tables import every_row
 
 FIRST = "job_spec.worker_pool_specs[0]"

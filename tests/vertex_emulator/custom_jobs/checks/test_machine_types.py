@@ -13,10 +13,10 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
-from support.emulator import Answer, call
-from support.job_emulator import PARENT, JobEmulator, job, pool
-from support.services.pipelines import DEFINITION, pipeline
-from support.services.tuning import QUICK, tuning_job
+from support.emulated.emulator import Answer, call
+from support.emulated.job_emulator import PARENT, JobEmulator, job, pool
+from support.emulated.services.pipelines import DEFINITION, pipeline
+from support.emulated.services.tuning import QUICK, tuning_job
 from vertex_emulator.vertex.machine_types import HEADER
 
 NEW = "n9-standard-4"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import PARENT, JobEmulator, Token, job, pool
+from support.emulated.job_emulator import PARENT, JobEmulator, Token, job, pool
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.projects import Place

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from support.job_emulator import SLEEP, JobEmulator, job_id, pool, running_jobs, wait_for_flags
+from support.emulated.job_emulator import SLEEP, JobEmulator, job_id, pool, running_jobs, wait_for_flags
 from vertex_emulator.custom_jobs.queue import slots
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.folder import JobFolder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.job_emulator import JobEmulator, pool, processes_of, running_jobs
+from support.emulated.job_emulator import JobEmulator, pool, processes_of, running_jobs
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import SLEEP, JobEmulator, pool, raise_flag, wait_for_flags
-from support.services.machines import (
+from support.emulated.job_emulator import SLEEP, JobEmulator, pool, raise_flag, wait_for_flags
+from support.emulated.services.machines import (
     COLLECTION,
     PLACE,
     begin,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call, kill
-from support.job_emulator import JobEmulator, pool, running_jobs, wait_for_flags
-from support.services.machines import (
+from support.emulated.emulator import Answer, call, kill
+from support.emulated.job_emulator import JobEmulator, pool, running_jobs, wait_for_flags
+from support.emulated.services.machines import (
     COLLECTION,
     N1,
     PLACE,

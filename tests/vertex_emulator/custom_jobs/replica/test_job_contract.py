@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import IMAGE, JobEmulator, pool, wait_for_flags
-from support.services.tuning import QUICK
-from support.services.tuning import create as create_tuning_job
+from support.emulated.job_emulator import IMAGE, JobEmulator, pool, wait_for_flags
+from support.emulated.services.tuning import QUICK
+from support.emulated.services.tuning import create as create_tuning_job
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.plan import Plan
 from vertex_emulator.lookup import find

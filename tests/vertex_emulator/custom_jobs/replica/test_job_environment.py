@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import vertex_emulator
-from support.job_emulator import SLEEP, JobEmulator, job_id, pool, running_jobs, wait_for_flags
+from support.emulated.job_emulator import SLEEP, JobEmulator, job_id, pool, running_jobs, wait_for_flags
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 TELL = "import json, os; print(json.dumps(dict(os.environ)))"

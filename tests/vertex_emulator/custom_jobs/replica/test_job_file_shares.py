@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, job, messages, pool, running_jobs
+from support.emulated.job_emulator import JobEmulator, job, messages, pool, running_jobs
 from support.tables import every_row
 from vertex_emulator.custom_jobs.sandbox.file_shares import FOLDER
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox

@@ -22,7 +22,7 @@ import pytest
 import vertex_emulator
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, report
 from support.builds.wheels import installed_wheel
-from support.job_emulator import (
+from support.emulated.job_emulator import (
     IMAGE,
     SLEEP,
     JobEmulator,

@@ -15,7 +15,14 @@ from typing import Any
 import pytest
 
 from support.builds.wheels import installed_wheel, make_wheel
-from support.job_emulator import JobEmulator, pool, raise_flag, running_jobs, wait_for_flags, wait_until_gone
+from support.emulated.job_emulator import (
+    JobEmulator,
+    pool,
+    raise_flag,
+    running_jobs,
+    wait_for_flags,
+    wait_until_gone,
+)
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.replica import (
     image_packages,

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from support.emulator import call
-from support.job_emulator import JobEmulator, pool
-from support.other_user import reachable_folder
+from support.emulated.emulator import call
+from support.emulated.job_emulator import JobEmulator, pool
+from support.emulated.other_user import reachable_folder
 from support.services import escape
 from vertex_emulator.custom_jobs.sandbox import idmaps, seccomp
 from vertex_emulator.custom_jobs.sandbox.children import run

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, job, pool, running_jobs
-from support.registries import images
-from support.registries.images import notice, of, push, registry, static_program, succeeded, tar
+from support.emulated.job_emulator import JobEmulator, job, pool, running_jobs
+from support.emulated.registries import images
+from support.emulated.registries.images import notice, of, push, registry, static_program, succeeded, tar
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 PYTHON = "docker.io/library/python"

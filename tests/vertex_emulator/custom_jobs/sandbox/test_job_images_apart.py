@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, job, pool, running_jobs, wait_for_flags
-from support.registries.images import digest, notice, of, packed, push, registry, succeeded, tar
+from support.emulated.job_emulator import JobEmulator, job, pool, running_jobs, wait_for_flags
+from support.emulated.registries.images import digest, notice, of, packed, push, registry, succeeded, tar
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.registries.images import static_program
+from support.emulated.registries.images import static_program
 from vertex_emulator.addresses import REDIRECT
 from vertex_emulator.custom_jobs.replica.command import CERTIFICATES_PATH, REDIRECT_PATH
 from vertex_emulator.custom_jobs.sandbox.children import run

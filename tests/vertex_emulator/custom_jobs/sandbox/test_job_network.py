@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, running_jobs
-from support.services.job_network import observe
+from support.emulated.job_emulator import JobEmulator, running_jobs
+from support.emulated.services.job_network import observe
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.network import forwarding
 from vertex_emulator.custom_jobs.network.job_network import JobNetwork, NetworkError

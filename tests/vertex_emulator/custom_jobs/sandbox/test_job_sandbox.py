@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.job_emulator import JobEmulator, job, pool, running_jobs
+from support.emulated.job_emulator import JobEmulator, job, pool, running_jobs
 from vertex_emulator.custom_jobs.sandbox.children import run
 from vertex_emulator.custom_jobs.sandbox.probe import candidates
 from vertex_emulator.custom_jobs.sandbox.program import Command
@@ -139,7 +139,7 @@ def test_exit_status_and_strays(tmp_path: Path, sandbox: Sandbox) -> None:
 def test_a_job_reads_and_writes_buckets(emulator: JobEmulator) -> None:
     """Objects stored over HTTP are files in /gcs, and the other way round."""
     storage = f"{emulator.daemon.storage_url}"
-    from support.emulator import call
+    from support.emulated.emulator import call
 
     assert call(storage, "POST", "/storage/v1/b?project=local", body={"name": "digits-data"}).status == 200
     upload = "/upload/storage/v1/b/digits-data/o?uploadType=media&name=in/data.txt"

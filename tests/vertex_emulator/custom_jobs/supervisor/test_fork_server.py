@@ -10,8 +10,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.emulator import is_alive, kill
-from support.job_emulator import SLEEP, JobEmulator, pool, raise_flag, wait_for_flags, wait_until_gone
+from support.emulated.emulator import is_alive, kill
+from support.emulated.job_emulator import (
+    SLEEP,
+    JobEmulator,
+    pool,
+    raise_flag,
+    wait_for_flags,
+    wait_until_gone,
+)
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.supervisor.fork_server import show_command_line
 from vertex_emulator.interpreter import VARIABLE

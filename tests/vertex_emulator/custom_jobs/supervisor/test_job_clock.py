@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.job_emulator import (
+from support.emulated.job_emulator import (
     SLEEP,
     JobEmulator,
     pool,

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.emulator import is_alive
-from support.job_emulator import (
+from support.emulated.emulator import is_alive
+from support.emulated.job_emulator import (
     SLEEP,
     JobEmulator,
     job,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import (
+from support.emulated.job_emulator import (
     SLEEP,
     JobEmulator,
     job_id,

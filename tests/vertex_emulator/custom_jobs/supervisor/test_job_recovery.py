@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.job_emulator import (
+from support.emulated.job_emulator import (
     SLEEP,
     JobEmulator,
     job_id,
@@ -254,7 +254,7 @@ def test_create_without_room_leaves_nothing_behind(emulator: JobEmulator, path: 
     """Use a folder at the path of a file in place of a full disk."""
     import shutil
 
-    from support.job_emulator import PARENT, job
+    from support.emulated.job_emulator import PARENT, job
 
     if path == "jobs":
         shutil.rmtree(emulator.data_dir / "jobs")

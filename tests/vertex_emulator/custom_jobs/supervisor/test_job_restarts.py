@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from support.job_emulator import (
+from support.emulated.job_emulator import (
     SLEEP,
     JobEmulator,
     pool,

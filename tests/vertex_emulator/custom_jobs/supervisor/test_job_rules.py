@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.job_emulator import IMAGE, job, pool
+from support.emulated.job_emulator import IMAGE, job, pool
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.checks import image_rules
 from vertex_emulator.custom_jobs.network import addresses

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.disk import deleted_files_kept, fill, free, run_with_mounts, small_disk
-from support.job_emulator import JobEmulator, pool, running_jobs, wait_for_flags
+from support.emulated.job_emulator import JobEmulator, pool, running_jobs, wait_for_flags
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 

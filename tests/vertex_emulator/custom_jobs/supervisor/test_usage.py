@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from support.job_emulator import JobEmulator, pool, wait_for_flags
+from support.emulated.job_emulator import JobEmulator, pool, wait_for_flags
 from support.waiting import eventually
 from vertex_emulator.custom_jobs.usage import Process, Usage, processes, with_descendants
 

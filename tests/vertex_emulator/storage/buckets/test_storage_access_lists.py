@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.api_core.exceptions import BadRequest, NotFound, PreconditionFailed
 
-from support.services.storage import BUCKETS, ask, path_of
+from support.emulated.services.storage import BUCKETS, ask, path_of
 from vertex_emulator.daemon import Daemon
 
 

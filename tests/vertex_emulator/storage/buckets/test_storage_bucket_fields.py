@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.api_core.exceptions import BadRequest, PreconditionFailed
 
-from support.services.storage import BUCKETS, advance, ask
+from support.emulated.services.storage import BUCKETS, advance, ask
 from vertex_emulator.daemon import Daemon
 
 KEY = "projects/p/locations/us/keyRings/r/cryptoKeys/k"

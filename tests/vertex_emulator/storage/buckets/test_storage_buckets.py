@@ -15,7 +15,7 @@ from google.api_core.exceptions import (
 )
 from google.cloud.storage import Bucket
 
-from support.emulator import Answer, call, running, storage_client
+from support.emulated.emulator import Answer, call, running, storage_client
 from support.tables import every_row
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.emulator import running, storage_client
-from support.services.storage import advance, ask, path_of
+from support.emulated.emulator import running, storage_client
+from support.emulated.services.storage import advance, ask, path_of
 from support.tables import every_row
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon

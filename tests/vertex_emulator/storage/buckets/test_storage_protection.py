@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from google.api_core.exceptions import BadRequest, Forbidden
 
-from support.emulator import running, storage_client
-from support.services.storage import BUCKETS, advance, ask, path_of, reason
+from support.emulated.emulator import running, storage_client
+from support.emulated.services.storage import BUCKETS, advance, ask, path_of, reason
 from vertex_emulator.daemon import Daemon
 
 

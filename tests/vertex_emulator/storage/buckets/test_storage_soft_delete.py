@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from google.api_core.exceptions import Conflict, NotFound, PreconditionFailed
 
-from support.emulator import running, storage_client
-from support.services.storage import BUCKETS, advance, ask, path_of
+from support.emulated.emulator import running, storage_client
+from support.emulated.services.storage import BUCKETS, advance, ask, path_of
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.storage.buckets.housekeeper import Housekeeper
 

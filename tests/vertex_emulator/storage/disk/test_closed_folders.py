@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.other_user import reachable_folder, run
+from support.emulated.other_user import reachable_folder, run
 
 CLOSED = """
 import sys

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from google.api_core.exceptions import NotFound, PreconditionFailed
 
-from support.emulator import call
+from support.emulated.emulator import call
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.trees import remove_tree
 

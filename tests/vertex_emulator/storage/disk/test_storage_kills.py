@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from requests.exceptions import ConnectionError as NoAnswer
 
-from support.emulator import running, storage_client
-from support.services.killed_emulator import killed_before_step
+from support.emulated.emulator import running, storage_client
+from support.emulated.services.killed_emulator import killed_before_step
 
 WEEK = 7 * 86400
 

@@ -17,7 +17,7 @@ import google_crc32c
 import psutil
 import pytest
 
-from support.emulator import Answer, call, kill, peak_memory, storage_client
+from support.emulated.emulator import Answer, call, kill, peak_memory, storage_client
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 

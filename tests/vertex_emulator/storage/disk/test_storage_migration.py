@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from support.emulator import running, storage_client
+from support.emulated.emulator import running, storage_client
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.database import connect
 from vertex_emulator.storage.disk.records import SCHEMA

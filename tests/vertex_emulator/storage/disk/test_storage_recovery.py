@@ -14,7 +14,7 @@ import pytest
 from google.api_core.exceptions import GoogleAPIError
 from requests.exceptions import RequestException
 
-from support.emulator import call, kill, running, storage_client
+from support.emulated.emulator import call, kill, running, storage_client
 from support.services.steps import Killed, Steps
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher

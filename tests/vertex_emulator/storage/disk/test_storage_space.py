@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from google.api_core.exceptions import GoogleAPICallError
 
-from support.emulator import call, kill, storage_client
+from support.emulated.emulator import call, kill, storage_client
 from vertex_emulator import launcher
 
 LIMIT = 3_000_000

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from support.emulator import call
+from support.emulated.emulator import call
 from support.tables import every_row
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.storage.errors import StorageError

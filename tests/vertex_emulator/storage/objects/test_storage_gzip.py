@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from support.emulator import Answer
-from support.services.storage import ask, path_of
+from support.emulated.emulator import Answer
+from support.emulated.services.storage import ask, path_of
 from vertex_emulator.daemon import Daemon
 
 PLAIN = b"text " * 1000

@@ -10,7 +10,7 @@ from google.api_core.exceptions import NotFound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.emulator import call
+from support.emulated.emulator import call
 from support.properties import examples
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.storage.disk.records import ObjectRow, object_of

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from google.api_core.exceptions import BadRequest, PreconditionFailed
 
-from support.emulator import running, storage_client
+from support.emulated.emulator import running, storage_client
+from support.emulated.services.storage import ask, path_of
 from support.services.steps import Steps
-from support.services.storage import ask, path_of
 from vertex_emulator.daemon import Daemon
 
 

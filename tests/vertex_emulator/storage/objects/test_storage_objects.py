@@ -21,7 +21,7 @@ from google.api_core.exceptions import (
     RequestRangeNotSatisfiable,
 )
 
-from support.emulator import Answer, call
+from support.emulated.emulator import Answer, call
 from vertex_emulator.daemon import Daemon
 
 HOSTILE = [

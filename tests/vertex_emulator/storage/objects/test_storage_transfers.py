@@ -12,7 +12,7 @@ from google.api_core.exceptions import NotFound, PreconditionFailed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.services.storage import ask, path_of
+from support.emulated.services.storage import ask, path_of
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.storage.disk.checksums import combined
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from support.emulator import Answer, call
+from support.emulated.emulator import Answer, call
 from support.measured.growth import is_linear
 from support.properties import examples
 from support.waiting import eventually

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from support.emulator import Answer
+from support.emulated.emulator import Answer
+from support.emulated.services.storage import ask
 from support.properties import examples
-from support.services.storage import ask
 from vertex_emulator.daemon import Daemon
 
 FEW = settings(

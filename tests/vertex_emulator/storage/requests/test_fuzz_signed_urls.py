@@ -12,7 +12,7 @@ from google.oauth2 import service_account
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from support.emulator import Answer, call
+from support.emulated.emulator import Answer, call
 from support.properties import examples
 from vertex_emulator.daemon import Daemon
 

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.emulated.services.storage import ask
 from support.properties import examples
-from support.services.storage import ask
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.http.messages import Body
 from vertex_emulator.storage.xml.documents import MalformedError, read

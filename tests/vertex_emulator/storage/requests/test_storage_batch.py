@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.emulator import Answer, call
+from support.emulated.emulator import Answer, call
 from vertex_emulator.daemon import Daemon
 
 

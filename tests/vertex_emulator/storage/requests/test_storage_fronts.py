@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from support.disk import largest_file
-from support.emulator import Answer, call, running, storage_client
+from support.emulated.emulator import Answer, call, running, storage_client
+from support.emulated.services.storage import BUCKETS, ask, path_of
 from support.services.steps import Steps
-from support.services.storage import BUCKETS, ask, path_of
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
 

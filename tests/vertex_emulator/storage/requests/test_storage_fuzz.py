@@ -8,8 +8,8 @@ from urllib.parse import quote
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.emulated.services.storage import BUCKETS, ask, path_of
 from support.properties import examples
-from support.services.storage import BUCKETS, ask, path_of
 from vertex_emulator.daemon import Daemon
 
 _FIELDS = st.sampled_from(

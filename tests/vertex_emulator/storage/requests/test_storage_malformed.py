@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.emulator import call
+from support.emulated.emulator import call
 from support.properties import examples
 from vertex_emulator.daemon import Daemon
 

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 import pytest
 from google.oauth2 import service_account
 
-from support.emulator import Answer, call
+from support.emulated.emulator import Answer, call
 from vertex_emulator.daemon import Daemon
 
 BROWSER = {"Origin": "https://example.com", "Sec-Fetch-Site": "cross-site"}

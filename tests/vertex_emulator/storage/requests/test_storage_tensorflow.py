@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from support.clients.door import Door
+from support.emulated.clients.door import Door
 from vertex_emulator.daemon import Daemon
 
 API, CONTENT = "www.googleapis.com", "storage.googleapis.com"

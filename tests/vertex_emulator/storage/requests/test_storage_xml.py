@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import google_crc32c
 import pytest
 
-from support.emulator import Answer, call, running, storage_client
+from support.emulated.emulator import Answer, call, running, storage_client
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.storage.xml import documents
 

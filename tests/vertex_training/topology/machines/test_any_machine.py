@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.specs.machines import KEY, PLAIN, RESERVATION, affinity, found, machine, reserved
+from support.ground.specs.machines import KEY, PLAIN, RESERVATION, affinity, found, machine, reserved
 from vertex_training.catalog import accelerators, enumerations
 from vertex_training.catalog.machines import BOOT_DISK_TYPES, MACHINES
 from vertex_training.findings.options import CheckOptions

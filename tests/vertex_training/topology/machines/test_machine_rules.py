@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.specs.machines import KEY, RESERVATION, affinity, found, machine, reserved
+from support.ground.specs.machines import KEY, RESERVATION, affinity, found, machine, reserved
 from support.tables import every_row
 from vertex_training.catalog import accelerators, enumerations
 from vertex_training.findings.problems import errors

@@ -14,9 +14,9 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     chief_name,
     role_counts,
 )
-from support.jobs import job, pool
-from support.specs.ai_platform_jobs import CONTAINER, legacy, training_input
-from support.specs.environment_views import JOB_ID, JOB_IDENTITY, RANK_VARIABLES
+from support.client.specs.ai_platform_jobs import CONTAINER, legacy, training_input
+from support.ground.jobs import job, pool
+from support.ground.specs.environment_views import JOB_ID, JOB_IDENTITY, RANK_VARIABLES
 from vertex_training.environment.replica import job_environments
 from vertex_training.topology.roles import Role
 

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.cli.explain.documents import read_document
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
-from support.specs.training_inputs import COMMAND, CUSTOM, IMAGE, LEGACY, PACKAGE, WORKERS, failures, read
+from support.client.specs.training_inputs import (
+    COMMAND,
+    CUSTOM,
+    IMAGE,
+    LEGACY,
+    PACKAGE,
+    WORKERS,
+    failures,
+    read,
+)
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import errors, warnings

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
-from support.specs.training_inputs import CUSTOM, IMAGE, WORKERS, convert, failures, read, remarks, sizes
+from support.client.specs.training_inputs import (
+    CUSTOM,
+    IMAGE,
+    WORKERS,
+    convert,
+    failures,
+    read,
+    remarks,
+    sizes,
+)
 from vertex_training.catalog.machines import MACHINES
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import errors

@@ -6,7 +6,7 @@ import pytest
 
 from pulumi_vertex_training.cli.explain.documents import read_document
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
-from support.specs.training_inputs import (
+from support.client.specs.training_inputs import (
     COMMAND,
     CUSTOM,
     IMAGE,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import vertex_cluster
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
-from support import jobs
-from support.specs.ai_platform_jobs import training_input
-from support.specs.environment_views import CONTRACTS, JOB_IDENTITY, environments
+from support.client.specs.ai_platform_jobs import training_input
+from support.ground import jobs
+from support.ground.specs.environment_views import CONTRACTS, JOB_IDENTITY, environments
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.topology.roles import Role
 

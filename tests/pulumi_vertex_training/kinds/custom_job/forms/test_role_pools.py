@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.cli.explain.documents import read_document
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS
-from support.jobs import REDUCTION_SERVER
+from support.ground.jobs import REDUCTION_SERVER
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.options import CheckOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cli.explain.documents import read_document
-from support import jobs
+from support.ground import jobs
 from vertex_training.findings.problems import errors
 from vertex_training.job.custom_job import to_wire
 from vertex_training.topology.pools import chief_worker_pool
