@@ -12,6 +12,8 @@ from support.suite import worker
 
 # Tests fork replicas from the process that has an emulator: the handlers of gRPC would wait for its threads.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+# Processes that tests start wait longer for each other than an ordinary user's: the machine is busy.
+os.environ.setdefault("VERTEX_TRAINING_TIMEOUT_SCALE", "5")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
