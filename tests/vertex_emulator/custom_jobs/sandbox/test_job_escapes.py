@@ -210,7 +210,7 @@ def test_the_program_escapes_without_a_sandbox(folder: Path) -> None:
         listening.bind("socket")
         listening.listen()
         (folder / "kept").write_text("kept")
-        words = [folder / "kept", folder / "socket", os.getppid(), folder / "kept", folder]
+        words = [folder / "kept", folder / "socket", os.getpid(), folder / "kept", folder]
         only = [
             "token",
             "socket",
