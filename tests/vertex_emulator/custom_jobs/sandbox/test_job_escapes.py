@@ -52,6 +52,9 @@ PLAIN_PROCESS = OWNERS_RIGHTS | {
 }
 """Escapes of a plain process of the emulator's user; seccomp and the empty capabilities refuse the rest."""
 
+ORDINARY_PROCESS = {"ptrace of the supervisor", "capabilities"}
+"""More, if the user is not root: processes have equal rights, and only root can empty the bounding set."""
+
 
 def name_of(sandbox: Sandbox) -> str:
     return "-".join(
@@ -129,7 +132,7 @@ def allowed(sandbox: Sandbox) -> set[str]:
     """Return what a sandbox cannot refuse; the log of a replica says so."""
     if sandbox.kind == "process":
         assert "can read and change that" in sandbox.rights()
-        return PLAIN_PROCESS
+        return PLAIN_PROCESS if ROOT else PLAIN_PROCESS | ORDINARY_PROCESS
     if sandbox.host_id is None and os.geteuid() == 0:
         assert sandbox.rights().startswith("WARNING: It runs as root")
         return OWNERS_RIGHTS | {"fork bomb", "socket", *([] if sandbox.pids else ["kill of the supervisor"])}
