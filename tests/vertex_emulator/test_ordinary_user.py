@@ -11,6 +11,8 @@ from support.emulated.other_user import run_tests
 SANDBOX = "tests/vertex_emulator/custom_jobs/sandbox"
 TESTS = (
     f"{SANDBOX}/test_job_escapes.py::test_nothing_escapes",
+    f"{SANDBOX}/test_job_escapes.py::test_a_plain_process_keeps_no_capability",
+    f"{SANDBOX}/test_job_escapes.py::test_the_program_escapes_without_a_sandbox",
     f"{SANDBOX}/test_job_images_roots.py::test_several_layers_are_shown",
     f"{SANDBOX}/test_job_network.py",
     f"{SANDBOX}/test_job_sandbox.py::test_the_view_of_a_replica",
