@@ -67,12 +67,13 @@ def run(
         temporary = Path(
             ending.enter_context(tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True))
         )
+        # First: a shell starts commands in the background with Ctrl-C ignored, which the processes would inherit.
+        interrupts = ending.enter_context(_interrupts())
         started = [
             _start(layout, folder, temporary, number, env, arguments)
             for number in range(min(processes, len(queue)))
         ]
         ending.callback(_end, started)
-        interrupts = ending.enter_context(_interrupts())
         reader = Reader(folder / "results")
         while True:
             alive = [process for process in started if process.poll() is None]

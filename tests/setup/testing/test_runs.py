@@ -247,6 +247,21 @@ def test_it(server): time.sleep(600)
     assert (tests / "ended").exists()
 
 
+def test_the_tests_of_a_run_in_the_background_get_ctrl_c(small: Layout) -> None:
+    """Pulumi ends its plugins by SIGINT, and waits five seconds for those that ignore it."""
+    program = """
+import signal
+
+def test_it(): assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+"""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        done = run(small, file=program)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert outcomes(done) == {"test_file.py::test_it": "passed"}
+
+
 def test_the_number_of_results_grows_during_a_run(small: Layout) -> None:
     seen: list[int] = []
     gate = small.root / "gate"

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,8 +114,9 @@ def _serve(
     announced, trouble, due = False, "", 0.0
     # Its words are not the result of this command, which may be JSON.
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno())  # noqa: S603
+    ended = _ended(process)
     try:
-        while process.poll() is None:
+        while not ended.is_set():
             if not announced and _answers(port):
                 announced = True
                 _announce(port, sources, output)
@@ -133,7 +135,7 @@ def _serve(
                     trouble, due = str(error), machine_clock.monotonic() + _LOCAL_SECONDS
             machine_clock.sleep(_LOOP_SECONDS)
     finally:
-        _end(process, timeouts)
+        _end(process, ended, timeouts)
     raise CommandError(
         f"TensorBoard ended with exit code {process.returncode}. To see why, run {shlex.join(words)}"
     )
@@ -159,13 +161,26 @@ def _answers(port: int) -> bool:
     return True
 
 
-def _end(process: subprocess.Popen[bytes], timeouts: Timeouts) -> None:
+def _ended(process: subprocess.Popen[bytes]) -> threading.Event:
+    """Return an event that is set when the process has ended.
+
+    A thread waits, because Ctrl-C within `poll` or `wait` may leave the lock of `Popen` taken for ever.
+    """
+    ended = threading.Event()
+
+    def wait() -> None:
+        process.wait()
+        ended.set()
+
+    threading.Thread(target=wait, name="tensorboard", daemon=True).start()
+    return ended
+
+
+def _end(process: subprocess.Popen[bytes], ended: threading.Event, timeouts: Timeouts) -> None:
     """End TensorBoard, which Ctrl-C on the terminal may have reached, too."""
-    if process.poll() is not None:
+    if ended.is_set():
         return
     process.terminate()
-    try:
-        process.wait(timeouts.tensorboard_end)
-    except subprocess.TimeoutExpired:
+    if not ended.wait(timeouts.tensorboard_end):
         process.kill()
-        process.wait()
+        ended.wait()
