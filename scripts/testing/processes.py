@@ -67,7 +67,7 @@ def run(
         temporary = Path(
             ending.enter_context(tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True))
         )
-        # First: a shell starts commands in the background with Ctrl-C ignored, which the processes would inherit.
+        # First: a shell starts commands in the background with Ctrl-C ignored, and processes inherit that.
         interrupts = ending.enter_context(_interrupts())
         started = [
             _start(layout, folder, temporary, number, env, arguments)
