@@ -67,7 +67,7 @@ def test_a_package_is_tested_without_those_above_it(folder: str) -> None:
 
 
 def test_other_support_code_uses_no_package() -> None:
-    """The names of modules that a warm interpreter imports are only strings."""
+    """Look at imports only: the modules that a warm interpreter imports are named in strings."""
     folders = [each for each in (TESTS / "support").iterdir() if each.name not in OF_SUPPORT]
     files = [file for each in folders for file in ([each] if each.suffix == ".py" else each.rglob("*.py"))]
     found = {f"{file.relative_to(TESTS)}: {name}" for file in not_empty(files) for name in imports(file)}
