@@ -17,6 +17,7 @@ from pulumi_vertex_training.cli.plan.preview import preview
 from pulumi_vertex_training.cli.policy import of_plan
 from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.timeouts import ORDINARY
 from scripts import policy_pack
 from scripts.layout import layout
 from support.client.engine import Engine, Result
@@ -148,7 +149,7 @@ def planned_by(engine: Engine) -> CheckResult | None:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in engine.environment.items():
             patch.setenv(name, value)
-        previewed = preview(engine.folder, None)
+        previewed = preview(engine.folder, None, timeouts=ORDINARY)
         return of_plan.check(PlanContext(previewed=previewed, folder=engine.folder))
 
 

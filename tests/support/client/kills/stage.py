@@ -133,7 +133,6 @@ class Stage:
         ends: bool | None = None,
         after: float = 0,
         options: str = "",
-        name: str = "",
     ) -> None:
         """Declare a resource that runs for long, or that ends after so many seconds.
 
@@ -146,7 +145,7 @@ class Stage:
         command = ("sh", "-c", shell, "trial")  # $0; a tuning job appends the parameters of a trial
         spec = spec or f"spec-{self.declared}"
         self.declaration = Declaration(spec=spec, command=command, options=options)
-        self.engine.write(self.subject.program(self.declaration, name))
+        self.engine.write(self.subject.program(self.declaration))
 
     @property
     def control(self) -> Control:
