@@ -375,7 +375,7 @@ def trouble(shared_engine: Engine, life: Life) -> Trouble:
     state = there(engine, "unwaited").state.word
     engine.write(unwaited + declare("leaving"))
     process = engine.start(*UP)
-    read_output_until(process, "waiting up to 300 s until the previous one is deleted")
+    read_output_until(process, "until the previous one is deleted")
     os.killpg(process.pid, signal.SIGINT)
     rest, _ = process.communicate(timeout=TIMEOUT)
     return Trouble(failed=failed, unwaited=state, taken=there(engine, "taken"), interrupted=rest)
