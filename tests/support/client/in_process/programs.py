@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextvars
 import functools
 import threading
 from collections.abc import Callable, Mapping
@@ -70,7 +71,14 @@ def _compiled(program: str) -> Any:
 
 
 def run(program: str, configured: Mapping[str, str], register: Register) -> None:
-    """Run the program. Raise what the first registration that failed has raised."""
+    """Run the program. Raise what the first registration that failed has raised.
+
+    Pulumi keeps the settings of a program in context variables, so later tests see none of them.
+    """
+    contextvars.copy_context().run(_run, program, configured, register)
+
+
+def _run(program: str, configured: Mapping[str, str], register: Register) -> None:
     monitor = _Monitor(register)
     config.set_all_config(dict(configured), [])
     loop = asyncio.new_event_loop()
