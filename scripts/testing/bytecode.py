@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
 from scripts.layout import Layout
 from scripts.python_packages import DEVELOPMENT_LOCK
@@ -50,5 +49,5 @@ def ensure(layout: Layout, env: Mapping[str, str]) -> str:
     if done.returncode:
         return "not written: the tests write it themselves"
     stamp.parent.mkdir(parents=True, exist_ok=True)
-    Path(stamp).write_text(digest)
+    stamp.write_text(digest)
     return "written" if fresh else "up to date"

@@ -31,12 +31,12 @@ def run(layout: Layout, report: Report, *, env: Mapping[str, str], arguments: Se
     """
     options, rest = _parser().parse_known_args(arguments)
     if any((layout.root / each.partition("::")[0]).exists() for each in rest) or _ONE_PROCESS & set(rest):
-        marks = [] if options.marks is None else ["-m", options.marks]
-        return run_openly([layout.python, "-m", "pytest", *marks, *rest], cwd=layout.root, env=env)
+        return run_openly([layout.python, "-m", "pytest", *arguments], cwd=layout.root, env=env)
     with report.step("Bytecode") as step:
         step.done(bytecode.ensure(layout, env), idle=True)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
-    speed = minutes.speed()
+    whole = not (rest or options.marks is not None or options.changed is not None or options.slow_sample)
+    speed = minutes.speed() if whole else 1.0
     entries = _entries(layout, report, options, seed)
     if not entries:
         report.line("No test depends on what has changed.")
@@ -65,10 +65,7 @@ def run(layout: Layout, report: Report, *, env: Mapping[str, str], arguments: Se
         report.line(line)
     if done.interrupted:
         return 130
-    if (
-        entries == queue.entries(layout.root, queue.test_files(layout.root), marks=queue.FAST, seed=seed)
-        and not rest
-    ):
+    if whole:
         minutes.write(layout.local, results, speed=speed)
     if not results.tests and not results.broken:
         raise ChoreError(f"No test was found for {shlex.join(arguments)}.", exit_code=5)

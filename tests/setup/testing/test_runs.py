@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from scripts.layout import Layout
-from scripts.testing import processes, summary
+from scripts.report import Report
+from scripts.testing import command, processes, summary
 from scripts.testing.processes import Run
 from scripts.testing.queue import Entry
 from scripts.testing.results import Results
@@ -141,6 +143,18 @@ def test_a_failure_is_printed_with_the_command_that_repeats_it(small: Layout) ->
     (kept,) = (done.folder / "failed").rglob("emulator.log")
     assert kept.read_text() == "a reason"
     assert f"logs: {done.folder / 'failed' / 'tests-test_file.py-test_it'}" in lines
+
+
+def test_the_command_that_repeats_a_test_gives_it_the_same_seed(
+    small: Layout, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    program = "def test_it(request): assert request.config.getoption('randomly_seed') == 17\n"
+    (small.root / "tests" / "test_file.py").write_text(program)
+    _, words = shlex.split(summary.repeat("tests/test_file.py::test_it", 17))[1:]
+    arguments = shlex.split(words.removeprefix("ARGS="))
+    assert command.run(small, report, env=os.environ, arguments=arguments) == 0
+    assert command.run(small, report, env=os.environ, arguments=[arguments[0], "--randomly-seed=18"]) == 1
 
 
 def test_an_error_of_a_fixture_fails_its_test(small: Layout) -> None:
