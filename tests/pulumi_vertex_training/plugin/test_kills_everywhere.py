@@ -186,7 +186,9 @@ def finish(trial: Trial, operation: Operation, died: str) -> None:
         assert_healed(trial, operation.then)
         if operation.then == operation.killed:  # What was made is adopted, not made once more.
             names = [name for name, *_ in trial.there()]
-            assert {name for name, spec, _ in made if spec == operation.then.spec} <= set(names)
+            shows = trial.subject.shows
+            declared = (operation.then.spec, operation.then.note if "note" in shows else "")
+            assert {name for name, *shown in made if tuple(shown) == declared} <= set(names)
     else:
         assert trial.there() == []
     trial.destroy()
