@@ -12,13 +12,19 @@ import pytest
 from support.emulated.command import Ended, environment, run
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
+from vertex_training.timeouts import VARIABLE
 
 
 @pytest.fixture(scope="module")
 def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[launcher.Emulator]:
-    """Yield an emulator whose process is suspended."""
+    """Yield an emulator whose process is suspended.
+
+    It has the timeouts of an ordinary machine, which the commands take from it: each is waited for in full.
+    """
     folder = tmp_path_factory.mktemp("busy") / "data"
-    emulator = launcher.ensure(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, "1")
+        emulator = launcher.ensure(folder)
     process = psutil.Process(emulator.pid)
     process.suspend()
     yield emulator
