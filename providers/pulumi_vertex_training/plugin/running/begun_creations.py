@@ -13,6 +13,10 @@ or `delete` of the resource removes it, or that of the stack's key. A resource t
 gets none of these calls: the program itself removes what is left of it (`program.undeclared`). Only what
 carries the key and nobody has touched is deleted. Notes are local files: no call is made where nothing was
 interrupted.
+
+One case is left to `vertex-training gc`: the engine is killed between the answer and its record, what is
+replaced had been deleted first, and before the next `up` a refresh drops that from the state and the program
+takes the change back. No `diff` shows then that the state has neither.
 """
 
 from __future__ import annotations
