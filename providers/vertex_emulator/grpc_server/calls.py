@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -15,7 +15,8 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
-from vertex_emulator.http.auth import Authenticator
+from vertex_emulator.grpc_server.admission import Pool, RequestDeadlines
+from vertex_emulator.http.auth import Access, Authenticator
 from vertex_emulator.http.connection import Faults, Gate, Intervention, no_space
 from vertex_emulator.http.messages import Headers, HttpError, Response
 from vertex_emulator.http.request_log import RequestLog
@@ -75,11 +76,12 @@ class BetaOperations:
 
 @dataclass(frozen=True)
 class Started:
-    """A call that has arrived: the time, a counter of seconds, and its metadata."""
+    """A call that has arrived: the time, a counter of seconds, its metadata, and what its token allows."""
 
     time: str
     began: float
     headers: Headers
+    access: Access = Access.NONE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,15 +99,19 @@ class Method:
     def short_name(self) -> str:
         return ".".join(self.name.split(".")[-2:])
 
-    def start(self, context: grpc.ServicerContext) -> Started:
-        """Return a call that has arrived."""
-        metadata = [(key, value) for key, value in context.invocation_metadata() if isinstance(value, str)]
-        return Started(now(), machine_clock.monotonic(), Headers(metadata))
+    def start(self, metadata: Iterable[tuple[str, str | bytes]]) -> Started | Refusal:
+        """Return a call that has arrived, or its refusal if it has no token of this emulator."""
+        headers = Headers([(key, value) for key, value in metadata if isinstance(value, str)])
+        started = Started(now(), machine_clock.monotonic(), headers)
+        try:
+            access = self.surroundings.authenticator.check_token("/", headers)
+        except HttpError as error:
+            return Refusal(method=self, started=started, error=self.error_of(error))
+        return replace(started, access=access)
 
     def admit(self, started: Started) -> Intervention | None:
-        """Check the token, and return the fault that is due. Raises `HttpError`."""
+        """Return the fault that is due. Raises `HttpError` for a call that must not be carried out."""
         around = self.surroundings
-        around.authenticator.check_token("/", started.headers)
         if around.is_stopping():
             raise HttpError(503, "", "The emulator is stopping. Repeat the call in a moment.")
         around.on_request()
@@ -161,24 +167,42 @@ class Method:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """The error of a call that is refused by its metadata."""
+
+    method: Method
+    started: Started
+    error: RpcError
+
+    def __call__(self, _: object, context: grpc.ServicerContext) -> NoReturn:
+        """End the call with the error, and record it."""
+        self.method.record(self.started, error=self.error, received=0, sent=0, fault=None)
+        abort(context, self.error)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """The handler of a method with one request and one answer.
 
-    `is_beta` is true if the client called the beta version.
+    `is_beta` is true if the client called the beta version. gRPC runs the call in `experimental_thread_pool`.
     """
 
     method: Method
+    started: Started
     binding: Binding
     is_beta: bool
     beta_operations: BetaOperations
+    deadlines: RequestDeadlines
+    experimental_thread_pool: Pool
 
-    def __call__(self, data: bytes, context: grpc.ServicerContext) -> bytes:
+    def __call__(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         """Answer the serialized request."""
-        method, started = self.method, self.method.start(context)
+        method, started = self.method, self.started
         error: RpcError | None = None
         fault: int | None = None
-        answer = b""
+        data = answer = b""
         try:
+            data = self.deadlines.first(requests, context)
             intervention = method.admit(started)
             if intervention is None:
                 answer = self._answer(data, started.headers, context)

@@ -8,51 +8,32 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 from google.protobuf.message import Message
 
+from vertex_emulator.grpc_server.admission import Pool, Pools, RequestDeadlines, Streams
 from vertex_emulator.grpc_server.calls import (
     BETA,
     BetaOperations,
     Call,
     Method,
+    Refusal,
+    Started,
     Surroundings,
     abort,
     unimplemented,
 )
 from vertex_emulator.http.messages import MAX_DOCUMENT, HttpError, Response
+from vertex_emulator.kernel.open_files import connections_for
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import GrpcBinding, RpcError, Streaming
 
-MOST_STREAMS = 10
-"""Streams at a time. Each needs a thread of the server."""
-
 _LOOK_SECONDS = 0.5
-
-
-class Streams:
-    """The streams of one server. Safe for threads."""
-
-    def __init__(self) -> None:
-        self.stopping = threading.Event()
-        self._free = threading.BoundedSemaphore(MOST_STREAMS)
-
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Count one more stream within the context. Raises `RpcError` if there are too many."""
-        if not self._free.acquire(blocking=False):
-            raise RpcError("RESOURCE_EXHAUSTED", f"At most {MOST_STREAMS} streams can be open at a time.")
-        try:
-            yield
-        finally:
-            self._free.release()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +41,15 @@ class StreamCall:
     """The handler of a method with streams, whose first request is the question."""
 
     method: Method
+    started: Started
     binding: Streaming
     streams: Streams
+    deadlines: RequestDeadlines
+    experimental_thread_pool: Pool
 
     def __call__(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         """Yield the serialized responses."""
-        method, started = self.method, self.method.start(context)
+        method, started = self.method, self.started
         error: RpcError | None = None
         fault: int | None = None
         received = sent = 0
@@ -74,8 +58,8 @@ class StreamCall:
             if intervention is not None:
                 fault = intervention.number
                 intervention.carry_out(lambda: Response(200, b""))
-            with self.streams.counted():
-                data = next(requests, b"")
+            with self.streams.counted(started.access):
+                data = self.deadlines.first(requests, context)
                 received = len(data)
                 responses = self.binding.call(method.parsed(data))
                 # A client that waits for this misses nothing that happens afterwards.
@@ -111,8 +95,11 @@ class StreamCall:
 
 log = logging.getLogger(__name__)
 
-_THREADS = 32
-_MAX_CALLS = 256
+_CONNECTIONS = 1 << 16
+"""gRPC cannot close one connection for another, so only the files of the other servers bound them."""
+
+_IDLE_SECONDS = 600
+"""A connection without calls is closed after so long, as one through the proxy. Clients connect again."""
 
 
 class GrpcServer:
@@ -130,16 +117,24 @@ class GrpcServer:
         """Open the port, or any port if it is taken. Raises `RuntimeError` if none can be opened."""
         self._timeouts = timeouts
         self._streams = Streams()
+        self._deadlines = RequestDeadlines(timeouts.body)
+        pools = Pools()
         self._server = grpc.server(
-            ThreadPoolExecutor(_THREADS, thread_name_prefix="grpc"),
-            handlers=[_Methods(services, bindings, surroundings, self._streams)],
+            pools.owner,
+            handlers=[
+                _Methods(
+                    services, bindings, surroundings, pools, streams=self._streams, deadlines=self._deadlines
+                )
+            ],
             options=[
                 # Without it another program could share the port, and receive calls with the token.
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", MAX_DOCUMENT),
                 ("grpc.max_send_message_length", -1),
+                ("grpc.max_allowed_incoming_connections", connections_for(most=_CONNECTIONS, one_of=2)),
+                ("grpc.server_handshake_timeout_ms", round(timeouts.first_byte * 1000)),
+                ("grpc.max_connection_idle_ms", _IDLE_SECONDS * 1000),
             ],
-            maximum_concurrent_rpcs=_MAX_CALLS,
         )
         try:
             self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
@@ -158,38 +153,91 @@ class GrpcServer:
         """Accept no more calls, end streams, and let other running calls finish for a few seconds."""
         self._streams.stopping.set()
         self._server.stop(self._timeouts.calls_end).wait()
+        self._deadlines.stop()
 
 
 class _Methods(grpc.GenericRpcHandler):
+    """Chooses the handler and the thread of a call, in gRPC's own thread: nothing here waits."""
+
     def __init__(
         self,
         services: Sequence[str],
         bindings: Mapping[str, GrpcBinding],
         surroundings: Surroundings,
+        pools: Pools,
+        *,
         streams: Streams,
+        deadlines: RequestDeadlines,
     ) -> None:
         self._bindings = bindings
         self._surroundings = surroundings
+        self._pools = pools
         self._streams = streams
+        self._deadlines = deadlines
         self._beta_operations = BetaOperations()
         self._requests = {
             method.name: method.request for service in services for method in descriptors.methods(service)
         }
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
+    def service(
+        self, handler_call_details: grpc.HandlerCallDetails
+    ) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """Return the handler of a call, or None if even refusals have to wait: gRPC then refuses it."""
         given = handler_call_details.method.strip("/").replace("/", ".")
         is_beta = given.startswith(BETA)
         name = given.replace(BETA, f"{descriptors.VERTEX_AI}.", 1) if is_beta else given
         binding = self._bindings.get(name)
         if binding is None:
-            return grpc.stream_stream_rpc_method_handler(unimplemented(given))
+            return self._refusing(unimplemented(given))
         method = Method(
             name=name,
             request=descriptors.message_class(self._requests[name]),
             surroundings=self._surroundings,
         )
+        started = method.start(handler_call_details.invocation_metadata)
+        if isinstance(started, Refusal):
+            return self._refusing(started)
+        pool = self._pools.of(started.access)
+        if pool.is_full:
+            message = (
+                f"{pool.share.noun} have {pool.share.most} calls open, which is the most. End some and retry."
+            )
+            error = RpcError("RESOURCE_EXHAUSTED", message)
+            return self._refusing(Refusal(method=method, started=started, error=error))
         if isinstance(binding, Streaming):
-            streamed = StreamCall(method=method, binding=binding, streams=self._streams)
+            streamed = StreamCall(
+                method=method,
+                started=started,
+                binding=binding,
+                streams=self._streams,
+                deadlines=self._deadlines,
+                experimental_thread_pool=pool,
+            )
             return grpc.stream_stream_rpc_method_handler(streamed)
-        call = Call(method=method, binding=binding, is_beta=is_beta, beta_operations=self._beta_operations)
-        return grpc.unary_unary_rpc_method_handler(call)
+        call = Call(
+            method=method,
+            started=started,
+            binding=binding,
+            is_beta=is_beta,
+            beta_operations=self._beta_operations,
+            deadlines=self._deadlines,
+            experimental_thread_pool=pool,
+        )
+        return grpc.stream_unary_rpc_method_handler(call)
+
+    def _refusing(self, refuse: Callable[..., NoReturn]) -> grpc.RpcMethodHandler[Any, Any] | None:
+        pool = self._pools.unproven
+        if pool.is_full:
+            return None
+        return grpc.stream_stream_rpc_method_handler(_Refusing(refuse, experimental_thread_pool=pool))
+
+
+@dataclass(frozen=True)
+class _Refusing:
+    """A handler of any kind of call, which waits for no request."""
+
+    refuse: Callable[..., NoReturn]
+    experimental_thread_pool: Pool
+
+    def __call__(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> NoReturn:
+        self.refuse(requests, context)

@@ -8,13 +8,13 @@ emulator's token stay, and some are reserved for them.
 
 from __future__ import annotations
 
-import resource
 import socket
 import threading
 from dataclasses import dataclass, field
 
 from vertex_emulator.http.auth import Access
 from vertex_emulator.kernel import machine_clock
+from vertex_emulator.kernel.open_files import connections_for
 
 _MOST = 256
 _RESERVED = 8
@@ -26,8 +26,7 @@ def most_connections() -> int:
 
     A request opens up to three files beside its connection.
     """
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST if soft == resource.RLIM_INFINITY else max(4, min(_MOST, soft // 4))
+    return connections_for(most=_MOST, one_of=4)
 
 
 @dataclass(eq=False)

@@ -65,11 +65,12 @@ class DaemonTimeouts(Timeouts):
     database: float = 10.0
     """For a writer of another process, such as an export. Then the request fails."""
     first_byte: float = 5.0
-    """For the first byte of a client that never showed a secret. Then its connection is closed."""
+    """For the first byte of a client that never showed a secret, or its gRPC settings. Then its connection is
+    closed."""
     head: float = 20.0
     """For the head of a request after its first byte. Then the connection is closed."""
     body: float = 60.0
-    """For progress of a body in either direction. Then the request fails with 408."""
+    """For progress of a body in either direction, or for the request of a gRPC call. Then it fails."""
     linger: float = 5.0
     """For a client to read an answer that came before the end of its request. Then the answer may be lost."""
     refusal: float = 1.0

@@ -18,7 +18,8 @@ from support.emulated.emulator import PROJECT, call, running
 from support.emulated.job_emulator import JobEmulator, pool
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.grpc_server.server import MOST_STREAMS
+from vertex_emulator.grpc_server.admission import MOST_STREAMS
+from vertex_emulator.kernel import data_folder
 
 PARENT = f"projects/{PROJECT}"
 METHOD = "/google.logging.v2.LoggingServiceV2/TailLogEntries"
@@ -107,3 +108,13 @@ def test_streams_are_bounded_logged_and_end_with_the_emulator(tmp_path: Path) ->
             next(responses)
         assert ended.value.code() is grpc.StatusCode.UNAVAILABLE
         assert ended.value.details() == "The emulator is stopping. Repeat the call in a moment."
+
+
+def test_replicas_take_none_of_the_owners_streams(channel: grpc.Channel, daemon: Daemon) -> None:
+    with ExitStack() as stack:
+        replica = stack.enter_context(connected(daemon, data_folder.service_token(daemon.token)))
+        for _ in range(MOST_STREAMS):
+            stack.enter_context(tailing(replica))
+        responses = stack.enter_context(tailing(channel, f'logName="{PARENT}/logs/mine"'))
+        write(daemon, "for the owner")
+        assert texts(responses, 1) == ["for the owner"]
