@@ -98,6 +98,10 @@ class Timeouts(ClientTimeouts):
     """For a container tool to remove an image that it has exported. Then the image stays."""
     tensorboard_end: float = 5.0
     """For TensorBoard to end after SIGTERM. Then it is killed."""
+    dashboard_first_byte: float = 5.0
+    """For the first byte of a browser that connects to the dashboard. Then its connection is closed."""
+    dashboard_request: float = 20.0
+    """For the rest of its request. Then its connection is closed."""
     dashboard_end: float = 3.0
     """For the requests of the dashboard to end after Ctrl-C. Then they are cut off."""
 

@@ -153,3 +153,11 @@ def test_assets_need_no_token_and_name_no_other_address(dashboard: Dashboard, pa
     assert answer.status == 200
     text = answer.body.decode().replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert "://" not in text and "eval(" not in text and "@import" not in text
+
+
+def test_a_missing_asset_shows_nobody_the_token_of_a_page(dashboard: Dashboard) -> None:
+    page = dashboard.text("/")
+    assert 'data-token="' in page
+    for path in ("/assets/nothing-here", "/assets/", "/assets/../", "/assets/%2e%2e/", "/nowhere"):
+        assert b"data-token" not in dashboard.ask(path, cookie="").body, path
+    assert b"data-token" in dashboard.ask("/nowhere").body

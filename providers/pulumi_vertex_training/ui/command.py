@@ -29,6 +29,7 @@ def serve(options: argparse.Namespace, output: Output) -> None:
     from pulumi_vertex_training.ui.server import actions
     from pulumi_vertex_training.ui.server.access import ONCE, TOKEN, Access
     from pulumi_vertex_training.ui.server.app import application
+    from pulumi_vertex_training.ui.server.connections import Connections, most_connections, protocol
 
     choice = Choice(
         kind=options.endpoint or "emulator",
@@ -50,7 +51,8 @@ def serve(options: argparse.Namespace, output: Output) -> None:
         is_ending=lambda: any(server.should_exit for server in servers),
         permission=actions.allowed(on_emulator=source.is_emulator) if may_act else None,
     )
-    access = Access(app, port=port, token=token)
+    connections = Connections(most_connections())
+    access = Access(app, port=port, token=token, prove=connections.prove)
     address = f"http://{HOST}:{port}/"
     opened = f"{address}?{TOKEN}={token}"
     if output.as_json:
@@ -69,6 +71,8 @@ def serve(options: argparse.Namespace, output: Output) -> None:
     threading.Thread(target=_prepare, args=[source], name="first look", daemon=True).start()
     config = uvicorn.Config(
         access,
+        http=protocol(connections, options.timeouts),
+        backlog=connections.most,  # so many are accepted at once, before the table can close any
         log_level="warning",
         access_log=False,  # addresses may have the token
         lifespan="off",

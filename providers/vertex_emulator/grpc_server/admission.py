@@ -1,4 +1,4 @@
-"""Which thread serves a call: decided by the token in its metadata, before a thread is taken.
+"""The threads of a call, chosen by the token in its metadata before a thread is taken.
 
 A thread waits for the request of its call, and everybody on this machine can open a connection. So calls
 without a token are refused by threads that wait for nothing; replicas, which have the token of the metadata
@@ -122,7 +122,7 @@ class RequestDeadlines:
         self._thread.join()
 
     def first(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-        """Return the first request of a call. Raises `RpcError` if there is none, or if it does not come."""
+        """Return the first request of a call. Raises `RpcError` without a request in time."""
         with self._lock:
             self._waiting[context] = machine_clock.monotonic() + self._seconds
         try:

@@ -7,7 +7,7 @@ address. Every request needs it, except for the style sheet and the script, whic
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
@@ -21,6 +21,9 @@ ACTIONS = "/actions/"
 
 TOKEN = "token"  # noqa: S105 - the name of a parameter
 ONCE = "once"
+
+KNOWN = "vertex_training.known"
+"""The key of a scope whose request has shown the token. Only such a request gets the token of a page."""
 
 POLICY = "; ".join(
     (
@@ -60,11 +63,15 @@ UNKNOWN = (
 class Access:
     """Passes on the requests that the user's own browser sends; all others are refused.
 
-    `port` is that of the server, as it is in the Host header.
+    `port` is that of the server, as it is in the Host header. `prove` is called with the address of each
+    client that has shown the token.
     """
 
-    def __init__(self, app: ASGIApp, *, port: int, token: str) -> None:
+    def __init__(
+        self, app: ASGIApp, *, port: int, token: str, prove: Callable[[tuple[str, int] | None], None]
+    ) -> None:
         self._app = app
+        self._prove = prove
         self._token = token
         self._once: set[str] = set()
         self._cookie = f"vertex-training-{port}"  # cookies are shared by all ports of a host
@@ -101,13 +108,17 @@ class Access:
             return _refusal(
                 405, "The dashboard answers GET, and POST for actions.\n", {"Allow": ", ".join(_METHODS)}
             )
+        known = self._is_known(headers)
+        if known:
+            scope[KNOWN] = True
+            self._prove(scope.get("client"))
         if scope["path"].startswith(ASSETS):
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = dict(query)
         if TOKEN in given or ONCE in given:
             return self._login(scope, query) if self._is_right(given) else _refusal(401, UNKNOWN)
-        return None if self._is_known(headers) else _refusal(401, UNKNOWN)
+        return None if known else _refusal(401, UNKNOWN)
 
     def _is_right(self, given: Mapping[str, str]) -> bool:
         """Return whether the token or the code of an address is right. A code is used up."""
@@ -126,6 +137,7 @@ class Access:
         return found is not None and same(found.value, self._token)
 
     def _login(self, scope: Scope, query: list[tuple[str, str]]) -> Response:
+        self._prove(scope.get("client"))
         left = urlencode([(name, value) for name, value in query if name not in (TOKEN, ONCE)])
         # Two slashes at the beginning would be the address of another host.
         path = "/" + scope["path"].lstrip("/")

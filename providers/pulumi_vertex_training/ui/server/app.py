@@ -23,6 +23,7 @@ from pulumi_vertex_training.ui.pages.job.page import PATH as JOB_PATH
 from pulumi_vertex_training.ui.pages.job.page import record_at
 from pulumi_vertex_training.ui.pages.page import MissingError, Page
 from pulumi_vertex_training.ui.server import actions, downloads, rendering, views
+from pulumi_vertex_training.ui.server.access import KNOWN
 from pulumi_vertex_training.ui.server.actions import Allowed
 from pulumi_vertex_training.ui.server.feed import Feed
 from pulumi_vertex_training.ui.server.streams import MOST_STREAMS, Shown, Stream
@@ -173,7 +174,7 @@ def _common(request: Request) -> Mapping[str, Any]:
     return {
         "pages": NAVIGATION,
         "path": request.url.path,
-        "actions": request.app.state.permission,
+        "actions": request.app.state.permission if request.scope.get(KNOWN) else None,
     }
 
 
