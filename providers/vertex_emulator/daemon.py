@@ -26,7 +26,7 @@ from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.service import RegistryService, write_logins
 from vertex_emulator.faults.switchboard import Faults, fault_routes
 from vertex_emulator.gateways import Gateways, Ports
-from vertex_emulator.http.auth import Authenticator, replaced_secrets, token_for
+from vertex_emulator.http.auth import Access, Authenticator, replaced_secrets, token_for
 from vertex_emulator.http.deadlines import Limits
 from vertex_emulator.http.deletions import with_reserve
 from vertex_emulator.http.messages import HttpError, Route, Router
@@ -399,7 +399,10 @@ class Daemon:
 
         return ProxyServer(
             listener,
-            secret=data_folder.proxy_secret(self.token),
+            secrets={
+                data_folder.proxy_secret(self.token): Access.OWNER,
+                data_folder.replica_proxy_secret(self.token): Access.SERVICES,
+            },
             authority=Authority(self.folder.root),
             serve_http=self._server.serve_google_host,
             grpc_address=lambda: self._gateways.grpc_address,

@@ -91,7 +91,7 @@ def test_connections_without_the_token_make_room(data: bytes) -> None:
         assert status(browser) == b"HTTP/1.1 200 OK"
 
 
-def test_a_browser_is_told_that_no_connection_is_free() -> None:
+def test_a_refused_browser_gets_the_reason() -> None:
     with served(LONG) as port, ExitStack() as stack:
         for _ in range(MOST):
             browser = stack.enter_context(connected(port, request(port)))

@@ -57,6 +57,11 @@ class OpenConnections:
         self._changed = threading.Condition()
         self._open: dict[socket.socket, OpenConnection] = {}
 
+    @property
+    def most_of_services(self) -> int:
+        """The number of connections with a lesser secret than the emulator's token."""
+        return self.most - self.most // _RESERVED
+
     def __len__(self) -> int:
         return len(self._open)
 
@@ -90,7 +95,7 @@ class OpenConnections:
         with self._changed:
             if access is Access.SERVICES:
                 used = sum(other.access is Access.SERVICES for other in self._open.values())
-                if used >= self.most - self.most // _RESERVED:
+                if used >= self.most_of_services:
                     return False
             connection.access = access
             return True

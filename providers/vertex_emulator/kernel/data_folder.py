@@ -255,6 +255,11 @@ def proxy_secret(token: str) -> str:
     return _derived(token, "proxy")
 
 
+def replica_proxy_secret(token: str) -> str:
+    """Derive the password of the proxy for replicas, whose connections leave room for the owner's."""
+    return _derived(token, "proxy of replicas")
+
+
 def service_token(token: str) -> str:
     """Derive the token of replicas, which gives access to Google's services but not to `/_local`."""
     return _derived(token, "services")

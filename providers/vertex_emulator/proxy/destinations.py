@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
+from vertex_emulator.http.auth import Access
 from vertex_emulator.kernel.timeouts import DAEMON
 from vertex_emulator.proxy.tunnel_requests import HTTPS, RefusedError, is_address
 from vertex_emulator.proxy.upstream import connect_through, upstream_of
@@ -26,6 +27,7 @@ def resolve_host(host: str) -> list[Address]:
 
 def connect(
     host: str,
+    access: Access,
     environment: Mapping[str, str] | None = None,
     *,
     seconds: float = DAEMON.upstream,
@@ -34,7 +36,8 @@ def connect(
     """Connect to a public address of a host that is not emulated. Raises `RefusedError`, `OSError`.
 
     The address that was checked is the one that is used: a second answer of the name server has no effect.
-    `environment` may name a further proxy, which also reaches names that this machine cannot resolve.
+    `environment` may name the caller's own proxy. For a name that this machine cannot resolve, that proxy
+    decides; so only the owner's programs, which could use it themselves, get there without the check.
     """
     _check_name(host)
     upstream = upstream_of(host, environment)
@@ -43,6 +46,12 @@ def connect(
     except OSError:
         if upstream is None:
             raise
+        if access is not Access.OWNER:
+            raise RefusedError(
+                403,
+                f"This machine cannot resolve {host}, so its address cannot be checked before your own proxy "
+                "connects to it for a job. To allow it, add the host with its public address to /etc/hosts.",
+            ) from None
         found = []
     for _, address in found:
         check_address(str(address[0]), host)

@@ -11,6 +11,7 @@ from typing import cast
 from vertex_emulator.http.open_connections import shut_down
 from vertex_emulator.http.secured import SecuredSocket
 from vertex_emulator.kernel import machine_clock
+from vertex_emulator.proxy.first_call import FirstCall
 
 _BLOCK = 1 << 16
 
@@ -62,15 +63,24 @@ def _next(source: socket.socket, activity: _Activity) -> bytes:
 
 
 def pipe_secured(
-    secured: SecuredSocket | ssl.SSLSocket, other: socket.socket, *, idle_seconds: float
+    secured: SecuredSocket | ssl.SSLSocket,
+    other: socket.socket,
+    *,
+    idle_seconds: float,
+    first: FirstCall | None = None,
 ) -> None:
-    """Pass bytes until one side ends, in one thread: OpenSSL allows no second one at a connection."""
+    """Pass bytes until one side ends, in one thread: OpenSSL allows no second one at a connection.
+
+    With `first`, the connection also ends if the first call of `secured` does not come in time.
+    """
     if _has_more(secured) and (data := _available(secured)):  # the selector does not see it
+        if first is not None:
+            first.watch(data)
         other.sendall(data)
     with selectors.DefaultSelector() as selector:
         selector.register(secured, selectors.EVENT_READ, other)
         selector.register(other, selectors.EVENT_READ, secured)
-        while ready := selector.select(idle_seconds):
+        while ready := selector.select(first.seconds_left(idle_seconds) if first else idle_seconds):
             for key, _ in ready:
                 source, target = cast("socket.socket", key.fileobj), key.data
                 data = _available(source)
@@ -78,6 +88,8 @@ def pipe_secured(
                     continue
                 if not data:
                     return
+                if first is not None and source is secured:
+                    first.watch(data)
                 target.settimeout(idle_seconds)
                 target.sendall(data)
 

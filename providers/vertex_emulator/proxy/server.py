@@ -23,6 +23,7 @@ from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.proxy import destinations
 from vertex_emulator.proxy.authority import Authority
+from vertex_emulator.proxy.first_call import FirstCall
 from vertex_emulator.proxy.hosts import is_emulated
 from vertex_emulator.proxy.pipes import pipe, pipe_secured
 from vertex_emulator.proxy.tunnel_requests import RefusedError, parse, read_head
@@ -45,24 +46,28 @@ class ProxyLimits:
 class ProxyServer:
     """The proxy at the port of `listener`.
 
-    `serve_http` answers HTTP/1.1 on a connection to a host until it ends; `grpc_address` returns the address
-    of the gRPC server, or None. If all connections are in use, one that has not shown the secret is closed.
+    `secrets` has the access of each secret. Replicas have one of their own, so that their connections leave
+    room for the owner's. `serve_http` answers HTTP/1.1 on a connection to a host until it ends;
+    `grpc_address` returns the address of the gRPC server, or None. If all connections are in use, one that has
+    not shown a secret is closed.
     """
 
     def __init__(
         self,
         listener: socket.socket,
         *,
-        secret: str,
+        secrets: Mapping[str, Access],
         authority: Authority,
         serve_http: Callable[[socket.socket, str], None],
         grpc_address: Callable[[], str | None],
-        connect: Callable[[str], socket.socket] | None = None,
+        connect: Callable[[str, Access], socket.socket] | None = None,
         limits: ProxyLimits | None = None,
     ) -> None:
         self._listener = listener
         self.port = int(listener.getsockname()[1])
-        self._credentials = base64.b64encode(f"{USER}:{secret}".encode())
+        self._accesses = {
+            base64.b64encode(f"{USER}:{secret}".encode()): access for secret, access in secrets.items()
+        }
         self._authority = authority
         self._serve_http = serve_http
         self._grpc_address = grpc_address
@@ -130,11 +135,17 @@ class ProxyServer:
         target, _, version = rest.rpartition(" ")
         if version not in ("HTTP/1.1", "HTTP/1.0"):
             raise RefusedError(400, "The request is not HTTP/1.1.")
-        self._check_secret(_headers(fields))
+        access = self._access(_headers(fields))
         place = self.connections.of(connection)
         if place is None:
             return  # it was closed for another connection
-        place.access, place.idle = Access.OWNER, False
+        place.idle = False
+        if not self.connections.admit(place, access):
+            raise RefusedError(
+                503,
+                f"Replicas have {self.connections.most_of_services} connections through the proxy, which is "
+                "the most. Close some and retry.",
+            )
         if method != "CONNECT":
             raise RefusedError(405, "The proxy knows CONNECT only. Set it for https, not for http.")
         host = parse(target)
@@ -144,27 +155,31 @@ class ProxyServer:
             self._end_here(connection, host)
             return
         try:
-            other = self._connect(host)
+            other = self._connect(host, access)
         except OSError as error:
             raise RefusedError(502, f"{host} cannot be reached: {error.strerror or error}.") from error
         with other:
             connection.settimeout(self._timeouts.tunnel_head)
             connection.sendall(_ESTABLISHED)
+            connection.recv(1, socket.MSG_PEEK)  # with TLS the client begins, and has to do so in time
             if isinstance(other, ssl.SSLSocket):  # the caller's own proxy has TLS
                 pipe_secured(other, connection, idle_seconds=self._limits.idle_seconds)
             else:
                 pipe(connection, other, idle_seconds=self._limits.idle_seconds)
 
-    def _check_secret(self, headers: Mapping[str, str]) -> None:
+    def _access(self, headers: Mapping[str, str]) -> Access:
+        """Return the access of the secret in the headers of a request. Raises `RefusedError` 407."""
         scheme, _, credentials = headers.get("proxy-authorization", "").partition(" ")
         given = credentials.strip().encode("utf-8", "replace")
-        if scheme.lower() != "basic" or not hmac.compare_digest(given, self._credentials):
-            raise RefusedError(
-                407,
-                "The proxy needs the user and the secret of its address. The emulator changes the secret "
-                "when it starts: set the variables again with "
-                '`eval "$(vertex-training emulator env --proxy)"`.',
-            )
+        for expected, access in self._accesses.items():
+            if scheme.lower() == "basic" and hmac.compare_digest(given, expected):
+                return access
+        raise RefusedError(
+            407,
+            "The proxy needs the user and the secret of its address. The emulator changes the secret "
+            "when it starts: set the variables again with "
+            '`eval "$(vertex-training emulator env --proxy)"`.',
+        )
 
     def _end_here(self, connection: socket.socket, host: str) -> None:
         # The new object owns the descriptor: `connection` can no longer be closed or shut down.
@@ -191,7 +206,8 @@ class ProxyServer:
         host, _, port = address.partition(":")
         with socket.create_connection((host, int(port)), self._timeouts.tunnel_head) as other:
             other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            pipe_secured(secured, other, idle_seconds=self._limits.idle_seconds)
+            first = FirstCall(seconds=self._timeouts.tunnel_head)
+            pipe_secured(secured, other, idle_seconds=self._limits.idle_seconds, first=first)
 
 
 def _headers(fields: list[str]) -> dict[str, str]:

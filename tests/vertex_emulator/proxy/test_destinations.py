@@ -14,6 +14,7 @@ import pytest
 
 from support.clients.forged_certificates import of_this_machine
 from support.waiting import TIMEOUT
+from vertex_emulator.http.auth import Access
 from vertex_emulator.http.server import listen
 from vertex_emulator.proxy.authority import Authority
 from vertex_emulator.proxy.destinations import Address, check_address, connect
@@ -148,7 +149,7 @@ def test_public_addresses(address: str) -> None:
 @pytest.mark.parametrize("environment", [{}, {"https_proxy": "http://127.0.0.1:9"}], ids=["direct", "proxy"])
 def test_hosts_that_are_refused_without_a_look_up(host: str, environment: dict[str, str]) -> None:
     with pytest.raises(RefusedError) as caught:
-        connect(host, environment)
+        connect(host, Access.OWNER, environment)
     assert caught.value.status == 403
 
 
@@ -160,7 +161,7 @@ def test_a_name_of_a_private_address_is_refused(environment: dict[str, str]) -> 
         return [(socket.AF_INET, ("8.8.8.8", 443)), (socket.AF_INET, ("127.0.0.1", 443))]
 
     with pytest.raises(RefusedError, match=r"public addresses only; rebinding.example.com has 127.0.0.1"):
-        connect("rebinding.example.com", environment, resolve=resolve)
+        connect("rebinding.example.com", Access.OWNER, environment, resolve=resolve)
 
 
 @dataclass
@@ -218,11 +219,25 @@ HOST = "host-of-nobody.invalid"
 
 def test_other_hosts_are_reached_through_the_callers_own_proxy(company: OtherProxy) -> None:
     url = f"http://me:p%40ss@127.0.0.1:{company.port}"
-    with connect(HOST, {"https_proxy": url}) as connection:
+    with connect(HOST, Access.OWNER, {"https_proxy": url}) as connection:
         assert connection.recv(100) == b"hello", "nothing after the head is lost"
     line, host, credentials, *_ = company.heads[0].split(b"\r\n")
     assert (line, host) == (f"CONNECT {HOST}:443 HTTP/1.1".encode(), f"Host: {HOST}:443".encode())
     assert credentials == b"Proxy-Authorization: Basic " + base64.b64encode(b"me:p@ss")
+
+
+def test_jobs_reach_no_name_without_a_checked_address_there(company: OtherProxy) -> None:
+    environment = {"https_proxy": f"http://127.0.0.1:{company.port}"}
+    with pytest.raises(RefusedError) as caught:
+        connect(HOST, Access.SERVICES, environment)
+    assert str(caught.value) == (
+        f"This machine cannot resolve {HOST}, so its address cannot be checked before your own proxy "
+        "connects to it for a job. To allow it, add the host with its public address to /etc/hosts."
+    )
+    assert company.heads == []
+    public: list[Address] = [(socket.AF_INET, ("93.184.216.34", 443))]
+    with connect("example.com", Access.SERVICES, environment, resolve=lambda _: public) as connection:
+        assert connection.recv(100) == b"hello"
 
 
 @pytest.fixture
@@ -240,11 +255,11 @@ def test_the_callers_own_proxy_may_have_tls(
     environment = {"https_proxy": f"https://me:secret@127.0.0.1:{company.port}"}
     server = ProxyServer(
         listen(0),
-        secret="s",
+        secrets={"s": Access.OWNER},
         authority=Authority(tmp_path),
         serve_http=lambda connection, host: connection.close(),
         grpc_address=lambda: None,
-        connect=lambda host: connect(host, environment),
+        connect=lambda host, access: connect(host, access, environment),
     )
     try:
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
@@ -253,9 +268,8 @@ def test_the_callers_own_proxy_may_have_tls(
             client.sendall(head.encode())
             assert read_head(client, seconds=TIMEOUT)[0].startswith("HTTP/1.1 200 ")
             received = client.makefile("rb")
-            assert received.read(5) == b"hello"
-            client.sendall(b"and back")
-            assert received.read(8) == b"AND BACK"
+            client.sendall(b"and back")  # with TLS the client begins
+            assert received.read(13) == b"helloAND BACK"
     finally:
         server.stop()
     assert company.heads[0].startswith(f"CONNECT {HOST}:443 HTTP/1.1\r\n".encode())
@@ -264,14 +278,14 @@ def test_the_callers_own_proxy_may_have_tls(
 @pytest.mark.usefixtures("authority")
 def test_a_proxy_with_an_unknown_certificate_gets_no_secret(company: OtherProxy) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
-        connect(HOST, {"https_proxy": f"https://me:secret@127.0.0.1:{company.port}"})
+        connect(HOST, Access.OWNER, {"https_proxy": f"https://me:secret@127.0.0.1:{company.port}"})
     assert company.heads == []
 
 
 def test_a_refusal_of_the_callers_own_proxy_is_passed_on_without_its_secret(company: OtherProxy) -> None:
     company.answer = b"HTTP/1.1 407 Who are you\r\n\r\n"
     with pytest.raises(RefusedError, match=r"does not connect to host-of-nobody.invalid: .* 407") as caught:
-        connect(HOST, {"HTTPS_PROXY": f"http://me:geheim@127.0.0.1:{company.port}"})
+        connect(HOST, Access.OWNER, {"HTTPS_PROXY": f"http://me:geheim@127.0.0.1:{company.port}"})
     assert "geheim" not in str(caught.value)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import socket
+import ssl
+import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,13 @@ from google.oauth2.credentials import Credentials
 
 from support.emulated.clients.door import Door
 from support.emulated.emulator import call, running
-from support.waiting import eventually
+from support.waiting import TIMEOUT, eventually
+from vertex_emulator.http.auth import Access
 from vertex_emulator.http.server import listen
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.proxy.authority import Authority
+from vertex_emulator.proxy.first_call import FirstCall
 from vertex_emulator.proxy.server import ProxyLimits, ProxyServer
 from vertex_emulator.proxy.tunnel_requests import RefusedError
 
@@ -53,6 +57,15 @@ def test_nobody_gets_in_without_the_secret(door: Door, field: str) -> None:
     assert answer.startswith(b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic ")
     assert b"emulator env --proxy" in answer
     assert door.secret.encode() not in answer
+
+
+def test_replicas_have_a_secret_of_their_own(door: Door) -> None:
+    secret = data_folder.replica_proxy_secret(door.daemon.token)
+    assert secret != door.secret
+    credentials = f"Proxy-Authorization: Basic {word(f'emulator:{secret}')}"
+    with door.open() as connection:
+        connection.sendall(f"{TARGET}{credentials}\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize(
@@ -152,20 +165,21 @@ def test_a_start_with_taken_ports_uses_others(tmp_path: Path) -> None:
 def proxy(
     folder: Path,
     *,
-    connect: Callable[[str], socket.socket] | None = None,
+    connect: Callable[[str, Access], socket.socket] | None = None,
     connections: int = 256,
     idle_seconds: float = 600.0,
     tunnel_head: float = DAEMON.tunnel_head,
+    grpc_address: str | None = None,
 ) -> Iterator[tuple[ProxyServer, Callable[[str], socket.socket]]]:
-    def refuse(host: str) -> socket.socket:
+    def refuse(host: str, _: Access) -> socket.socket:
         raise RefusedError(403, f"not to {host}")
 
     server = ProxyServer(
         listen(0),
-        secret="s",
+        secrets={"s": Access.OWNER, "r": Access.SERVICES},
         authority=Authority(folder),
         serve_http=lambda connection, host: connection.close(),
-        grpc_address=lambda: None,
+        grpc_address=lambda: grpc_address,
         connect=connect or refuse,
         limits=ProxyLimits(
             connections=connections,
@@ -251,10 +265,10 @@ def test_strangers_cannot_take_all_connections(tmp_path: Path) -> None:
             each.close()
 
 
-def joined(ends: list[socket.socket]) -> Callable[[str], socket.socket]:
+def joined(ends: list[socket.socket]) -> Callable[[str, Access], socket.socket]:
     """Return a way to connect whose other ends are added to a list."""
 
-    def connect(_host: str) -> socket.socket:
+    def connect(_host: str, _: Access) -> socket.socket:
         here, there = socket.socketpair()
         ends.append(there)
         return here
@@ -307,14 +321,81 @@ def test_a_silent_tunnel_ends(tmp_path: Path) -> None:
     ends: list[socket.socket] = []
     with proxy(tmp_path, connect=joined(ends), idle_seconds=0.2) as (server, knock):
         tunnel = knock(OTHER)
-        assert read_all(tunnel).startswith(b"HTTP/1.1 200 ")
-        assert ends[0].recv(1) == b""
+        assert tunnel.recv(100).startswith(b"HTTP/1.1 200 ")
+        tunnel.sendall(b"x")
+        assert read_all(tunnel) == b""
+        assert [ends[0].recv(1), ends[0].recv(1)] == [b"x", b""]
         ends[0].close()
         eventually(lambda: len(server.connections) == 0)
 
 
+def test_a_tunnel_whose_client_does_not_begin_ends(tmp_path: Path) -> None:
+    ends: list[socket.socket] = []
+    with proxy(tmp_path, connect=joined(ends), tunnel_head=0.5) as (server, knock):
+
+        def is_open_then_closed() -> bool:
+            return read_all(knock(OTHER)).startswith(b"HTTP/1.1 200 ")
+
+        eventually(is_open_then_closed)  # a slow test may be cut off before its head
+        eventually(lambda: len(server.connections) == 0)
+        for each in ends:
+            each.close()
+
+
+FRAME = struct.Struct(">BHBBI")
+"""The head of an HTTP/2 frame, with its length in one byte and two."""
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+SETTINGS, CALL = FRAME.pack(0, 6, 4, 0, 0) + bytes(6), FRAME.pack(0, 1, 1, 4, 1) + b"x"
+
+
+@pytest.mark.parametrize("sent", [b"", PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS + CALL[:8]])
+def test_a_tunnel_to_grpc_without_a_call_ends(tmp_path: Path, sent: bytes) -> None:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["h2"])
+    with socket.create_server(("127.0.0.1", 0)) as grpc_server:
+        address = f"127.0.0.1:{grpc_server.getsockname()[1]}"
+        with proxy(tmp_path, tunnel_head=2.0, grpc_address=address) as (_, knock):
+            context.load_verify_locations(tmp_path / "proxy" / "certificates" / "root.pem")
+
+            def passes_and_ends() -> bool:
+                with suppress(OSError), knock(f"{TARGET}CREDENTIALS\r\n\r\n") as tunnel:
+                    assert tunnel.recv(100).startswith(b"HTTP/1.1 200 ")
+                    with context.wrap_socket(tunnel, server_hostname="storage.googleapis.com") as secured:
+                        secured.sendall(sent)
+                        end, _ = grpc_server.accept()
+                        end.settimeout(TIMEOUT)
+                        return read_all(end) == sent
+                return False  # a slow test may be cut off in its handshake
+
+            eventually(passes_and_ends)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 9, 30, 1000])
+def test_the_first_call_is_found_in_pieces_of_any_size(size: int) -> None:
+    before, first = PREFACE + SETTINGS + SETTINGS, FirstCall(seconds=0)
+    for data, has_come in ((before, False), (CALL, True), (b"anything", True)):
+        for start in range(0, len(data), size):
+            first.watch(data[start : start + size])
+        assert first.has_come is has_come
+        assert first.seconds_left(9.0) == (9.0 if has_come else 0.0)
+
+
+def test_replicas_leave_room_for_the_owner(tmp_path: Path) -> None:
+    ends: list[socket.socket] = []
+    with proxy(tmp_path, connections=8, connect=joined(ends)) as (_, knock), ExitStack() as stack:
+        replica = OTHER.replace("CREDENTIALS", f"Proxy-Authorization: Basic {word('emulator:r')}")
+        for _ in range(7):
+            assert stack.enter_context(knock(replica)).recv(100).startswith(b"HTTP/1.1 200 ")
+        refused = read_all(knock(replica))
+        assert refused.startswith(b"HTTP/1.1 503 ")
+        assert b"Replicas have 7 connections through the proxy, which is the most. Close some" in refused
+        assert stack.enter_context(knock(OTHER)).recv(100).startswith(b"HTTP/1.1 200 ")
+        for each in ends:
+            stack.enter_context(each)
+
+
 def test_a_place_that_does_not_answer_is_a_bad_gateway(tmp_path: Path) -> None:
-    def connect(host: str) -> socket.socket:
+    def connect(host: str, _: Access) -> socket.socket:
         raise ConnectionRefusedError(111, "Connection refused")
 
     with proxy(tmp_path, connect=connect) as (_, knock):

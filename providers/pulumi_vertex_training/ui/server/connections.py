@@ -84,7 +84,7 @@ class _Bounded(H11Protocol):
     _timeouts: Timeouts
     _deadline: asyncio.TimerHandle | None = None
     _in_time: bool = False
-    """Whether the deadline is that of a request whose first byte has come."""
+    """True while the deadline belongs to a request whose first byte has come."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

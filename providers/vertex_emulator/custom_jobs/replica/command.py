@@ -82,7 +82,7 @@ def proxy_variables(
     folder = plan.data_dir.resolve() / variables.FOLDER
     if not services.proxy or not (folder / variables.BUNDLE).is_file():
         return {}
-    url = variables.proxy_url(services.proxy, data_folder.proxy_secret(services.token))
+    url = variables.proxy_url(services.proxy, data_folder.replica_proxy_secret(services.token))
     seen_at = CERTIFICATES_PATH if own_root and plan.sandbox.kind == "namespaces" else folder
     return variables.variables(url, certificates=seen_at, environment=environment, direct=names)
 
