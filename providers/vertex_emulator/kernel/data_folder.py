@@ -256,7 +256,7 @@ def proxy_secret(token: str) -> str:
 
 
 def replica_proxy_secret(token: str) -> str:
-    """Derive the password of the proxy for replicas, whose connections leave room for the owner's."""
+    """Derive the password of the proxy for replicas, which cannot use up the owner's connections."""
     return _derived(token, "proxy of replicas")
 
 

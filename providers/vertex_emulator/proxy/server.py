@@ -46,10 +46,10 @@ class ProxyLimits:
 class ProxyServer:
     """The proxy at the port of `listener`.
 
-    `secrets` has the access of each secret. Replicas have one of their own, so that their connections leave
-    room for the owner's. `serve_http` answers HTTP/1.1 on a connection to a host until it ends;
-    `grpc_address` returns the address of the gRPC server, or None. If all connections are in use, one that has
-    not shown a secret is closed.
+    `secrets` has the access of each secret. Replicas have one of their own, so that they cannot use up the
+    owner's connections. `serve_http` answers HTTP/1.1 on a connection to a host until it ends; `grpc_address`
+    returns the address of the gRPC server, or None. If all connections are in use, one that has not shown a
+    secret is closed.
     """
 
     def __init__(
