@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pulumi_vertex_training.views.explained import has_tasks
 from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.catalog import machines
-from vertex_training.catalog.machines import CLOUD_TPU, machine
 from vertex_training.fields.decode import encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology import slices
 from vertex_training.topology.normal import default_disk
 from vertex_training.topology.pools import ContainerSpec, PythonPackageSpec, WorkerPoolSpec
 from vertex_training.topology.presets.launchers import launched_by
@@ -200,19 +200,9 @@ def known(text: str) -> str:
     return "?" if text in ("", NOT_KNOWN) else text
 
 
-_CORES_OF_A_HOST = 8
-"""The cores of a host of TPU v2 and v3, where `accelerator_count` counts cores."""
-
-
 def machines_of(pool: WorkerPoolSpec) -> int:
     """Return the number of machines of each replica; only a TPU slice of several hosts has more than 1."""
-    spec = pool.machine_spec
-    if spec is None:
-        return 1
-    if spec.machine_type == CLOUD_TPU:
-        return max(1, spec.accelerator_count // _CORES_OF_A_HOST)
-    known = machine(spec.machine_type)
-    return known.tpu_topologies.get(spec.tpu_topology or "", 1) if known else 1
+    return (slices.machines_of(pool.machine_spec) or 1) if pool.machine_spec else 1
 
 
 def machines_of_slices(spec: CustomJobSpec | None) -> dict[int, int]:

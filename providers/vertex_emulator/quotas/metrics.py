@@ -13,6 +13,8 @@ from typing import Any
 
 from vertex_training.catalog import accelerators, machines, quota_metrics
 from vertex_training.catalog.quota_metrics import OF_ACCELERATORS, PREEMPTIBLE, PREFIX
+from vertex_training.topology import slices
+from vertex_training.topology.pools import MachineSpec
 
 SERVICE = "aiplatform.googleapis.com"
 _UNITS = {"gpus": "GPUs", "cpus": "CPUs"}
@@ -76,9 +78,20 @@ def demand(job: Any, *, strategy: str) -> Mapping[str, int]:
         if spec.accelerator_count:
             kind = accelerators.by_number(spec.accelerator_type)
             found[OF_ACCELERATORS.get(str(kind), str(kind))] += spec.accelerator_count * pool.replica_count
-        found[quota_metrics.of_vcpus(spec.machine_type)] += _vcpus(spec.machine_type) * pool.replica_count
+        vcpus = _vcpus(spec.machine_type) * _machines(spec)
+        found[quota_metrics.of_vcpus(spec.machine_type)] += vcpus * pool.replica_count
     preemptible = PREEMPTIBLE if strategy in ("SPOT", "FLEX_START") else ""
     return {preemptible + name: count for name, count in found.items() if count}
+
+
+def _machines(spec: Any) -> int:
+    """Return the machines of a replica: several for a TPU slice."""
+    topology = MachineSpec(
+        machine_type=spec.machine_type,
+        accelerator_count=spec.accelerator_count,
+        tpu_topology=spec.tpu_topology,
+    )
+    return slices.machines_of(topology) or 1
 
 
 def _vcpus(machine_type: str) -> int:

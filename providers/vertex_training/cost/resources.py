@@ -1,12 +1,11 @@
-"""The machine, accelerators and disks of one replica, as quantities of SKUs.
+"""The machines, accelerators and disks of one replica, as quantities of SKUs.
 
-Sources: Compute Engine documentation, "Accelerator-optimized machine family", for the sizes of local SSDs;
-Cloud TPU documentation for the chips of a machine, which are the last part of its name.
+A replica has one machine, or all machines of a TPU slice. Sources: Compute Engine documentation,
+"Accelerator-optimized machine family", for the sizes of local SSDs.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from vertex_training.catalog import machines
 from vertex_training.cost.prices import Use
 from vertex_training.topology.normal import normal_disk
 from vertex_training.topology.pools import DiskSpec, MachineSpec
+from vertex_training.topology.slices import chips_of_machine, machines_of
 
 Quantities = tuple[tuple[str, float], ...]
 """Pairs of a SKU and how much of it."""
@@ -22,7 +22,6 @@ Quantities = tuple[tuple[str, float], ...]
 _CHIPS: Mapping[str, str] = MappingProxyType(
     {series: f"{name} chip" for series, name in machines.TPU_FAMILIES.items()}
 )
-_CHIPS_OF_MACHINE = re.compile(r"-([0-9]+)t\Z", re.ASCII)
 
 _CORES_OF_TPU = 8
 """Cores of a TPU v2 or v3 that is no pod."""
@@ -54,8 +53,9 @@ class Part:
 
 
 def parts_of(machine: MachineSpec, disk: DiskSpec | None, use: Use) -> Iterator[Part]:
-    """Yield what a replica with this machine and boot disk uses: machine, accelerators, disks."""
+    """Yield what a replica with this machine and boot disk uses: machines, accelerators, disks."""
     known = machines.machine(machine.machine_type)
+    hosts = machines_of(machine)
     if known is None:
         yield Part(
             field="machine_spec.machine_type",
@@ -65,9 +65,7 @@ def parts_of(machine: MachineSpec, disk: DiskSpec | None, use: Use) -> Iterator[
     elif not machines.is_tpu(known.name):
         yield _machine(known, use)
     elif chip := _CHIPS.get(machines.series(known.name)):
-        found = _CHIPS_OF_MACHINE.search(known.name)
-        chips = int(found.group(1)) if found else 0
-        yield Part(field="machine_spec.machine_type", what=known.name, choices=(((chip, chips),),), use=use)
+        yield _slice(known.name, chip, machine.tpu_topology, hosts, use)
     name, count = _accelerators(machine, known)
     if name and count:
         yield _accelerator(name, count, use)
@@ -82,7 +80,27 @@ def parts_of(machine: MachineSpec, disk: DiskSpec | None, use: Use) -> Iterator[
             )
     if boot := normal_disk(disk, machine.machine_type):
         size, kind = boot.boot_disk_size_gb, boot.boot_disk_type
-        yield Part(field="disk_spec", what=f"{size} GB {kind}", choices=(((kind, size),),))
+        disks = hosts or 1  # Without a topology, the machines are a gap.
+        yield Part(
+            field="disk_spec",
+            what=f"{size} GB {kind}",
+            count=disks,
+            choices=(((kind, size * disks),),),
+        )
+
+
+def _slice(name: str, chip: str, topology: str | None, hosts: int | None, use: Use) -> Part:
+    """Return the machines of a TPU slice, which are as many as its topology needs."""
+    if hosts is None:
+        why = f"{topology!r} is not a topology" if topology else "the topology is missing"
+        return Part(field="machine_spec.tpu_topology", what=name, why=why)
+    return Part(
+        field="machine_spec.machine_type",
+        what=name,
+        count=hosts,
+        choices=(((chip, chips_of_machine(name) * hosts),),),
+        use=use,
+    )
 
 
 def _machine(known: machines.MachineType, use: Use) -> Part:
@@ -104,11 +122,12 @@ def _kind(machine_type: str) -> str:
 
 
 def _accelerators(machine: MachineSpec, known: machines.MachineType | None) -> tuple[str, int]:
-    """Return the accelerators of a machine, also those that a machine always has and nobody declared."""
-    if machine.accelerator_type or known is None or not known.accelerator_required:
-        return machine.accelerator_type or "", machine.accelerator_count
-    names = list(known.accelerators.items())
-    return (names[0][0], names[0][1][0]) if len(names) == 1 and len(names[0][1]) == 1 else ("", 0)
+    """Return the accelerators of a machine. What a machine always has counts, whatever is declared."""
+    if known is not None and known.accelerator_required and len(known.accelerators) == 1:
+        ((name, counts),) = known.accelerators.items()
+        if len(counts) == 1:
+            return name, counts[0]
+    return machine.accelerator_type or "", machine.accelerator_count
 
 
 def _accelerator(name: str, count: int, use: Use) -> Part:

@@ -31,6 +31,7 @@ from vertex_training.policy.subject import (
     Schedule,
     Subject,
 )
+from vertex_training.topology.slices import accelerators_of
 
 Prices = Callable[[], PriceTable]
 """Return the price table; called only for a limit of the cost, as the table is large."""
@@ -69,11 +70,9 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators, _prices: Pric
     yield from _unknown_pools(subject)
     count = 0
     for pool in subject.pools:
+        count += accelerators_of(pool.machine) * pool.replicas
         found = pool.machine.accelerator_type
-        if found is None:
-            continue
-        count += pool.machine.accelerator_count * pool.replicas
-        if not matches(found, wanted.allowed):
+        if found is not None and not matches(found, wanted.allowed):
             path = f"{pool.path}.machine_spec.accelerator_type"
             yield _not_allowed(subject, path, found, wanted.allowed)
     count *= _trials(subject)
@@ -81,7 +80,7 @@ def _accelerators(subject: Subject, wanted: settings.Accelerators, _prices: Pric
         yield _of_all_pools(
             subject,
             f"{counted(count, 'accelerator')} at the same time; {_at_most(wanted.most)}. "
-            f"Lower {_lower(subject, 'accelerator_count')}.",
+            f"Lower {_lower(subject, *_sizes(subject))}.",
         )
 
 
@@ -255,6 +254,15 @@ def _unknown_pools(subject: Subject) -> Iterator[Problem]:
     for path in (*paths, "resource_pools", "custom_task", "tuning_task", "trial_job_spec"):
         if path in subject.unknown:
             yield Problem(path=path, message="is not known yet")
+
+
+def _sizes(subject: Subject) -> Iterator[str]:
+    """Yield the fields that say how many accelerators a machine of the resource has."""
+    topologies = [bool(pool.machine.tpu_topology) for pool in subject.pools]
+    if not all(topologies):
+        yield "accelerator_count"
+    if any(topologies):
+        yield "tpu_topology"
 
 
 def _at_most(number: int) -> str:

@@ -62,7 +62,8 @@ class Accelerators(Scope):
     allowed: tuple[str, ...] = ANYTHING
     """Accelerator types, as patterns such as `NVIDIA_L4`. Default: all. Machines without one are allowed."""
     most: int | None = field(default=None, metadata=_LIMIT)
-    """Most accelerators of a resource, all replicas together. Default: any number."""
+    """Most accelerators of a resource, all replicas together: GPUs, and cores or chips of TPUs. Default: any
+    number."""
 
 
 @dataclass(frozen=True, kw_only=True)

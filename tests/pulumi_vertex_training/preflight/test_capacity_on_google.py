@@ -17,7 +17,7 @@ from support.client.services.preflights import G2_CPUS, JOB, L4, NEVER_LATE, bad
 from support.scripted_service import refusal
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import Scheduling
-from vertex_training.topology.pools import ReservationAffinity
+from vertex_training.topology.pools import MachineSpec, ReservationAffinity
 
 RESERVATION = "projects/my-project/zones/us-central1-a/reservations/mine"
 LATER = "; a job that waits for the completion of another one does not need it at the same time"
@@ -288,3 +288,25 @@ def test_reservations(
     assert [one.level for one in later if one.check == "reservations"] == [
         "ok" if level == "warning" else level
     ]
+
+
+def test_a_tpu_slice_asks_a_reservation_for_all_of_its_machines(google: GoogleProject) -> None:
+    affinity = ReservationAffinity(
+        reservation_affinity_type="SPECIFIC_RESERVATION",
+        key="compute.googleapis.com/reservation-name",
+        values=(RESERVATION,),
+    )
+    slice_of_8 = MachineSpec(
+        machine_type="ct5lp-hightpu-4t", tpu_topology="4x8", reservation_affinity=affinity
+    )
+    google.reservation = {
+        "status": "READY",
+        "specificReservation": {
+            "count": "4",
+            "inUseCount": "0",
+            "instanceProperties": {"machineType": "ct5lp-hightpu-4t"},
+        },
+    }
+    found = look(google, replace(JOB, worker_pool_specs=(pool(slice_of_8),)))
+    (finding,) = [one for one in found if one.check == "reservations"]
+    assert finding.message == "8 machines asked for, but 0 of 4 are in use"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from google.cloud.aiplatform_v1.types import CustomJob
 
 from vertex_emulator.quotas import metrics
 
@@ -19,6 +20,15 @@ from vertex_emulator.quotas import metrics
 )
 def test_the_id_of_a_quota(metric: str, found: str) -> None:
     assert metrics.quota_id(metric) == found
+
+
+def test_a_tpu_slice_takes_the_vcpus_of_all_its_machines() -> None:
+    pools = [
+        {"machine_spec": {"machine_type": "ct5lp-hightpu-4t", "tpu_topology": "4x8"}, "replica_count": 1},
+        {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 2},
+    ]
+    job = CustomJob({"job_spec": {"worker_pool_specs": pools}})
+    assert metrics.demand(job, strategy="STANDARD") == {"ct5lp_cpus": 8 * 112, "cpus": 8}
 
 
 def test_the_words_for_a_metric() -> None:

@@ -224,6 +224,82 @@ def test_a_machine_has_its_accelerators_also_if_nobody_declares_them() -> None:
     assert cost(bare) == cost(declared)
 
 
+def tpu(machine: str, topology: str | None, *, replicas: int = 1) -> WorkerPoolSpec:
+    spec = MachineSpec(machine_type=machine, tpu_topology=topology)
+    return replace(pool(machine, replicas=replicas), machine_spec=spec)
+
+
+@every_row(
+    "machine, topology, machines, chips, price",
+    [
+        ("ct5lp-hightpu-1t", "1x1", 1, 1, 1.2),
+        ("ct5lp-hightpu-4t", "2x2", 1, 4, 1.2),
+        ("ct5lp-hightpu-4t", "4x8", 8, 32, 1.2),
+        ("ct5lp-hightpu-4t", "16x16", 64, 256, 1.2),
+        ("ct5lp-hightpu-8t", "2x4", 1, 8, 1.2),
+        ("ct5lp-hightpu-4t", "4x16", 16, 64, 1.2),  # not in the tables: the chips count
+        ("ct6e-standard-4t", "8x16", 32, 128, 2.7),
+        ("ct6e-standard-8t", "2x4", 1, 8, 2.7),
+    ],
+)
+def test_a_tpu_slice_costs_all_of_its_machines(
+    machine: str, topology: str, machines: int, chips: int, price: float
+) -> None:
+    found = cost(job(tpu(machine, topology)))
+    of_machines, disks = found.items
+    assert of_machines.hourly == pytest.approx(chips * price)
+    assert disks.hourly == pytest.approx(machines * DISK_OF_100_GB)
+    several = f"{machines} x " if machines > 1 else ""
+    assert (of_machines.what, disks.what) == (f"{several}{machine}", f"{several}100 GB pd-ssd")
+
+
+def test_what_multiplies_machines_multiplies_tpu_slices() -> None:
+    slice_of_8 = tpu("ct5lp-hightpu-4t", "4x8")
+    one = cost(job(slice_of_8)).known_hourly
+    trials = cost_of_tuning_job(tuning(job(slice_of_8), trials=9, parallel=3), region=IOWA, table=TABLE)
+    assert slice_of_8.machine_spec is not None
+    kept = ResourcePool(
+        machine_spec=slice_of_8.machine_spec,
+        disk_spec=slice_of_8.disk_spec,
+        replica_count=1,
+        autoscaling_spec=AutoscalingSpec(min_replica_count=1, max_replica_count=3),
+    )
+    machines = cost_of_persistent_resource((kept,), region=IOWA, table=TABLE)
+    spot = cost(job(slice_of_8, strategy="SPOT"))
+    assert one == pytest.approx(38.4 + 8 * DISK_OF_100_GB)
+    assert trials.known_hourly == pytest.approx(3 * one)
+    assert trials.known_per_timeout == pytest.approx(9 * 168 * one)
+    assert (machines.known_hourly, machines.known_most_hourly) == (pytest.approx(one), pytest.approx(3 * one))
+    assert spot.items[0].hourly == pytest.approx(32 * 0.24492625)
+
+
+@every_row(
+    "topology, why",
+    [(None, "the topology is missing"), ("large", "'large' is not a topology"), ("0x4", None)],
+)
+def test_tpus_without_a_topology_are_a_gap_and_not_one_machine(topology: str | None, why: str | None) -> None:
+    found = cost(job(tpu("ct6e-standard-4t", topology)))
+    assert found.hourly is None
+    assert found.unknown[0].path == "worker_pool_specs[0].machine_spec.tpu_topology"
+    assert found.unknown[0].why == (why or "'0x4' is not a topology")
+
+
+@every_row(
+    "accelerator, count, machines",
+    [("TPU_V2", 8, 1), ("TPU_V3", 8, 1), ("TPU_V2", 32, 4), ("TPU_V3", 2048, 256)],
+)
+def test_a_pod_has_the_disks_of_all_its_hosts(accelerator: str, count: int, machines: int) -> None:
+    found = cost(job(pool("cloud-tpu", accelerator, count)))
+    disks = next(item for item in found.items if item.path.endswith("disk_spec"))
+    assert disks.hourly == pytest.approx(machines * DISK_OF_100_GB)
+
+
+def test_a_machine_costs_its_fixed_gpus_whatever_is_declared() -> None:
+    whole = cost(job(pool("a3-highgpu-8g", "NVIDIA_H100_80GB", 8)))
+    for declared in (pool("a3-highgpu-8g", "NVIDIA_H100_80GB", 1), pool("a3-highgpu-8g", "NVIDIA_L4", 0)):
+        assert cost(job(declared)) == whole
+
+
 def test_local_ssds_are_billed_for_spot_alone() -> None:
     on_demand, spot = (
         cost(job(pool("a3-highgpu-2g", "NVIDIA_H100_80GB", 2), **scheduling))

@@ -31,6 +31,14 @@ def test_an_hour_of_all_replicas_costs_what_the_job_costs_an_hour(strategy: str)
     assert spent.replica_hours == 4
 
 
+def test_a_run_on_a_tpu_slice_cost_all_of_its_machines() -> None:
+    machine = MachineSpec(machine_type="ct5lp-hightpu-4t", tpu_topology="4x8")
+    spec = JobSpec(worker_pool_specs=(WorkerPoolSpec(machine_spec=machine, replica_count=1),))
+    spent = cost_of_run(spec, replica_seconds={0: 1800}, region=IOWA, table=TABLE)
+    assert spent.known == pytest.approx(cost_of_job(spec, region=IOWA, table=TABLE).known_hourly / 2)
+    assert spent.known > 38.4 / 2
+
+
 def test_replicas_that_ended_earlier_cost_less() -> None:
     whole, half = (
         cost_of_run(CHIEF_AND_WORKERS, replica_seconds={1: seconds}, region=IOWA, table=TABLE)

@@ -116,6 +116,25 @@ def found(name, settings, kind, inputs, stack="dev", *, undecided=False):
                 "Lower accelerator_count, replica_count or parallel_trial_count."
             ],
         ),
+        (
+            "accelerators",
+            {"most": 16},
+            "CustomJob",
+            job(pool("ct6e-standard-4t", tpu_topology="4x8")),
+            "dev",
+            [
+                "worker_pool_specs: 32 accelerators at the same time; at most 16 are allowed. "
+                "Lower tpu_topology or replica_count."
+            ],
+        ),
+        (
+            "accelerators",
+            {"most": 32},
+            "CustomJob",
+            job(pool("ct6e-standard-4t", tpu_topology="4x8")),
+            "dev",
+            [],
+        ),
         ("regions", {"allowed": ["europe-*"]}, "StagingBucket", {"location": "EUROPE-WEST4"}, "dev", []),
         (
             "regions",
@@ -397,6 +416,12 @@ def test_the_remedy_for_a_pool_that_grows_is_its_maximum() -> None:
                 ],
             },
             "resource_pools: $",
+        ),
+        (
+            {"most": 0.5},
+            "CustomJob",
+            job(pool("ct6e-standard-4t", tpu_topology="4x8")),
+            "worker_pool_specs: at least $95.2",
         ),
         (
             {"most": 9},

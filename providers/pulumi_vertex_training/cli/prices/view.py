@@ -197,7 +197,9 @@ def _machine(table: PriceTable, name: str, region: str) -> OfRegion:
 
 
 def _cost(table: PriceTable, machine_type: str, region: str, strategy: str) -> Cost:
-    pool = WorkerPoolSpec(machine_spec=MachineSpec(machine_type=machine_type), replica_count=1)
+    topology = next(iter(MACHINES[machine_type].tpu_topologies), None)  # that of one machine
+    machine = MachineSpec(machine_type=machine_type, tpu_topology=topology)
+    pool = WorkerPoolSpec(machine_spec=machine, replica_count=1)
     return cost_of_pools((pool,), region=region, strategy=strategy, table=table)
 
 

@@ -18,6 +18,7 @@ from pulumi_vertex_training.preflight.scope import Scope, member_of_caller, not_
 from pulumi_vertex_training.preflight.subject import Part, demand_of
 from vertex_training.findings.words import all_of
 from vertex_training.topology.rules.reservations import KEY
+from vertex_training.topology.slices import machines_of
 
 LIMITS: Question[Mapping[str, int]] = Question(key="quota limits", look=quotas.limits)
 USAGE: Question[Mapping[str, int]] = Question(key="quota usage", look=quotas.usage)
@@ -215,14 +216,15 @@ def _reservations(scope: Scope) -> dict[str, tuple[str, int, Part, str]]:
         for path, pool in part.pools:
             affinity = pool.machine_spec.reservation_affinity if pool.machine_spec else None
             at = f"{path}.machine_spec.reservation_affinity.values"
-            if affinity is None or affinity.key != KEY:
+            if pool.machine_spec is None or affinity is None or affinity.key != KEY:
                 continue
             for name in affinity.values:
                 if not part.subject.looks_up(at, name):
                     continue
                 whole = name.partition("/reservationBlocks/")[0]
                 before = found[whole][1] if whole in found else 0
-                count = before + (0 if part.subject.is_scheduled else pool.replica_count * part.copies)
+                wanted = pool.replica_count * part.copies * (machines_of(pool.machine_spec) or 1)
+                count = before + (0 if part.subject.is_scheduled else wanted)
                 found[whole] = (pool.machine_type, count, part, at)
     return found
 

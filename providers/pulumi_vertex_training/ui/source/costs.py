@@ -47,16 +47,28 @@ def in_words(record: JobRecord) -> str:
 def cost_of(record: JobRecord, *, now: datetime | None = None) -> JobCost:
     """Return the cost of a custom or tuning job at today's prices; nothing for other kinds.
 
-    Of a tuning job, the hour is that of one trial.
+    Of a tuning job, the hour is that of its parallel trials.
     """
     rate = _rate(record)
     if rate is None:
         return JobCost()
     spans = spans_of(record, now or datetime.now(timezone.utc))
     hours = sum(max((end - start).total_seconds(), 0.0) for start, end in spans) / _HOUR
-    whole = None if rate.total is None else rate.total * hours
-    spent = replace(rate, total=whole, known=rate.known * hours, replica_hours=rate.replica_hours * hours)
-    return JobCost(hourly=words.spent(rate), so_far=_in_cents(spent) if hours else "")
+    spent = _times(rate, hours)
+    return JobCost(
+        hourly=words.spent(_times(rate, _jobs_at_once(record))), so_far=_in_cents(spent) if hours else ""
+    )
+
+
+def _times(rate: Spent, factor: float) -> Spent:
+    whole = None if rate.total is None else rate.total * factor
+    return replace(rate, total=whole, known=rate.known * factor, replica_hours=rate.replica_hours * factor)
+
+
+def _jobs_at_once(record: JobRecord) -> int:
+    """Return how many jobs run at the same time: the parallel trials of a tuning job, else 1."""
+    counts = [record.wire.get(name) for name in ("parallelTrialCount", "maxTrialCount")]
+    return max(1, min((int(count) for count in counts if isinstance(count, int | str)), default=1))
 
 
 def _in_cents(spent: Spent) -> str:

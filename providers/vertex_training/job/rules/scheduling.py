@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from vertex_training.catalog.machines import is_tpu, machine
+from vertex_training.catalog.machines import machine
 from vertex_training.fields import durations
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -14,6 +14,7 @@ from vertex_training.job.job_spec import STRATEGIES, JobSpec, Scheduling
 from vertex_training.topology.normal import normal_pools
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 from vertex_training.topology.roles import is_reduction_server_image
+from vertex_training.topology.slices import machines_of
 
 FLEX_START_ACCELERATORS = (
     "NVIDIA_L4",
@@ -213,8 +214,5 @@ def _in_words(spec: MachineSpec | None) -> str:
 
 
 def _has_several_machines(spec: MachineSpec) -> bool:
-    """Return whether one replica is a TPU slice of more than one machine; a v2 or v3 machine has 8 cores."""
-    kind = machine(spec.machine_type)
-    if kind is None or not is_tpu(spec.machine_type):
-        return False
-    return kind.tpu_topologies.get(spec.tpu_topology or "", 1) > 1 or spec.accelerator_count > 8
+    """Return whether one replica is a TPU slice of more than one machine."""
+    return machine(spec.machine_type) is not None and (machines_of(spec) or 1) > 1
