@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from pulumi_vertex_training.costs.reports import OF_AN_HOUR, OF_THE_RUN
 from vertex_training.cost.cost import (
     Cost,
     Gap,
@@ -26,17 +27,6 @@ from vertex_training.job.job_spec import JobSpec
 from vertex_training.job.reading import decode_spec
 from vertex_training.study.tuning import TuningSpec
 
-_OF_THE_RUN = frozenset({"timeout", "scheduling", "max_trial_count"})
-"""Fields that decide about the cost of a run, and not about that of an hour."""
-_OF_AN_HOUR = frozenset(
-    {
-        *("location", "worker_pool_specs", "machine_spec", "disk_spec", "replica_count", "machine_type"),
-        *("accelerator_type", "accelerator_count", "tpu_topology", "boot_disk_type", "boot_disk_size_gb"),
-        *("scheduling", "strategy", "parallel_trial_count", "trial_job_spec", "custom_task", "tuning_task"),
-        *("resource_pools", "autoscaling_spec", "min_replica_count", "max_replica_count"),
-        *("gpu_partition_size", "reservation_affinity", "reservation_affinity_type"),
-    }
-)
 _Part = TypeVar("_Part", Item, Gap)
 _MACHINE = ".machine_spec.machine_type"
 NOT_YET = "not known before the deployment"
@@ -102,7 +92,7 @@ def with_unknown(cost: Cost, unknown: Collection[str]) -> Cost:
     machines = {path.removesuffix(_MACHINE) for path in unknown if path.endswith(_MACHINE)}
     disks = {f"{pool}.disk_spec" for pool in machines}  # The default disk depends on the machine.
     hourly = [path for path in sorted(unknown) if _is_of_an_hour(path) and path not in disks]
-    run = [path for path in sorted(unknown) if _last(path) in _OF_THE_RUN]
+    run = [path for path in sorted(unknown) if _last(path) in OF_THE_RUN]
     if hourly:
         # What was computed from placeholders is no part of the cost.
         def kept(parts: Iterable[_Part]) -> tuple[_Part, ...]:
@@ -135,11 +125,11 @@ def _not_yet(path: str, why: str = NOT_YET) -> Gap:
 
 def decides(path: str) -> bool:
     """Return whether the value at a path decides about the cost; "" is the whole declaration."""
-    return _is_of_an_hour(path) or _last(path) in _OF_THE_RUN
+    return _is_of_an_hour(path) or _last(path) in OF_THE_RUN
 
 
 def _is_of_an_hour(path: str) -> bool:
-    return not path or _last(path) in _OF_AN_HOUR
+    return not path or _last(path) in OF_AN_HOUR
 
 
 def _last(path: str) -> str:

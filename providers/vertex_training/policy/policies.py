@@ -292,7 +292,12 @@ def _of_all_pools(subject: Subject, message: str, *also: str) -> Problem:
     """Return a problem with all pools together, at the list of the first job; it rests on `also` as well."""
     path = next((child(path, "worker_pool_specs") for path, _ in subject.jobs), "resource_pools")
     trials = ("parallel_trial_count", "tuning_task.parallel_trial_count") if subject.tuning else ()
-    return Problem(path=path, message=message, rests_on=(f"{path}.*", *trials, *also))
+    deciding = (f"{pool}.{name}" for pool in subject.paths_of_pools for name in _DECIDING)
+    return Problem(path=path, message=message, rests_on=(path, *deciding, *trials, *also))
+
+
+_DECIDING = ("machine_spec.*", "disk_spec.*", "replica_count", "autoscaling_spec.*")
+"""The fields of a pool that decide about its machines, and not about its task."""
 
 
 _PUBLIC = ("machine_type", "accelerator_type", "location")

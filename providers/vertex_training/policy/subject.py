@@ -183,6 +183,14 @@ class Subject:
         return tuple(self._pools())
 
     @property
+    def paths_of_pools(self) -> Iterator[str]:
+        """The path of every pool, also of an empty one."""
+        for path, job in self.jobs:
+            yield from (_pool(path, index) for index in range(len(job.worker_pool_specs)))
+        if isinstance(self.declared, Machines):
+            yield from (f"resource_pools[{index}]" for index in range(len(self.declared.resource_pools)))
+
+    @property
     def images(self) -> tuple[Image, ...]:
         """Every image that the resource runs."""
         return tuple(self._images())

@@ -15,9 +15,12 @@ from support.emulated.command import Ended
 
 PROGRAM = """
 machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
+secret = vt.EnvVarArgs(name="API_KEY", value=pulumi.Output.secret("hunter2"))
 vt.DistributedTraining(
     "train",
-    chief=vt.WorkerPoolSpecArgs(machine_spec=machine),
+    chief=vt.WorkerPoolSpecArgs(
+        machine_spec=machine, python_package_spec=vt.PythonPackageSpecArgs(env=[secret])
+    ),
     workers=vt.WorkerPoolSpecArgs(machine_spec=machine, replica_count=2),
     bucket={"force_destroy": True},
     package={"source": "task.py"},
@@ -105,6 +108,13 @@ def test_the_json_has_the_changes_and_each_check(steps: Steps) -> None:
     assert "replica" in errors[0]
 
 
+def test_a_secret_variable_hides_itself_alone(steps: Steps) -> None:
+    assert "chief 1 x n1-standard-4, workers 2 x n1-standard-4" in steps.text.out
+    for output in (steps.all_failed, steps.text, steps.markdown):
+        assert "hunter2" not in output.out + output.err
+        assert "not known" not in output.out
+
+
 def test_the_text_has_each_check_and_ends_with_the_exit_code(steps: Steps) -> None:
     for section in ("Cost failed", "Preflight failed", "Policy failed"):
         assert f"\n{section}\n" in steps.text.out
@@ -112,7 +122,7 @@ def test_the_text_has_each_check_and_ends_with_the_exit_code(steps: Steps) -> No
 
 
 def test_the_comment_has_each_check_with_its_command(steps: Steps) -> None:
-    assert "\n**Cost failed**: Running cost: nothing -&gt; &#36;" in steps.markdown.out
+    assert "\n**Cost failed**: Per hour: nothing now, &#36;" in steps.markdown.out
     assert "\n**Preflight failed**: 1 error, " in steps.markdown.out
     assert "\n**Policy failed**: 1 mandatory and 2 advisory violations" in steps.markdown.out
     assert f"run `pulumi config set {LIMIT} " in steps.markdown.out

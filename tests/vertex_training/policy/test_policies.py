@@ -478,6 +478,17 @@ def test_a_value_that_is_not_known_yet_decides_nothing(name, settings, inputs) -
 
 
 @every_row(
+    ("name", "settings"),
+    [("replicas", {"most": 1}), ("hourly-cost", {"most": 0.01}), ("accelerators", {"most": 1})],
+)
+def test_an_unknown_variable_leaves_machines_decided(name, settings) -> None:
+    of_task = {"image_uri": PREBUILT, "env": [{"name": "API_KEY", "value": UNKNOWN}]}
+    pools = [{**t4(count=2), "container_spec": of_task}, pool()]
+    assert found(name, settings, "CustomJob", job(*pools))
+    assert not found(name, settings, "CustomJob", job(*pools), undecided=True)
+
+
+@every_row(
     ("name", "settings", "inputs", "message"),
     [
         (

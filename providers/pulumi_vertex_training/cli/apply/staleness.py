@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pulumi_vertex_training import urns
-from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN
 from pulumi_vertex_training.cli.plan.plan import INTERNAL, RUNS, is_hidden, shown
 from pulumi_vertex_training.cli.plan.saved_plan import PlannedChange, SavedPlan
+from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN
 
 What = Literal["configuration", "state", "plan", "program"]
 

@@ -1,7 +1,7 @@
 """The cost of a plan: each job and persistent resource before and after, the sum, and the limits.
 
-The running cost is the sum of the live jobs and persistent resources, before and after the deployment: a job
-that has ended and stays as it is costs nothing. A schedule counts as its job.
+The cost of an hour is the sum of the live jobs and persistent resources, before and after the deployment: a
+job that has ended and stays as it is costs nothing. A schedule counts as its job.
 """
 
 from __future__ import annotations
@@ -12,13 +12,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
-from pulumi_vertex_training.cli.plan.jobs import (
-    HIDDEN,
-    has_ended,
-    job_cost,
-    job_kind_of,
-    machines_cost,
-)
+from pulumi_vertex_training.cli.plan.jobs import has_ended, job_cost, job_kind_of, machines_cost
 from pulumi_vertex_training.cli.plan.plan import INTERNAL, Effect, effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
@@ -31,6 +25,7 @@ from pulumi_vertex_training.costs.configured import (
     cost_limits,
 )
 from pulumi_vertex_training.costs.declared import NOT_YET, ResourceCost, cost_of, unknown_cost
+from pulumi_vertex_training.costs.reports import HIDDEN
 from pulumi_vertex_training.costs.spent import region_of
 from pulumi_vertex_training.costs.words import NOT_SHOWN
 from vertex_training.cost import cost as ground
@@ -92,12 +87,12 @@ class PlanCost:
 
     @property
     def before(self) -> Cost:
-        """The running cost before."""
+        """The cost of an hour before."""
         return total(one.before for one in self.changes if one.ran and one.before is not None)
 
     @property
     def after(self) -> Cost:
-        """The running cost after."""
+        """The cost of an hour after."""
         return total(one.after for one in self.changes if one.runs and one.after is not None)
 
     @property
@@ -112,7 +107,7 @@ class PlanCost:
             return ""
         said = ", ".join(
             [
-                f"Running cost: {words.change(self.before, self.after)}",
+                f"Per hour: {_now_and_then(words.hourly(self.before), words.hourly(self.after))}",
                 *words.grown(self.before, self.after),
             ]
         )
@@ -124,6 +119,12 @@ class PlanCost:
     def of(self, urn: str) -> CostChange | None:
         """Return the cost of a resource, None if it has none."""
         return next((one for one in self.changes if one.urn == urn), None)
+
+
+def _now_and_then(before: str, after: str) -> str:
+    if before == after:
+        return f"{after}, now and after the deployment"
+    return f"{before} now, {after} after the deployment"
 
 
 def check(context: PlanContext) -> CheckResult | None:
@@ -181,7 +182,7 @@ def _secret_limits(configuration: Mapping[str, Any]) -> Iterator[CheckFinding]:
 def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCost:
     """Return the cost of a preview's resources. Only files of this machine are read for it."""
     prices = current_prices() if table is None else table
-    changes = tuple(one for step in previewed.steps if (one := _change(step, prices)) is not None)
+    changes = tuple(one for step in previewed.revealed_steps if (one := _change(step, prices)) is not None)
     order = sorted(changes, key=lambda one: (one.effect == "none", one.name, one.urn))
     configured = _limits(previewed.configuration)
     running = [
@@ -240,6 +241,8 @@ def _cost_of_schedule(inputs: Mapping[str, Any], prices: PriceTable) -> Cost | N
     if not isinstance(request, Mapping):
         return unknown_cost("request", NOT_SHOWN if request == HIDDEN else NOT_YET)
     kind: JobKind[Any] = entry.part("kind", "KIND", JobKind)
+    if "declaration" in request:  # reported by the program, as a part of the request is a secret
+        return job_cost(kind, request["declaration"], prices)
     try:
         spec = kind.normalise(kind.from_wire(request))
     except ValueError:  # of a newer version
@@ -298,7 +301,7 @@ def _sum(cost: Cost) -> dict[str, Any]:
 
 def _rows(found: PlanCost) -> Iterator[tuple[str, str, str, str]]:
     """Yield name, cost of an hour before and after, and cost until the timeout, of the sum and each part."""
-    yield "running cost", words.hourly(found.before), words.hourly(found.after), ""
+    yield "whole stack", words.hourly(found.before), words.hourly(found.after), ""
     kept = [one for one in found.changes if one.effect == "none" and one.runs]
     for one in found.changes:
         if one.effect != "none":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.costs.declared import cost_of_decoded, cost_of_inputs, unknown_cost
+from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN, HIDDEN
 from pulumi_vertex_training.costs.words import NOT_SHOWN
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, normalise
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
@@ -18,15 +19,10 @@ from vertex_training.fields.schema import child
 from vertex_training.job.difference import JobDifference
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import parts
+from vertex_training.policy.subject import paths_of
 from vertex_training.topology.difference import PoolChange, compare
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
 from vertex_training.topology.roles import MAX_POOLS, role_of
-
-ENGINES_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""The engine's text for a value that is not known yet (pulumi.runtime.rpc.UNKNOWN)."""
-
-HIDDEN = "[secret]"
-"""The engine's text for a secret."""
 
 _POOLS = "worker_pool_specs"
 _DECIDING = (_POOLS, "scheduling", "trial_job_spec", "custom_task", "tuning_task")
@@ -96,15 +92,15 @@ def topologies(kind: JobKind[Any], old: Mapping[str, Any], new: Mapping[str, Any
 def job_cost(kind: JobKind[Any], inputs: Mapping[str, Any], table: PriceTable) -> Cost | None:
     """Return the cost of a job by its inputs; None without any, or if they cannot be read.
 
-    Worker pools that are a secret leave it open.
+    What is a secret, and decides about the cost, leaves it open.
     """
     if not inputs:
         return None
     secret = next((name for name in _DECIDING if inputs.get(name) == HIDDEN), None)
     if secret is not None:
         return unknown_cost(secret, NOT_SHOWN)
-    known = {name: _known(value) for name, value in inputs.items() if value != HIDDEN}
-    return cost_of_inputs(kind, known, table=table)
+    known = {name: without_texts(value) for name, value in inputs.items() if value != HIDDEN}
+    return _with_secrets(cost_of_inputs(kind, known, table=table), inputs)
 
 
 def machines_cost(inputs: Mapping[str, Any], table: PriceTable) -> Cost | None:
@@ -114,8 +110,19 @@ def machines_cost(inputs: Mapping[str, Any], table: PriceTable) -> Cost | None:
         return None
     if pools == HIDDEN:
         return unknown_cost("resource_pools", NOT_SHOWN)
-    decoded = decode(PersistentResource, {"resource_pools": _known(pools)}).then(normalise, lambda _: ())
-    return cost_of_decoded(decoded, region=_known(inputs.get("location")), table=table)
+    read = decode(PersistentResource, {"resource_pools": without_texts(pools)})
+    decoded = read.then(normalise, lambda _: ())
+    region = without_texts(inputs.get("location"))
+    return _with_secrets(cost_of_decoded(decoded, region=region, table=table), inputs)
+
+
+def _with_secrets(cost: Cost | None, inputs: Mapping[str, Any]) -> Cost | None:
+    """Return a cost whose gaps that are secrets say so."""
+    if cost is None:
+        return None
+    secret = set(paths_of(inputs, lambda value: value == HIDDEN))
+    gaps = (replace(gap, why=NOT_SHOWN) if gap.path in secret else gap for gap in cost.unknown)
+    return replace(cost, unknown=tuple(gaps))
 
 
 def has_ended(state: Mapping[str, Any]) -> bool:

@@ -13,8 +13,6 @@ from typing import Any, Literal, get_args
 
 from pulumi_vertex_training import registry, urns
 from pulumi_vertex_training.cli.plan.jobs import (
-    ENGINES_UNKNOWN,
-    HIDDEN,
     RecordedJob,
     Topology,
     job_difference,
@@ -22,6 +20,7 @@ from pulumi_vertex_training.cli.plan.jobs import (
     recorded_job,
     topologies,
 )
+from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN, HIDDEN
 from vertex_training.job.difference import JobDifference, as_document
 
 Effect = Literal["create", "update", "replace", "delete", "import", "read", "none"]

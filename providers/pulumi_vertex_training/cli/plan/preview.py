@@ -11,6 +11,8 @@ from typing import Any
 
 from pulumi_vertex_training.cli import pulumi_command
 from pulumi_vertex_training.cli.plan.plan import Plan, read
+from pulumi_vertex_training.costs import reports
+from pulumi_vertex_training.costs.reports import Reports
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError
 
@@ -19,13 +21,20 @@ from pulumi_vertex_training.views.failure import CommandError
 class Preview:
     """A preview: the plan, its steps in the engine's JSON, and the engine's plan, empty if not asked for.
 
-    `configuration` is the stack's, with "[secret]" for each secret.
+    `configuration` is the stack's, with "[secret]" for each secret. `reports` has inputs that the steps hide
+    because a part of them is a secret.
     """
 
     plan: Plan
     configuration: Mapping[str, Any] = field(default_factory=dict)
     steps: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
     engine_plan: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    reports: Reports = field(default_factory=Reports, repr=False)
+
+    @property
+    def revealed_steps(self) -> Sequence[Mapping[str, Any]]:
+        """The steps with all inputs that are no secret."""
+        return tuple(map(self.reports.revealed, self.steps))
 
 
 def preview(
@@ -45,7 +54,8 @@ def preview(
     """
     # The engine's plan has the program's values, so nobody else may read it.
     with tempfile.TemporaryDirectory(prefix="vertex-training-plan-") as private:
-        file = Path(private, "plan.json")
+        file, folder_of_reports = Path(private, "plan.json"), Path(private, "reports")
+        folder_of_reports.mkdir(mode=0o700)
         ran = pulumi_command.run(
             [
                 "preview",
@@ -57,10 +67,15 @@ def preview(
             ],
             folder,
             timeouts.pulumi_preview,
-            environment={**pulumi_command.NO_POLICIES, **(environment or {})},
+            environment={
+                **pulumi_command.NO_POLICIES,
+                reports.VARIABLE: str(folder_of_reports),
+                **(environment or {}),
+            },
         )
         document = _document(ran)
-        found = read(document)
+        reported = reports.read(folder_of_reports)
+        found = read({**document, "steps": _steps(document, reported)})
         if ran.code and not found.errors:
             said = " ".join(ran.err.split()).removeprefix("error: ")
             raise CommandError(f"`pulumi preview` failed with exit code {ran.code}: {said}")
@@ -70,7 +85,17 @@ def preview(
         configuration=document.get("config") or {},
         steps=document.get("steps") or (),
         engine_plan=engine_plan,
+        reports=reported,
     )
+
+
+def _steps(document: Mapping[str, Any], reported: Reports) -> list[Mapping[str, Any]]:
+    """Return the steps, with all inputs of a new resource that are no secret.
+
+    Those of other resources are compared as the engine has them: hidden on both sides.
+    """
+    steps = document.get("steps") or ()
+    return [reported.revealed(step) if step.get("op") == "create" else step for step in steps]
 
 
 def _document(ran: pulumi_command.Ran) -> Mapping[str, Any]:

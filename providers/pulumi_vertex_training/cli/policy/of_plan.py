@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
-from pulumi_vertex_training.cli.plan.jobs import HIDDEN, without_texts
+from pulumi_vertex_training.cli.plan.jobs import without_texts
 from pulumi_vertex_training.cli.plan.plan import name_of, type_of
 from pulumi_vertex_training.cli.policy.stack_policies import StackPolicies, policies_of, read
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
+from pulumi_vertex_training.costs.reports import HIDDEN
 from pulumi_vertex_training.views.failure import InputError
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import all_of
@@ -40,7 +41,7 @@ def check(context: PlanContext) -> CheckResult | None:
             summary="The policies could not be read",
             findings=(CheckFinding(severity="error", message=str(error)),),
         )
-    broken = tuple(_violations(configuration, _subjects(context.previewed.steps)))
+    broken = tuple(_violations(configuration, _subjects(context.previewed.revealed_steps)))
     return CheckResult(
         name="policy",
         summary=_summary(configuration, (violation for _, violation in broken)),

@@ -10,10 +10,11 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN, job_kind_of, without_texts
+from pulumi_vertex_training.cli.plan.jobs import job_kind_of, without_texts
 from pulumi_vertex_training.cli.plan.plan import effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN, HIDDEN
 from pulumi_vertex_training.preflight.finding import Finding
 from pulumi_vertex_training.preflight.preflight import findings_of
 from pulumi_vertex_training.preflight.report import Report
@@ -47,9 +48,10 @@ def places_of(previewed: Preview, timeouts: Timeouts, *, data_dir: Path | None =
     """
     configured = previewed.configuration.get("vertex-training:dataDir")
     folder = data_dir or (Path(str(configured)).expanduser() if configured else None)
-    inputs = {str(step["urn"]): _inputs(step) for step in previewed.steps if _inputs(step)}
+    revealed = previewed.revealed_steps
+    inputs = {str(step["urn"]): _inputs(step) for step in revealed if _inputs(step)}
     made = frozenset(_made_names(previewed.steps))
-    jobs = {_job(step): step for step in previewed.steps if _kind(step) is not None and _inputs(step)}
+    jobs = {_job(step): step for step in revealed if _kind(step) is not None and _inputs(step)}
     subjects: dict[tuple[str, str, str], list[Subject]] = {}
     submitted: set[tuple[str, str]] = set()
 

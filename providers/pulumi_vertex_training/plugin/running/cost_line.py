@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pulumi_vertex_training.costs import reports
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from vertex_training.fields.decode import Decoded
@@ -24,10 +25,12 @@ def announce_cost(
 ) -> None:
     """Print the cost of a new run in a preview, by the checked inputs and those of the state (empty without).
 
-    A job that is adopted has no new run.
+    A job that is adopted has no new run. Report the old inputs to the command that runs the preview.
     """
     key = declared.operation_key(checked)
     declaration = OPERATION.runs.job_declaration(key)
+    if declaration.is_preview and declaration.urn and reports.is_wanted():
+        reports.add(declaration.urn, "oldState", reports.public(old))
     is_same = all(old.get(name) == checked.get(name) for name in ("run", "spec_hash"))
     if not declaration.is_preview or is_same or (inputs.adopt and not old and not OPERATION.exists(key)):
         return

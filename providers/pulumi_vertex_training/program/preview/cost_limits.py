@@ -21,6 +21,7 @@ from pulumi_vertex_training.costs.configured import LIMITS_VARIABLE, REPORTED
 from pulumi_vertex_training.plugin.settings import Settings, Target, target_of
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.preview.lookups import program_lookups
+from pulumi_vertex_training.program.preview.plan_report import report_inputs
 from pulumi_vertex_training.program.preview.prerequisites import is_engines_preview, values_of
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting.waits import program_waits
@@ -61,6 +62,7 @@ def count_job(
     repeats: bool = False,
 ) -> None:
     """Count a job, or the job that a schedule starts, in a preview of a stack with limits."""
+    report_inputs(resource, {"request": {"declaration": declaration}} if repeats else declaration)
 
     def cost_of(values: Mapping[str, Any], table: PriceTable) -> Cost | None:
         from pulumi_vertex_training import registry
@@ -77,6 +79,7 @@ def count_machines(
     resource: pulumi.CustomResource, name: str, inputs: Mapping[str, Any], cost_of: CostOf
 ) -> None:
     """Count a persistent resource, whose machines cost as long as it exists."""
+    report_inputs(resource, inputs)
     _count(resource, name, inputs, cost_of, is_job=False)
 
 

@@ -18,6 +18,7 @@ from pulumi.output import Unknown
 from pulumi.runtime.mocks import MockMonitor
 
 from pulumi_vertex_training import registry
+from pulumi_vertex_training.costs import reports
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.preview import declared_names, shared_quota
 from pulumi_vertex_training.program.preview.lookups import program_lookups
@@ -137,11 +138,19 @@ async def values_of(declaration: Mapping[str, Any]) -> dict[str, Any]:
     return await _Inputs(depends_on_others=False).read(declaration)
 
 
+async def without_secrets(declaration: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return the values of a declaration without secrets, and whether it has any."""
+    inputs = _Inputs(depends_on_others=False, hides_secrets=True)
+    return await inputs.read(declaration), inputs.has_secret
+
+
 class _Inputs:
     """The values of a job's inputs as far as they are known, and the paths that are not looked up."""
 
-    def __init__(self, *, depends_on_others: bool) -> None:
+    def __init__(self, *, depends_on_others: bool, hides_secrets: bool = False) -> None:
         self.passed_over: set[str] = {""} if depends_on_others else set()
+        self.has_secret = False
+        self._hides_secrets = hides_secrets
 
     async def read(self, declaration: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values, with markers for those that are not known yet."""
@@ -149,10 +158,15 @@ class _Inputs:
 
     async def _value(self, value: Any, path: str) -> Any:
         if isinstance(value, pulumi.Output):
-            if await _is_made_here(value) or await value.is_secret():
+            is_secret = await value.is_secret()
+            if is_secret or await _is_made_here(value):
                 self.passed_over.add(path)
             is_known = await value.is_known()
             value = await value.future(with_unknowns=True)
+            if is_secret:
+                self.has_secret = True
+            if is_secret and self._hides_secrets:
+                return reports.public(_plain(value))
             if value is None and not is_known:  # `apply` of an unknown output
                 return UNKNOWN
         if isinstance(value, Unknown):
@@ -166,6 +180,17 @@ class _Inputs:
         if isinstance(value, str) and _names_own_resource(path, value):
             self.passed_over.add(path)
         return value
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of an output with dictionaries in place of argument classes."""
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    if _types.is_input_type(type(value)):
+        value = _types.input_type_to_dict(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 async def _is_made_here(value: pulumi.Output[Any]) -> bool:

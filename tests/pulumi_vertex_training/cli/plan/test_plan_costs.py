@@ -1,7 +1,8 @@
-"""The cost of a plan by the steps of its preview: each resource, the running cost, and the limits."""
+"""The cost of a plan by the steps of its preview: each resource, the whole stack, and the limits."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.plan import checks
 from pulumi_vertex_training.cli.plan.checks import PlanContext
 from pulumi_vertex_training.cli.plan.costs import PlanCost, check, cost_of_plan
-from pulumi_vertex_training.cli.plan.jobs import ENGINES_UNKNOWN, HIDDEN
 from pulumi_vertex_training.cli.plan.plan import read
 from pulumi_vertex_training.cli.plan.preview import Preview
+from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN, HIDDEN, Reports
 from support.ground.specs.prices import REGION, table
 
 JOB = 1.1
@@ -232,7 +233,8 @@ def test_an_autoscaled_resource_has_its_maximum_in_words():
     assert found.changes[0].sentence == "$1.10 an hour, up to $3.30 with autoscaled pools at their maximum"
     assert (
         found.summary
-        == "Running cost: nothing -> $1.10 an hour, up to $3.30 with autoscaled pools at their maximum"
+        == "Per hour: nothing now, $1.10 after the deployment, up to $3.30 with autoscaled pools at their "
+        "maximum"
     )
 
 
@@ -264,7 +266,51 @@ def test_the_check_has_words_for_each_changed_resource_and_a_table():
     result = check(PlanContext(previewed=preview(*steps, maxRunCost="0.01"), folder=Path()))
     assert result is not None
     assert list(result.by_resource) == [steps[1]["urn"]]
-    assert [row[0] for row in result.rows] == ["running cost", "new", "1 unchanged"]
+    assert [row[0] for row in result.rows] == ["whole stack", "new", "1 unchanged"]
     assert result.failed
     assert checks.exit_code([result]) == 4
     assert [one["name"] for one in result.document["resources"]] == ["new", "live"]
+
+
+def test_what_the_program_reports_of_hidden_inputs_has_a_cost():
+    hidden = inputs(worker_pool_specs=HIDDEN)
+    steps = (
+        step("replace", "train", hidden, hidden),
+        step("same", "kept", hidden, hidden),
+        step("create", "size", None, hidden),
+        step("create", "night", None, schedule(HIDDEN), resource="TrainingSchedule"),
+        step("delete", "gone", hidden, None),
+    )
+    replace, same, size, night, _ = (one["urn"] for one in steps)
+    pools = inputs(2)["worker_pool_specs"]
+    masked = [{**pools[0], "machine_spec": {"machine_type": HIDDEN}}]
+    reported = {
+        (replace, "oldState"): inputs(1),
+        (replace, "newState"): inputs(2),
+        (same, "newState"): inputs(3),
+        (size, "newState"): inputs(worker_pool_specs=masked),
+        (size, "oldState"): inputs(9),
+        (night, "newState"): {"request": {"declaration": inputs(4)}},
+    }
+    found = cost_of_plan(replace_reports(preview(*steps), reported), table())
+    costs = {
+        one.name: (one.before and one.before.hourly, one.after and one.after.hourly) for one in found.changes
+    }
+    assert costs == {
+        "train": (pytest.approx(JOB), pytest.approx(2 * JOB)),
+        "kept": (pytest.approx(3 * JOB), pytest.approx(3 * JOB)),
+        "size": (None, None),
+        "night": (None, pytest.approx(4 * JOB)),
+        "gone": (None, None),
+    }
+    change = found.of(size)
+    assert change is not None and change.after is not None
+    (gap,) = change.after.unknown
+    assert (gap.path, gap.why) == (
+        "worker_pool_specs[0].machine_spec.machine_type",
+        "a secret, which a plan does not show",
+    )
+
+
+def replace_reports(previewed: Preview, reported: dict[tuple[str, str], dict[str, Any]]) -> Preview:
+    return dataclasses.replace(previewed, reports=Reports(inputs=reported))
