@@ -26,7 +26,7 @@ def python() -> Path:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a project whose stack exists already: making one takes a second or two."""
     folder = tmp_path_factory.mktemp("template") / "project"
-    support.make(folder)
+    support.make_template(folder)
     return folder
 
 

@@ -69,11 +69,26 @@ def test_an_error_ends_a_program_with_its_traceback(warm: Path, program: Path, t
     assert errors.endswith("KeyError: 'roses'\n")
 
 
-def test_the_packages_are_listed(warm: Path, tmp_path: Path) -> None:
-    arguments = ("-m", "pip", "list", "-v", "--format", "json")
-    expected = run(Path(sys.executable), tmp_path, *arguments)
-    assert '"pulumi"' in expected[1]
-    assert run(warm, tmp_path, *arguments) == expected
+def test_version_and_packages_are_the_same_each_time(warm: Path, tmp_path: Path) -> None:
+    for arguments, word in (
+        (("--version",), "Python 3"),
+        (("-m", "pip", "list", "-v", "--format", "json"), '"pulumi"'),
+    ):
+        expected = run(Path(sys.executable), tmp_path, *arguments)
+        assert word in expected[1]
+        assert [run(warm, tmp_path, *arguments) for _ in range(2)] == [expected] * 2
+
+
+def test_other_paths_have_their_own_packages(
+    warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own-1.0.dist-info").mkdir()
+    (tmp_path / "own-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: own\nVersion: 1.0\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    _, output, _ = run(warm, tmp_path / "..", "-m", "pip", "list", "-v", "--format", "json")
+    assert '"own"' in output
 
 
 def test_other_command_lines_get_a_python_of_their_own(warm: Path, tmp_path: Path) -> None:

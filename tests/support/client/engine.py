@@ -19,6 +19,7 @@ import yaml
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.registry import TYPES
+from support.client import key_vault
 from vertex_emulator import launcher
 
 PROGRAM_HEAD = """
@@ -159,8 +160,8 @@ class Engine:
     def add_stack(self, name: str) -> None:
         """Add another stack without resources, as `pulumi stack init` does, which is a command more."""
         settings, present = self.folder / f"Pulumi.{name}.yaml", self._settings_file()
-        (salt,) = re.findall("^encryptionsalt: .*\n", present.read_text(), re.MULTILINE)
-        settings.write_text((settings.read_text() if settings.exists() else "") + salt)
+        keys = re.findall("^(?:encryptionsalt|secretsprovider|encryptedkey): .*\n", present.read_text(), re.M)
+        settings.write_text((settings.read_text() if settings.exists() else "") + "".join(keys))
         file = self._state_file()
         document = json.loads(file.read_text())
         document["checkpoint"]["stack"] = f"organization/engine-test/{name}"
@@ -248,6 +249,13 @@ def make(folder: Path) -> Engine:
     return engine
 
 
+def make_template(folder: Path) -> None:
+    """Create an empty project with its stack, whose secrets have the key of a vault, for `copy`."""
+    settings = make(folder).folder / "Pulumi.test.yaml"
+    kept = [line for line in settings.read_text().splitlines(True) if not line.startswith("encryptionsalt:")]
+    settings.write_text("".join(kept) + key_vault.SETTINGS)
+
+
 def copy(template: Path, folder: Path, *, python: Path | None = None) -> Engine:
     """Copy the template, a project with its stack, which takes a second less than `make`.
 
@@ -258,6 +266,7 @@ def copy(template: Path, folder: Path, *, python: Path | None = None) -> Engine:
     shutil.rmtree(workspaces, ignore_errors=True)
     engine = _at(folder)
     engine.environment["PULUMI_STACK"] = "test"
+    engine.environment.update(key_vault.variables())
     if python is not None:
         engine.environment["PULUMI_PYTHON_CMD"] = str(python)
     return engine

@@ -14,7 +14,6 @@ import sys
 
 MODULES = (
     "pulumi.dynamic",
-    "pip",
     "pulumi_vertex_training.cli",
     "vertex_emulator",
     "vertex_emulator.custom_jobs.sandbox.probe",

@@ -1,10 +1,10 @@
 """A stand-in for the Python that Pulumi and the command start, without the time for imports.
 
-Pulumi starts Python three times for a command: for the list of packages, the program, and the provider.
-Most of the processor time of `pulumi up` goes into their imports. Pulumi takes its interpreter from
-PULUMI_PYTHON_CMD; with the command of `running` there, each of the three is a fork of a process that has
-done the imports. Command, language host, program, provider and the protocols between them are real;
-`tests/engine/stand_ins/test_warm_python.py` compares them.
+Pulumi starts Python five times for a command: twice for its version, and for the list of packages, the
+program, and the provider. Most of the processor time of `pulumi up` goes into their imports. Pulumi takes its
+interpreter from PULUMI_PYTHON_CMD; with the command of `running` there, a shell prints version and list, and
+program and provider are forks of a process that has done the imports. Command, language host, program,
+provider and the protocols between them are real; `tests/engine/stand_ins/test_warm_python.py` compares them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -23,13 +24,27 @@ from pathlib import Path
 from support.waiting import eventually
 
 _FOLDER = Path(__file__).parent
+_SCRIPT = """\
+#!/bin/sh
+case "$*" in
+--version)
+    echo {version}
+    exit
+    ;;
+'-m pip list -v --format json')
+    if [ "$PYTHONPATH" = {path} ]; then
+        [ -f {packages} ] || {{ {python} "$@" >{packages}.$$ && mv {packages}.$$ {packages}; }} || exit
+        exec cat {packages}
+    fi
+    ;;
+esac
+exec {client} "$@"
+"""
+"""The command: the packages are listed once, since they stay the same."""
 _MODULES = (
     "pulumi.dynamic",
     "dill",
     "grpc._server",
-    "pip._internal.cli.main",
-    "pip._internal.commands.list",
-    "pip._internal.metadata.importlib",
     "google.auth.transport.requests",
     "google.cloud.aiplatform_v1",
     "google.cloud.artifactregistry_v1",
@@ -85,7 +100,10 @@ def running(modules: Sequence[str] = _MODULES, *, wait: bool = True) -> Iterator
         address, command = folder / "socket", folder / "python3"
         path = os.environ.get("PYTHONPATH", "")
         words = [sys.executable, "-IS", str(_FOLDER / "client.py"), str(address), sys.executable, path]
-        command.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        parts = {"version": f"Python {platform.python_version()}", "path": path, "python": sys.executable}
+        parts["packages"] = str(folder / "packages.json")
+        quoted = {name: shlex.quote(part) for name, part in parts.items()}
+        command.write_text(_SCRIPT.format(client=shlex.join(words), **quoted))
         command.chmod(0o700)
         server = subprocess.Popen(
             [sys.executable, str(_FOLDER / "server.py"), str(address), *modules],
