@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,7 +61,7 @@ assert vertex_cluster.__file__.startswith(beside), 'not the copy in the package'
 
 def gc(engine: Engine, *words: str) -> Any:
     """Return what the command prints of objects, by their addresses."""
-    command = [Path(sys.executable).with_name("vertex-training"), "gc", "--json", *words]
+    command = ["vertex-training", "gc", "--json", *words]
     done = subprocess.run(
         command, cwd=engine.folder, env=engine.environment, capture_output=True, text=True, timeout=120
     )

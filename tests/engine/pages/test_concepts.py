@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.client import engine
-from support.client.pages.pages import DOCS, Step, blocks, execute, follow, with_command
+from support.client.pages.pages import DOCS, Step, blocks, execute, follow
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 
@@ -29,7 +29,7 @@ def steps(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[li
     base = tmp_path_factory.mktemp("concepts")
     (base / "state").mkdir()
     (base / "Pulumi.yaml").write_text("name: concepts\nruntime: python\n")
-    variables = with_command(engine.environment(base, base / "emulator"), base / "bin", python)
+    variables = engine.with_command(engine.environment(base, base / "emulator"), base / "bin", python)
     execute("pulumi stack init dev", base, variables).ok()
     try:
         found: list[Step] = []

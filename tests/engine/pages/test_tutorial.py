@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from support.client import engine
-from support.client.pages.pages import DOCS, Step, blocks, execute, follow, with_command
+from support.client.pages.pages import DOCS, Step, blocks, execute, follow
 from vertex_emulator import reset as emulator_reset
 
 PAGE = DOCS / "get-started" / "tutorial.md"
@@ -62,7 +62,7 @@ def _project(base: Path, folder: Path, data: Path, python: Path) -> dict[str, st
         "config set vertex-training:lookupTimeout 120",
     ):
         execute(f"pulumi {command}", folder, variables).ok()
-    return with_command(variables, base / "bin", python)
+    return engine.with_command(variables, base / "bin", python)
 
 
 def test_only_the_installation_is_left_out() -> None:

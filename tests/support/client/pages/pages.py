@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -103,15 +101,3 @@ def execute(command: str, folder: Path, variables: Mapping[str, str]) -> engine.
         timeout=2 * TIMEOUT,
     )
     return engine.Result(done.returncode, done.stdout)
-
-
-def with_command(variables: Mapping[str, str], folder: Path, python: Path) -> dict[str, str]:
-    """Return the variables with a PATH on which `vertex-training` is run by this interpreter.
-
-    The warm interpreter (`support.warm.warm_python`) saves a second of each command.
-    """
-    folder.mkdir()
-    program = folder / "vertex-training"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(str(python))} -m pulumi_vertex_training.cli "$@"\n')
-    program.chmod(0o755)
-    return {**variables, "PATH": f"{folder}{os.pathsep}{variables['PATH']}"}
