@@ -23,8 +23,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sites import CiError, GitLab, Json, Site, Written, required, site
+from sites import CiError, GitLab, Json, NoPlanError, Site, Written, required, site
 
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RESERVE = 1000
 """Characters for what is added to plans: markers, the footer, and the ends of what is cut."""
 
@@ -50,6 +51,7 @@ def comment(at: Site, folder: Path, of: str, footer: str) -> str:
 
 def issue(at: Site, stack: str, code: int, report: str, footer: str) -> str:
     """Open or update the issue for the drift of a stack, or close it if the exit code is 0 (no drift)."""
+    stack = _plain(stack)
     marker = f"<!-- vertex-training drift of {stack} -->"
     body = "\n\n".join([marker, shortened(report, at.longest - _RESERVE), footer])
     found = next((one for one in at.issues() if _marked(one, marker)), None)
@@ -74,10 +76,22 @@ def shortened(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     kept = text[:longest].rpartition("\n")[0]
-    if kept.count("\n```") % 2:
-        kept += "\n```"
-    kept += "\n</details>" * (kept.count("<details>") - kept.count("</details>"))
-    return f"{kept}\n\nThe rest is too long for a comment: see the files of this pipeline."
+    return f"{kept}{_ends(kept)}\n\nThe rest is too long for a comment: see the files of this pipeline."
+
+
+def _ends(text: str) -> str:
+    """Return the lines that close the code block and the details that a Markdown text leaves open."""
+    fence, details = "", 0
+    for line in re.split(r"\r\n|\n|\r", text):
+        found = _FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not line[found.end() :].strip(" \t"):
+                fence = ""
+        elif found and not (found[1][0] == "`" and "`" in line[found.end() :]):
+            fence = found[1]
+        else:
+            details += line.count("<details>") - line.count("</details>")
+    return (f"\n{fence}" if fence else "") + "\n</details>" * details
 
 
 def google_credentials(environ: Mapping[str, str], folder: Path) -> Path:
@@ -122,7 +136,9 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> str:
         case "issue":
             report = options.report.read_text() if options.report.exists() else ""
             errors = options.errors.read_text() if options.errors and options.errors.exists() else ""
-            text = report.strip() or _failure(f"Stack {options.stack}: drift could not be read", errors)
+            text = report.strip() or _failure(
+                f"Stack {_plain(options.stack)}: drift could not be read", errors
+            )
             return issue(at, options.stack, options.code, text, _footer(environ))
         case "keep":
             if not isinstance(at, GitLab):
@@ -132,11 +148,16 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> str:
         case "ended":
             return "\n".join(ended(at, json.loads(options.stacks.read_text())))
     shutil.rmtree(options.to, ignore_errors=True)
-    if not at.fetch(options.name, options.to):
+    try:
+        if isinstance(at, GitLab):
+            at.fetch(options.name, options.to)
+        else:
+            at.fetch(options.name, options.to, workflow=options.workflow)
+    except NoPlanError as error:
         raise CiError(
-            f"There is no saved plan {options.name}: the merged files are not those that were planned, "
-            f"or the plan has expired. Nothing was applied. {environ.get('REMEDY', '')}".rstrip()
-        )
+            f"There is no saved plan {options.name}: {error} Nothing was applied. "
+            f"{environ.get('REMEDY', '')}".rstrip()
+        ) from error
     return f"{options.name} is in {options.to}."
 
 
@@ -145,7 +166,7 @@ def _plan(folder: Path) -> str:
     text = plan.read_text().strip() if plan.exists() else ""
     text = re.sub(r"\A<!--.*?-->\s*", "", text)  # the marker of a comment with this plan alone
     said = errors.read_text() if errors.exists() else ""
-    return text or _failure(f"Stack {folder.name}: the plan failed", said)
+    return text or _failure(f"Stack {_plain(folder.name)}: the plan failed", said)
 
 
 def _failure(title: str, said: str) -> str:
@@ -154,6 +175,11 @@ def _failure(title: str, said: str) -> str:
         fence += "`"
     text = said.strip() or "It printed nothing: see the log of this pipeline."
     return f"### {title}\n\n{fence}\n{text}\n{fence}"
+
+
+def _plain(name: str) -> str:
+    """Return the name of a stack without signs that a comment obeys."""
+    return re.sub(r"[^\w./-]", "?", name)
 
 
 def _footer(environ: Mapping[str, str]) -> str:
@@ -192,6 +218,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("fetch", help="fetch a saved plan")
     one.add_argument("--name", required=True)
     one.add_argument("--to", type=Path, required=True)
+    one.add_argument("--workflow", default="plan.yml", help="GitHub: file of the workflow that saves plans")
     one = commands.add_parser("ended", help="list the preview stacks of closed pull requests")
     one.add_argument("stacks", type=Path, help="output of `pulumi stack ls --json`")
     one = commands.add_parser("google-credentials", help="write the credentials file for GitLab's token")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import re
 import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -17,12 +19,20 @@ ISSUE_LABEL = "drift"
 PREVIEW_LABEL = "preview"
 _PAGE = 100
 _TIMEOUT = 60.0
+_LARGEST_PLAN = 256 * 1024 * 1024
+_PLAN_FILE = re.compile(r"[\w-][\w.-]*/plan\.json", re.ASCII)
+
+_UNPLANNED = "the merged files are not those that were planned, or the plan has expired."
 
 Json = Mapping[str, object]
 
 
 class CiError(Exception):
     """A failure that is printed in one line."""
+
+
+class NoPlanError(CiError):
+    """There is no plan that may be deployed; the message is the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +76,9 @@ class Api:
         while True:
             joint = "&" if "?" in path else "?"
             answer = json.loads(self.send("GET", f"{path}{joint}per_page={_PAGE}&page={page}"))
-            rows = cast("list[Json]", answer[key] if key else answer)
+            rows = cast("list[Json]", answer.get(key) if key and isinstance(answer, dict) else answer)
+            if not isinstance(rows, list):
+                raise CiError(f"GET {self.url}{path}: the answer is not a list.")
             yield from rows
             if len(rows) < _PAGE:
                 return
@@ -75,11 +87,15 @@ class Api:
 
 @dataclass(frozen=True, kw_only=True)
 class GitHub:
-    """A repository on GitHub."""
+    """A repository on GitHub. `commit`, `branch`, `run` and `event` are those of the run of this job."""
 
     api: Api
     repository: str
     pull_request: str = ""
+    commit: str = ""
+    branch: str = ""
+    run: str = ""
+    event: str = ""
     longest: int = 65_000
 
     def comments(self) -> Iterator[Written]:
@@ -109,20 +125,69 @@ class GitHub:
         change = {"body": body, **({"state": "closed"} if close else {})}
         self.api.send("PATCH", self._path(f"issues/{number}"), change)
 
-    def fetch(self, name: str, folder: Path) -> bool:
-        """Extract the newest artifact of this name. Return whether one was found.
+    def fetch(self, name: str, folder: Path, *, workflow: str) -> None:
+        """Extract the newest plan of this name that a run of `workflow` saved for what was merged.
 
-        Artifacts of forks are ignored: their authors choose names and content.
+        Whoever may push a branch may save an artifact of any name, so its name shows nothing: only the run
+        that saved it does. A run that was started manually deploys its own plan. Raises NoPlanError.
         """
         rows = self.api.rows(self._path(f"actions/artifacts?name={_quoted(name)}"), "artifacts")
-        own = [row for row in rows if row["name"] == name and not row["expired"] and _is_own(row)]
+        saved = [row for row in rows if row["name"] == name and not row["expired"]]
+        if not saved:
+            raise NoPlanError(_UNPLANNED)
+        is_planned = self._is_of_this_run if self.event == "workflow_dispatch" else self._of_merge(workflow)
+        own = [row for row in saved if is_planned(_part(row, "workflow_run"))]
         if not own:
-            return False
+            raise NoPlanError(f"what has this name was not saved by {workflow} for what was merged.")
         newest = max(own, key=lambda row: str(row["created_at"]))
         content = self.api.send("GET", str(newest["archive_download_url"]))
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            archive.extractall(folder)
-        return True
+            for member in archive.infolist():
+                if _PLAN_FILE.fullmatch(member.filename) and member.file_size <= _LARGEST_PLAN:
+                    archive.extract(member, folder)
+
+    def _is_of_this_run(self, run: Json) -> bool:
+        return bool(self.run) and str(run.get("id")) == self.run
+
+    def _of_merge(self, workflow: str) -> Callable[[Json], bool]:
+        """Return whether a run is one of the workflow for the pull request that was merged."""
+        if not self.commit:
+            raise CiError("GITHUB_SHA is not set: it is the commit that was merged.")
+        pulls = self.api.rows(self._path(f"commits/{_quoted(self.commit)}/pulls"))
+        merged = [row for row in pulls if self._is_merged(row)]
+        if not merged:
+            raise NoPlanError(f"no pull request was merged into {self.branch} as {self.commit[:12]}.")
+        heads = {(_part(row, "head")["ref"], _part(row, "head")["sha"]) for row in merged}
+        for row in merged:
+            self._check_bases(row)
+
+        def is_planned(run: Json) -> bool:
+            if (run.get("head_branch"), run.get("head_sha")) not in heads or not _is_own(run):
+                return False
+            found = json.loads(self.api.send("GET", self._path(f"actions/runs/{_quoted(str(run['id']))}")))
+            file = str(found.get("path")).partition("@")[0]
+            return found.get("event") == "pull_request" and file == f".github/workflows/{workflow}"
+
+        return is_planned
+
+    def _is_merged(self, pull: Json) -> bool:
+        is_here = bool(pull.get("merged_at")) and pull.get("merge_commit_sha") == self.commit
+        return is_here and _part(pull, "base").get("ref") == self.branch
+
+    def _check_bases(self, merged: Json) -> None:
+        """Raise NoPlanError if the merged commits also have a pull request into another branch.
+
+        A run is for the merge of both branches, and that other branch may have another workflow.
+        """
+        head = _part(merged, "head")
+        query = _quoted(f"{self.repository.partition('/')[0]}:{head['ref']}")
+        for row in self.api.rows(self._path(f"pulls?state=all&head={query}")):
+            base = _part(row, "base").get("ref")
+            if _part(row, "head").get("sha") == head["sha"] and base != self.branch:
+                raise NoPlanError(
+                    f"pull request {row['number']} has the same commits as the merged one, but is for "
+                    f"{base}: their plans cannot be told apart."
+                )
 
     def has_preview(self, number: int) -> bool:
         """Return whether the pull request is open and has the label of a preview environment."""
@@ -140,12 +205,20 @@ class GitHub:
 
 @dataclass(frozen=True, kw_only=True)
 class GitLab:
-    """A project on GitLab. `own` has the job's token, which may only keep and fetch packages."""
+    """A project on GitLab. `own` has the job's token, which may only keep and fetch packages.
+
+    `pipeline`, `commit` and `branch` are those of this job. `plans_again` is true if the pipeline has made a
+    plan of its own.
+    """
 
     api: Api
     own: Api
     project: str
     merge_request: str = ""
+    pipeline: str = ""
+    commit: str = ""
+    branch: str = ""
+    plans_again: bool = False
     longest: int = 990_000
 
     def comments(self) -> Iterator[Written]:
@@ -180,16 +253,58 @@ class GitLab:
     def keep(self, name: str, file: Path) -> None:
         self.own.send("PUT", self._package(name), file.read_bytes())
 
-    def fetch(self, name: str, folder: Path) -> bool:
-        try:
-            content = self.own.send("GET", self._package(name))
-        except CiError as error:
-            if ": 404 " in str(error):
-                return False
-            raise
+    def fetch(self, name: str, folder: Path) -> None:
+        """Write the plan of this name that the pipeline of the merged merge request has kept.
+
+        A job of any branch may keep a package of any name. GitLab records the pipeline of each file of it.
+        Raises NoPlanError.
+        """
+        kept = [row for package in self._packages(name) for row in self._plan_files(package)]
+        if not kept:
+            raise NoPlanError(_UNPLANNED)
+        accepted = {self.pipeline} if self.plans_again else self._pipelines_of_merge()
+        hashes = {row.get("file_sha256") for row in kept if _pipelines(row) & accepted}
+        if not hashes:
+            raise NoPlanError("none of the kept ones is by the pipeline of the merge request.")
+        content = self.own.send("GET", self._package(name))
+        if hashlib.sha256(content).hexdigest() not in hashes:
+            raise NoPlanError("a job of another pipeline has replaced it.")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "plan.json").write_bytes(content)
-        return True
+
+    def _packages(self, name: str) -> Iterator[Json]:
+        package, _, version = name.rpartition("-")
+        query = f"package_type=generic&package_name={_quoted(package)}&package_version={_quoted(version)}"
+        for row in self.api.rows(self._path(f"packages?{query}")):
+            if (row.get("name"), row.get("version")) == (package, version):
+                yield row
+
+    def _plan_files(self, package: Json) -> Iterator[Json]:
+        for row in self.api.rows(self._path(f"packages/{package['id']}/package_files")):
+            if row.get("file_name") == "plan.json":
+                yield row
+
+    def _pipelines_of_merge(self) -> set[str]:
+        """Return the id of the last pipeline of the merge request that was merged. Raises NoPlanError."""
+        if not self.commit:
+            raise CiError("CI_COMMIT_SHA is not set: it is the commit that was merged.")
+        found = set()
+        for row in self.api.rows(self._path(f"repository/commits/{_quoted(self.commit)}/merge_requests")):
+            commits = {row.get(key) for key in ("merge_commit_sha", "squash_commit_sha", "sha")}
+            is_here = row.get("state") == "merged" and row.get("target_branch") == self.branch
+            if not is_here or self.commit not in commits:
+                continue
+            number = row["iid"]
+            merged = json.loads(self.api.send("GET", self._path(f"merge_requests/{number}")))
+            last = cast("Json", merged.get("head_pipeline") or {})
+            refs = {f"refs/merge-requests/{number}/{kind}" for kind in ("head", "merge")}
+            if last.get("source") == "merge_request_event" and last.get("ref") in refs:
+                found.add(str(last["id"]))
+        if not found:
+            raise NoPlanError(
+                f"no merge request with a pipeline was merged into {self.branch} as {self.commit[:12]}."
+            )
+        return found
 
     def has_preview(self, number: int) -> bool:
         """Return whether the merge request is open and has the label of a preview environment."""
@@ -227,6 +342,10 @@ def site(environ: Mapping[str, str]) -> Site:
             ),
             repository=environ["GITHUB_REPOSITORY"],
             pull_request=environ.get("PULL_REQUEST", ""),
+            commit=environ.get("GITHUB_SHA", ""),
+            branch=environ.get("GITHUB_REF_NAME") or "main",
+            run=environ.get("GITHUB_RUN_ID", ""),
+            event=environ.get("GITHUB_EVENT_NAME", ""),
         )
     url = required(environ, "CI_API_V4_URL")
     return GitLab(
@@ -234,6 +353,10 @@ def site(environ: Mapping[str, str]) -> Site:
         own=Api(url=url, header=("JOB-TOKEN", environ.get("CI_JOB_TOKEN", ""))),
         project=required(environ, "CI_PROJECT_ID"),
         merge_request=environ.get("CI_MERGE_REQUEST_IID", ""),
+        pipeline=environ.get("CI_PIPELINE_ID", ""),
+        commit=environ.get("CI_COMMIT_SHA", ""),
+        branch=environ.get("CI_COMMIT_BRANCH", ""),
+        plans_again=environ.get("PLAN_AGAIN") == "yes",
     )
 
 
@@ -244,9 +367,16 @@ def required(environ: Mapping[str, str], name: str) -> str:
     return environ[name]
 
 
-def _is_own(artifact: Json) -> bool:
-    run = cast("Json", artifact.get("workflow_run") or {})
+def _is_own(run: Json) -> bool:
     return run.get("repository_id") is not None and run["repository_id"] == run.get("head_repository_id")
+
+
+def _part(row: Json, name: str) -> Json:
+    return cast("Json", row.get(name) or {})
+
+
+def _pipelines(file: Json) -> set[str]:
+    return {str(each["id"]) for each in cast("list[Json]", file.get("pipelines") or [])}
 
 
 def _quoted(text: str) -> str:

@@ -1,8 +1,8 @@
 """Parts of a Markdown text, such as a comment of a pull request, with text of others in them.
 
-A comment obeys more than its layout: "@team" notifies people, "#12" and "$x$" become links and formulas, and
-on GitLab a line that begins with "/merge" is a command. What a program, a service or a state says is
-therefore escaped, and always on one line that begins with something else.
+A comment obeys more than its layout: "@team" notifies people, "#12", "team/project#12", addresses and "$x$"
+become links and formulas, and on GitLab a line that begins with "/merge" is a command. What a program, a
+service or a state says is therefore escaped, and always on one line that begins with something else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,22 @@ from vertex_training.findings.words import visible
 
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"}
-_REFERENCE = re.compile(r"(?<!\w)([@#!%~&^:])(?=\w)")
+_LIVE = re.compile(
+    r"""
+    (?<!\w)[@:](?=\w)                        # @team, :smile:
+    | :(?=[+-]?\w+:)                         # :+1:, and :smile: after a word
+    | @(?=[\w-]+\.\w)                        # user@example.com; not image@sha256:...
+    | [#!%~&^](?=[\w"])                      # #12, org/repo#1, group/project!1, ~"a label"
+    | \$(?=\d+(?!\d*[.,]\d))                # $12, a snippet; not the price $1.00
+    | \b(?:GH|GHSA|CVE|GL)-(?=\w)            # GH-12
+    | \[(?=\w+:)                             # [vulnerability:1]
+    | \b(?!gs\b)[a-z][a-z0-9+.-]*:(?=//)     # https://host; no site follows gs://
+    | \bwww\.(?=\S)
+    | \b[0-9a-f](?=[0-9a-f]{6,39}\b)(?=[0-9]*[a-f])(?=[a-f]*[0-9])  # the hash of a commit
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The beginnings of what becomes a link, notifies people, or is drawn as something else."""
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _BAR = re.compile(r"(\\*)\|")
 _JOINER = "\u2060"
@@ -32,7 +47,8 @@ def escaped(text: str, *, longest: int = LONGEST_TEXT) -> str:
 
 def message(text: str, *, longest: int = LONGEST_TEXT) -> str:
     """Return a message with what it has between backticks as code, and the rest as `escaped` does."""
-    parts = _CODE.split(_line(text, longest))
+    # Two dollars around code are a formula.
+    parts = _CODE.split(_line(text, longest).replace("$`", f"${_JOINER}`"))
     return "".join(
         code(part, longest=longest) if is_code else _escaped_line(part)
         for part, is_code in zip(parts, itertools.cycle((False, True)), strict=False)
@@ -40,7 +56,7 @@ def message(text: str, *, longest: int = LONGEST_TEXT) -> str:
 
 
 def _escaped_line(line: str) -> str:
-    line = _REFERENCE.sub(rf"\1{_JOINER}", line)
+    line = _LIVE.sub(lambda found: f"{found[0]}{_JOINER}", line)
     line = _SPECIAL.sub(lambda found: f"\\{found[0]}", line)
     return "".join(_ENTITIES.get(character, character) for character in line)
 

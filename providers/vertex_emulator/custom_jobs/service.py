@@ -265,9 +265,11 @@ class JobService:
         """Return the jobs that have not ended, as they were last refreshed."""
         return self._store.live()
 
-    def report_ends(self, ended: Callable[[Record], object]) -> None:
-        """Call `ended` with each job that ends, within the transaction of its end."""
-        self._store.ended = ended
+    def report(
+        self, *, created: Callable[[str, str, Any], object], ended: Callable[[Record], object]
+    ) -> None:
+        """Call `created` with each new job, and `ended` with each that ends, within the transaction."""
+        self._store.created, self._store.ended = created, ended
 
     def holding_machines(self) -> Sequence[Record]:
         """Return the jobs that have not ended and are not queued."""

@@ -16,7 +16,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from vertex_emulator.grpc_server.admission import Pool, RequestDeadlines
-from vertex_emulator.http.auth import Access, Authenticator
+from vertex_emulator.http.auth import CALLER, Access, Authenticator
 from vertex_emulator.http.connection import Faults, Gate, Intervention, no_space
 from vertex_emulator.http.messages import Headers, HttpError, Response
 from vertex_emulator.http.request_log import RequestLog
@@ -112,6 +112,7 @@ class Method:
     def admit(self, started: Started) -> Intervention | None:
         """Return the fault that is due. Raises `HttpError` for a call that must not be carried out."""
         around = self.surroundings
+        CALLER.set(started.access)
         if around.is_stopping():
             raise HttpError(503, "", "The emulator is stopping. Repeat the call in a moment.")
         around.on_request()

@@ -32,6 +32,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -68,6 +69,10 @@ class Access(enum.IntEnum):
     NONE = 0
     SERVICES = 1
     OWNER = 2
+
+
+CALLER: ContextVar[Access] = ContextVar("caller", default=Access.NONE)
+"""The access of the request that this thread handles; work without a request has none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -200,6 +200,7 @@ class Connection(StreamRequestHandler):
             authenticated = self._server.authenticator.authenticate(
                 method, raw_path, headers, fields, google_host=place.google_host
             )
+            auth.CALLER.set(authenticated.access)
             self._logged_path = authenticated.path
             if not self._server.admit(place, authenticated.access):
                 self._close = True

@@ -35,6 +35,13 @@ _SCHEMA = (
     CREATE INDEX notification_deliveries_by_job ON notification_deliveries (collection, job_id);
     CREATE INDEX notification_deliveries_pending ON notification_deliveries (due) WHERE state = 'pending';
     """,
+    """
+    CREATE TABLE notification_strangers (
+        collection TEXT NOT NULL,
+        job_id TEXT NOT NULL,
+        PRIMARY KEY (collection, job_id)
+    ) WITHOUT ROWID;
+    """,
 )
 _KEPT = 1000
 _PENDING = "state = 'pending'"
@@ -102,6 +109,20 @@ class Deliveries:
             ),
         )
 
+    def note_stranger(self, collection: str, job_id: str) -> None:
+        """Record a job whose labels show nothing. It joins the transaction of the job's creation."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO notification_strangers (collection, job_id) VALUES (?, ?)",
+            (collection, job_id),
+        )
+
+    def is_stranger(self, collection: str, job_id: str) -> bool:
+        """Return whether `note_stranger` was called for a job."""
+        row = self._database.row(
+            "SELECT 1 FROM notification_strangers WHERE collection = ? AND job_id = ?", (collection, job_id)
+        )
+        return row is not None
+
     def due(self, now: int) -> Sequence[Delivery]:
         """Return the pending deliveries whose next attempt is due, oldest first."""
         return self._where(f"{_PENDING} AND due <= ? ORDER BY due, number", now)
@@ -145,6 +166,7 @@ class Deliveries:
     def clear(self) -> None:
         """Delete all deliveries."""
         self._database.execute("DELETE FROM notification_deliveries")
+        self._database.execute("DELETE FROM notification_strangers")
 
     def _where(self, condition: str, *parameters: object) -> list[Delivery]:
         rows = self._database.rows(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.http.auth import CALLER, Access
 from vertex_emulator.http.messages import Request, Response, Route, json_response
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
@@ -85,10 +86,20 @@ class Notifier(Service):
 
     # --- the end of a job
 
+    def created(self, collection: str, job_id: str, message: Any) -> None:
+        """Note a job that only seems to be of a declaration. It joins the transaction of the creation.
+
+        A replica, and a schedule that it made, have the token for services only. They can read the labels of
+        a declared job and give them to a job of their own.
+        """
+        if CALLER.get() is not Access.OWNER and subscriptions.DECLARATION_LABEL in message.labels:
+            self._deliveries.note_stranger(collection, job_id)
+
     def ended(self, record: Record) -> None:
         """Record the deliveries about a job that has just ended. It joins the transaction of the end."""
         labels = dict(record.message.labels)
-        for subscription in self._subscriptions.of(record.collection, labels, record.id):
+        own = {} if self._deliveries.is_stranger(record.collection, record.id) else labels
+        for subscription in self._subscriptions.of(record.collection, own, record.id):
             for index, one in enumerate(subscription.notifications):
                 self._record(record, labels, one, f"notifications[{index}]")
 

@@ -120,9 +120,11 @@ class PipelineService(Service):
     def live(self) -> int:
         return len(self.store.live())
 
-    def report_ends(self, ended: Callable[[Record], object]) -> None:
-        """Call `ended` with each pipeline that ends, within the transaction of its end."""
-        self.store.ended = ended
+    def report(
+        self, *, created: Callable[[str, str, Any], object], ended: Callable[[Record], object]
+    ) -> None:
+        """Call `created` with each new pipeline, and `ended` with each that ends, within the transaction."""
+        self.store.created, self.store.ended = created, ended
 
     def archived(self) -> Sequence[Archived]:
         """Return the pipelines."""

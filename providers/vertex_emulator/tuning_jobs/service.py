@@ -139,9 +139,11 @@ class TuningService(Service):
         """Return the number of live jobs."""
         return len(self._records.live())
 
-    def report_ends(self, ended: Callable[[Record], object]) -> None:
-        """Call `ended` with each job that ends, within the transaction of its end."""
-        self._records.ended = ended
+    def report(
+        self, *, created: Callable[[str, str, Any], object], ended: Callable[[Record], object]
+    ) -> None:
+        """Call `created` with each new job, and `ended` with each that ends, within the transaction."""
+        self._records.created, self._records.ended = created, ended
 
     def archived(self) -> Sequence[Archived]:
         """Return the jobs with their trials."""

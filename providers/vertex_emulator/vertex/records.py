@@ -175,6 +175,8 @@ class Records:
         self._history: ChangeHistory[sqlite3.Row] = ChangeHistory(clock=time.seconds)
         self.ended: Callable[[Record], object] = lambda _: None
         """Called with each resource that ends, within the transaction of its end."""
+        self.created: Callable[[str, str, Any], object] = lambda _collection, _id, _message: None
+        """Called with each new resource, within the transaction of its creation."""
         database.migrate(component or table, schema or (_schema(table),))
 
     def transaction(self) -> AbstractContextManager[object]:
@@ -204,6 +206,7 @@ class Records:
             )
             self._history.record(_key(place, resource_id), before=None, counts=True)
             self._note(resource_id)
+            self.created(self.collection.id, resource_id, message)
 
     def get(self, place: Place, resource_id: str) -> Record | None:
         """Return the resource of a location, or None."""

@@ -152,7 +152,7 @@ def test_another_program_and_another_configuration_are_refused_with_both_values(
     assert set(reasons(steps.more_workers)) == {("configuration", ""), ("plan", "train")}
     configuration, plan = steps.more_workers.json["reasons"]
     assert configuration["message"] == "engine-test:team: none -> vision"
-    assert "workers: 2 -> 4 x n1-standard-4" in plan["message"].partition("; now: ")[0]
+    assert plan["message"].startswith("another value than in the plan: worker_pool_specs; now: ")
     assert "workers: 2 -> 8 x n1-standard-4" in plan["message"].partition("; now: ")[2]
     assert steps.more_workers.json["remedy"] == "vertex-training plan --save-plan plan.json"
 

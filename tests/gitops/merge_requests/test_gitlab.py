@@ -35,6 +35,11 @@ class Story:
     notes: dict[str, list[str]] = field(default_factory=dict)
     stacks: dict[str, set[str]] = field(default_factory=dict)
 
+    def new_pipeline(self) -> None:
+        """Start a pipeline, whose jobs have no artifacts yet."""
+        self.site.pipeline += 1
+        self.runner.new_pipeline()
+
     def run(self, step: str, job: str, ref: str) -> Ended:
         """Run a job in a clean clone of a branch, and record it as `step`."""
         predefined = {
@@ -44,7 +49,9 @@ class Story:
             "CI_JOB_TOKEN": on_gitlab.JOB_TOKEN,
             "GITLAB_TOKEN": on_gitlab.TOKEN,
             "CI_PIPELINE_URL": "https://gitlab.example.com/pipelines/9",
-            "CI_COMMIT_SHA": "0123456789abcdef",
+            "CI_PIPELINE_ID": str(self.site.pipeline),
+            "CI_COMMIT_SHA": self.repository.git("rev-parse", ref),
+            "CI_COMMIT_BRANCH": ref,
             "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
             "WORKLOAD_IDENTITY_PROVIDER": PROVIDER,
             "SERVICE_ACCOUNT": "deployer@my-project.iam.gserviceaccount.com",
@@ -86,14 +93,16 @@ def play(story: Story) -> None:
     for count in (2, 3):
         repository.set_workers("dev", count)
         repository.commit(f"{count} workers")
-        story.runner.new_pipeline()
+        story.new_pipeline()
         for stack in ("dev", "prod"):
             story.run(f"plan {stack} {count}", f"plan: [{stack}]", "more-workers")
         story.run(f"comment {count}", "comment", "more-workers")
-    story.runner.new_pipeline()
+    planned = story.site.pipeline
+    story.new_pipeline()
     story.run("preview", "preview", "more-workers")
     repository.squash_merge("more-workers")
-    story.runner.new_pipeline()
+    story.site.merge(7, repository.git("rev-parse", "HEAD"), pipeline=planned)
+    story.new_pipeline()
     story.run("apply dev", "apply dev", "main")
     story.run("apply staging", "apply staging", "main")
     story.run("drift", "drift: [dev]", "main")

@@ -18,8 +18,10 @@ from support.client.gitops import github as on_github
 from support.client.gitops import gitlab as on_gitlab
 from support.client.gitops.github import GitHub, github
 from support.client.gitops.gitlab import GitLab, gitlab
+from support.tables import every_row
 
 SCRIPT = Path(__file__).resolve().parents[3] / "gitops" / "ci.py"
+MERGED = "0123456789abcdef"
 MARKER = "<!-- vertex-training plan of . -->"
 
 
@@ -68,6 +70,8 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
                     "GITHUB_RUN_ID": "9",
                     "PULL_REQUEST": "7",
                     "COMMIT": "0123456789abcdef",
+                    "GITHUB_SHA": MERGED,
+                    "GITHUB_REF_NAME": "main",
                 },
                 bodies=hub.bodies,
                 comment_of=lambda body: hub.comment_of("User", body),
@@ -84,7 +88,9 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
                 "CI_JOB_TOKEN": on_gitlab.JOB_TOKEN,
                 "GITLAB_TOKEN": on_gitlab.TOKEN,
                 "CI_PIPELINE_URL": "https://gitlab.example.com/pipelines/9",
-                "CI_COMMIT_SHA": "0123456789abcdef",
+                "CI_COMMIT_SHA": MERGED,
+                "CI_COMMIT_BRANCH": "main",
+                "CI_PIPELINE_ID": "9",
             },
             bodies=lab.bodies,
             comment_of=lambda body: lab.note_of(6, body),
@@ -164,6 +170,35 @@ def test_long_plans_are_cut_so_that_each_stack_is_shown(site: Site, tmp_path: Pa
     assert body.count("The rest is too long") == 2
 
 
+@every_row(
+    "opening, fence, ends",
+    (
+        ("````\n```\n```\n```", "````", ""),
+        ("~~~~\n```\n~~~", "~~~~", ""),
+        ("   ```\n``` not an end", "```", ""),
+        ("<details><summary>all</summary>\n\n````\n</details>", "````", "</details>\n"),
+    ),
+)
+def test_a_cut_text_closes_the_fence_and_the_details_that_it_opened(
+    opening: str, fence: str, ends: str, site: Site, tmp_path: Path
+) -> None:
+    folder = plans(tmp_path / "plans", dev=f"{opening}\n" + f"{'x' * 99}\n" * (site.longest // 90))
+    site.run("comment", str(folder))
+    (body,) = site.bodies()
+    assert f"{'x' * 99}\n{fence}\n{ends}\nThe rest is too long" in body
+
+
+def test_names_of_stacks_are_neutral(site: Site, tmp_path: Path) -> None:
+    folder = plans(tmp_path / "plans", **{"a <img> @team org#1": ""})
+    (folder / "a <img> @team org#1" / "plan.md").write_text("")
+    site.run("comment", str(folder))
+    assert "### Stack a??img???team?org?1: the plan failed" in site.bodies()[0]
+    drift(site, tmp_path, 1, errors="x", stack="prod --> @team")
+    ((title, _, text),) = site.issues()
+    assert title == "Drift in stack prod?--???team"
+    assert "@team" not in text
+
+
 def test_without_a_plan_nothing_is_written(site: Site, tmp_path: Path) -> None:
     assert "There is no plan in" in site.run("comment", str(tmp_path / "none"), code=1)
     assert site.api.changes() == []
@@ -224,26 +259,77 @@ def artifact(hub: GitHub, run: str, text: str) -> None:
     (folder / "plan.json").write_text(text)
 
 
+FOREIGN_RUNS: dict[str, dict[str, str]] = {
+    "another workflow": {"path": ".github/workflows/mine.yml"},
+    "another event": {"event": "push"},
+    "another commit": {"head_sha": "bbb"},
+    "another branch": {"head_branch": "attacker/any-branch"},
+}
+
+
 @pytest.mark.parametrize("site", ["github"], indirect=True)
-def test_the_newest_plan_of_the_repository_itself_is_fetched(site: Site, tmp_path: Path) -> None:
+def test_only_the_newest_plan_of_the_plan_workflow_for_the_merged_head_is_fetched(
+    site: Site, tmp_path: Path
+) -> None:
     assert isinstance(site.api, GitHub)
-    for run, text in (("1", "old"), ("2", "own"), ("3", "forged"), ("4", "expired")):
-        artifact(site.api, run, text)
+    fetch = ("fetch", "--name", "plan-.-prod-abc", "--to", str(tmp_path / "plans"))
+    site.api.merge(7, MERGED)
     site.api.forked_runs.add("3")
     site.api.expired_runs.add("4")
+    site.api.runs = {f"9 {what}": change for what, change in FOREIGN_RUNS.items()}
+    for run in ("3", "4", *site.api.runs):
+        artifact(site.api, run, "forged")
+    refused = site.run(*fetch, code=1)
+    assert "There is no saved plan plan-.-prod-abc: what has this name was not saved by plan.yml" in refused
+    for run, text in (("1", "old"), ("2", "own")):
+        artifact(site.api, run, text)
+    (site.api.artifacts / "2" / "plan-.-prod-abc" / "evil").write_text("beside the plan")
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans" / "stale").write_text("of an earlier run")
-    site.run("fetch", "--name", "plan-.-prod-abc", "--to", str(tmp_path / "plans"))
+    site.run(*fetch)
     assert (tmp_path / "plans" / "prod" / "plan.json").read_text() == "own"
-    assert not (tmp_path / "plans" / "stale").exists()
+    assert [one.name for one in (tmp_path / "plans").iterdir()] == ["prod"]
+    # A run that was started manually deploys what it has planned itself.
+    manual = {"GITHUB_EVENT_NAME": "workflow_dispatch"}
+    site.run(*fetch, **manual, GITHUB_RUN_ID="1")
+    assert (tmp_path / "plans" / "prod" / "plan.json").read_text() == "old"
+    assert "was not saved by" in site.run(*fetch, code=1, **manual, GITHUB_RUN_ID="8")
+    # The same commits in a pull request into another branch, whose workflow nobody has reviewed.
+    site.api.merge(8, "", merged_at=None, base={"ref": "attacker/base"})
+    assert "pull request 8 has the same commits" in site.run(*fetch, code=1)
+    del site.api.pulls[8]
+    for changes in ({"merged_at": None}, {"base": {"ref": "old"}}, {"merge_commit_sha": "other"}):
+        site.api.merge(7, **{"commit": MERGED, **changes})
+        assert f"no pull request was merged into main as {MERGED[:12]}" in site.run(*fetch, code=1)
 
 
 @pytest.mark.parametrize("site", ["gitlab"], indirect=True)
-def test_a_kept_plan_is_fetched(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "plan.json").write_text("kept")
-    site.run("keep", "--name", "plan-prod-0a1b", str(tmp_path / "plan.json"))
-    site.run("fetch", "--name", "plan-prod-0a1b", "--to", str(tmp_path / "plans"))
+def test_only_the_plan_that_the_merged_requests_pipeline_kept_is_fetched(site: Site, tmp_path: Path) -> None:
+    assert isinstance(site.api, GitLab)
+    fetch = ("fetch", "--name", "plan-prod-0a1b", "--to", str(tmp_path / "plans"))
+
+    def keep(text: str, pipeline: int) -> None:
+        (tmp_path / "plan.json").write_text(text)
+        site.api.pipeline = pipeline
+        site.run("keep", "--name", "plan-prod-0a1b", str(tmp_path / "plan.json"))
+
+    site.api.merge(7, MERGED, pipeline=5)
+    keep("forged", 6)
+    assert "none of the kept ones is by the pipeline" in site.run(*fetch, code=1)
+    keep("kept", 5)
+    site.run(*fetch)
     assert (tmp_path / "plans" / "plan.json").read_text() == "kept"
+    keep("forged", 6)
+    assert "another pipeline has replaced it" in site.run(*fetch, code=1)
+    # A pipeline that plans again deploys what it has planned itself.
+    keep("again", 9)
+    site.run(*fetch, PLAN_AGAIN="yes")
+    assert (tmp_path / "plans" / "plan.json").read_text() == "again"
+    keep("kept", 5)
+    pushed = {"head_pipeline": {"id": 5, "ref": "more-workers", "source": "push"}}
+    for changes in ({"state": "opened"}, {"target_branch": "old"}, pushed):
+        site.api.merge(7, MERGED, pipeline=5, **changes)
+        assert "no merge request with a pipeline was merged into main" in site.run(*fetch, code=1)
 
 
 def test_a_missing_plan_says_what_to_do(site: Site, tmp_path: Path) -> None:

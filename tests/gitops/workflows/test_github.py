@@ -129,6 +129,7 @@ def play(stage: Stage) -> None:
     repository.git("reset", "--quiet", "--hard", "HEAD~1")
     stage.run("fork", "plan", "pull_request", pull_request("opened", head="stranger/training"))
     repository.squash_merge("more-workers")
+    site.merge(7, repository.git("rev-parse", "HEAD"))
     stage.run("apply", "apply", "push", _PUSH)
     repository.set_workers("dev", 9)
     repository.commit("Nobody planned this")

@@ -133,6 +133,28 @@ def test_a_cancelled_job_of_a_quick_end_and_only_the_chosen_ends(
     assert [one["target"] for one in deliveries(emulator, cancelled)] == ["notifications[0].webhook"]
 
 
+def test_labels_that_a_replica_forges_run_no_command(emulator: JobEmulator, tmp_path: Path) -> None:
+    touch = (sys.executable, "-c", "import sys; open(sys.argv[1], 'a').write('ran ')", str(tmp_path / "ran"))
+    subscribe(emulator.data_dir, Notification(command=touch))
+    forge = (
+        "import json, os, urllib.request\n"
+        f"body = {json.dumps(custom_job(pool('pass'), labels=LABELS))!r}.encode()\n"
+        f"url = os.environ['VERTEX_EMULATOR_HOST'] + '{PARENT}/customJobs'\n"
+        "headers = {'Authorization': 'Bearer ' + os.environ['VERTEX_EMULATOR_TOKEN'],"
+        " 'Content-Type': 'application/json'}\n"
+        "asked = urllib.request.Request(url, data=body, headers=headers)\n"
+        "opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))\n"
+        "print('NAME', json.load(opener.open(asked))['name'])\n"
+    )
+    assert emulator.wait(emulator.create(pool(forge)))["state"] == "JOB_STATE_SUCCEEDED"
+    (forged, *_) = [one["name"] for one in emulator.call("GET", f"{PARENT}/customJobs").json()["customJobs"]]
+    assert emulator.wait(forged)["labels"] == LABELS
+    declared = emulator.create(pool("pass"), labels=LABELS)
+    settle(emulator, declared, "delivered")
+    assert deliveries(emulator, forged) == []
+    assert (tmp_path / "ran").read_text() == "ran "
+
+
 def test_jobs_of_others_are_not_reported(emulator: JobEmulator, hook: Receiver) -> None:
     subscribe(emulator.data_dir, Notification(webhook=f"{hook.url}/a"))
     for labels in ({}, {**LABELS, "vertex-training-declaration": "other"}):

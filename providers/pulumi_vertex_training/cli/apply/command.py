@@ -148,7 +148,6 @@ def _document(
     return {
         "project": saved.project,
         "stack": saved.stack,
-        "created": saved.created,
         "applies": applies,
         "deployed": deployed,
         "reasons": [{"what": one.what, "resource": one.resource, "message": one.message} for one in reasons],
@@ -158,7 +157,7 @@ def _document(
 
 
 def _title(saved: SavedPlan) -> str:
-    return f"The plan of {saved.project}, stack {saved.stack}, made at {saved.created},"
+    return f"The plan of {saved.project}, stack {saved.stack},"
 
 
 def _plan_again(options: argparse.Namespace) -> str:

@@ -108,10 +108,11 @@ def _of_state(old: str | None, new: str | None) -> str:
 
 def _of_plan(urn: str, saved: SavedPlan, now: SavedPlan) -> str:
     planned, present = saved.changes.get(urn, _NOTHING), now.changes.get(urn, _NOTHING)
-    if planned != present:
+    if planned.effect != present.effect:
         return f"planned: {planned}; now: {present}"
     names = ", ".join(_differing(saved.resources.get(urn), now.resources.get(urn)))
-    return f"another value than in the plan{f': {names}' if names else ''}"
+    words = f"; now: {present}" if present.words else ""
+    return f"another value than in the plan{f': {names}' if names else ''}{words}"
 
 
 def _differing(old: object, new: object) -> list[str]:

@@ -41,7 +41,7 @@ _OF_STEP: Mapping[str, Effect] = {
     "same": "none",
     "refresh": "none",
 }
-_ORDER: tuple[Effect, ...] = ("replace", "delete", "update", "create", "import", "read", "none")
+STRONGEST_FIRST: tuple[Effect, ...] = ("replace", "delete", "update", "create", "import", "read", "none")
 _PREFIX = re.compile(
     r"((error|warning): (\S+ resource '[^']*' has a problem: )?|Preview failed: (Failure: )?)"
 )
@@ -159,7 +159,9 @@ def read(preview: Mapping[str, Any]) -> Plan:
     return Plan(
         stack=urn.stack,
         project=urn.project,
-        changes=tuple(sorted(changes, key=lambda one: (_ORDER.index(one.effect), one.name, one.urn))),
+        changes=tuple(
+            sorted(changes, key=lambda one: (STRONGEST_FIRST.index(one.effect), one.name, one.urn))
+        ),
         unchanged=len(resources) - len(changes),
         findings=_without_echo(findings),
     )

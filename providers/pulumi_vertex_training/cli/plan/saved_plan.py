@@ -1,7 +1,8 @@
 """A saved plan: the engine's own plan, with what is needed to see later whether it still applies.
 
-The file is the one that `pulumi preview --save-plan` writes, with one more key, `vertexTraining`. It has the
-inputs of all resources: secrets in it are encrypted as in the state, everything else is plain text.
+The file is the one that `pulumi preview --save-plan` writes, with one more key, `vertexTraining`. All of it
+is compared with a new preview before a deployment: no words and no date, which nothing could check. It has
+the inputs of all resources: secrets in it are encrypted as in the state, everything else is plain text.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.cli import pulumi_command
-from pulumi_vertex_training.cli.plan.plan import Plan, is_hidden
+from pulumi_vertex_training.cli.plan.plan import STRONGEST_FIRST, Effect, Plan, effect_of, is_hidden
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cli.plan.view import words_of
 from pulumi_vertex_training.views.failure import CommandError, InputError
 
 _KEY = "vertexTraining"
-_VERSION = 1
+_VERSION = 2
 _LARGEST = 256 * 1024 * 1024
 _NOT_PROGRAM = ("site-packages", "node_modules", "__pycache__")
 
@@ -32,7 +32,7 @@ _NOT_PROGRAM = ("site-packages", "node_modules", "__pycache__")
 class PlannedChange:
     """The effect on one resource, with the words of the plan about it."""
 
-    effect: str
+    effect: Effect
     words: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -45,14 +45,14 @@ class PlannedChange:
 class SavedPlan:
     """A plan as a file has it.
 
-    `changes` are by URN. `recorded` has a hash of each resource in the state, by URN, `program` one of each
-    file of the program, by its path. `resources` and `configuration` are the engine's: the goal and the steps
-    of each resource, and the stack's configuration, in which secrets are encrypted.
+    `changes` are by URN; only those of a new preview have words. `recorded` has a hash of each resource in
+    the state, by URN, `program` one of each file of the program, by its path. `resources` and `configuration`
+    are the engine's: the goal and the steps of each resource, and the stack's configuration, in which secrets
+    are encrypted.
     """
 
     project: str
     stack: str
-    created: str
     refresh: bool = False
     changes: Mapping[str, PlannedChange] = field(default_factory=dict)
     recorded: Mapping[str, str] = field(default_factory=dict)
@@ -66,7 +66,6 @@ def of_preview(previewed: Preview, folder: Path, *, refresh: bool) -> SavedPlan:
     return SavedPlan(
         project=previewed.plan.project,
         stack=previewed.plan.stack,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         refresh=refresh,
         changes=_changes(previewed.plan),
         recorded=dict(_recorded(previewed.steps)),
@@ -93,11 +92,7 @@ def save(previewed: Preview, file: Path, folder: Path, *, refresh: bool) -> None
         "version": _VERSION,
         "project": plan.project,
         "stack": plan.stack,
-        "created": plan.created,
         "refresh": plan.refresh,
-        "changes": {
-            urn: {"effect": one.effect, "words": list(one.words)} for urn, one in plan.changes.items()
-        },
         "recorded": plan.recorded,
         "program": plan.program,
     }
@@ -140,11 +135,9 @@ def load(file: Path) -> SavedPlan:
         return SavedPlan(
             project=str(own["project"]),
             stack=str(own["stack"]),
-            created=str(own["created"]),
             refresh=bool(own["refresh"]),
             changes={
-                str(urn): PlannedChange(effect=str(one["effect"]), words=tuple(map(str, one["words"])))
-                for urn, one in own["changes"].items()
+                str(urn): PlannedChange(effect=_effect(one)) for urn, one in document["resourcePlans"].items()
             },
             recorded={str(urn): str(one) for urn, one in own["recorded"].items()},
             program={str(path): str(one) for path, one in own["program"].items()},
@@ -160,6 +153,12 @@ def _changes(plan: Plan) -> dict[str, PlannedChange]:
         change.urn: PlannedChange(effect=change.effect, words=tuple(words_of(change)))
         for change in plan.changes
     }
+
+
+def _effect(resource_plan: Mapping[str, Any]) -> Effect:
+    """Return the effect of the engine's steps on one resource."""
+    effects = [effect_of({"op": step}) for step in resource_plan["steps"]]
+    return min(effects, key=STRONGEST_FIRST.index) if effects else "none"
 
 
 def _recorded(steps: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

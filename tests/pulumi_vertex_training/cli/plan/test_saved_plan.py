@@ -28,8 +28,7 @@ def resources(adds: dict[str, object], **goal: object) -> dict[str, object]:
 SAVED = SavedPlan(
     project="digits",
     stack="prod",
-    created="2026-11-23T12:00:00+00:00",
-    changes={URN: PlannedChange(effect="replace", words=("workers: 2 -> 4",))},
+    changes={URN: PlannedChange(effect="replace")},
     recorded={URN: "one", RUN: "run"},
     program={"infra/__main__.py": "one"},
     resources={URN: resources({"labels": {"team": "a"}})},
@@ -80,7 +79,20 @@ SAVED = SavedPlan(
         ),
         (
             {"resources": {}, "changes": {}},
-            [("plan", "train", "planned: replace (workers: 2 -> 4); now: no change")],
+            [("plan", "train", "planned: replace; now: no change")],
+        ),
+        (
+            {
+                "resources": {URN: resources({"labels": {"team": "b"}})},
+                "changes": {URN: PlannedChange(effect="replace", words=("workers: 2 -> 8",))},
+            },
+            [
+                (
+                    "plan",
+                    "train",
+                    "another value than in the plan: labels; now: replace (workers: 2 -> 8)",
+                )
+            ],
         ),
         ({"program": {"infra/__main__.py": "two"}}, []),
     ),
@@ -142,7 +154,7 @@ def test_the_program_is_its_python_files_and_its_project_file(tmp_path: Path) ->
         ("[]", "is not a plan that"),
         ('{"resourcePlans": {}, "manifest": {}}', "is not a plan that"),
         ('{"vertexTraining": {"version": 9}}', "was written by another version"),
-        ('{"vertexTraining": {"version": 1, "project": "p"}}', "is damaged"),
+        ('{"vertexTraining": {"version": 2, "project": "p"}}', "is damaged"),
     ),
 )
 def test_a_file_that_is_not_a_plan_is_bad_input(tmp_path: Path, content: str | None, message: str) -> None:
@@ -152,6 +164,17 @@ def test_a_file_that_is_not_a_plan_is_bad_input(tmp_path: Path, content: str | N
         file.write_text(content)
     with pytest.raises(Exception, match=message):
         load(file)
+
+
+def test_words_and_date_of_a_file_are_not_read(tmp_path: Path) -> None:
+    own = {"version": 2, "project": "p", "stack": "s", "refresh": False, "recorded": {}, "program": {}}
+    forged = {"created": "FORGED", "changes": {URN: {"effect": "none", "words": ["FORGED"]}}}
+    steps = {"goal": None, "steps": ["create-replacement", "replace", "delete-replaced"]}
+    document = {"vertexTraining": {**own, **forged}, "resourcePlans": {URN: steps}}
+    (tmp_path / "plan.json").write_text(json.dumps(document))
+    saved = load(tmp_path / "plan.json")
+    assert saved.changes == {URN: PlannedChange(effect="replace")}
+    assert "FORGED" not in repr(saved)
 
 
 def test_the_command_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,6 +105,7 @@ class Runner:
     def _variables(self, name: str) -> dict[str, str]:
         return {
             "GITHUB_API_URL": self.site.url,
+            "GITHUB_RUN_ID": name,
             "ARTIFACTS": str(self.site.artifacts / name),
             "RECORDS": str(self.records / name),
         }

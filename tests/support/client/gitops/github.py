@@ -16,6 +16,8 @@ from support.client.gitops.server import Answer, Api, Asked, page, serving
 
 REPOSITORY = "my-team/training"
 TOKEN = "ghs_token-of-the-job"
+HEAD = {"ref": "more-workers", "sha": "0123456789abcdef"}
+"""The head of the pull request that tests plan and merge."""
 _OWN, _FORK = 1, 2
 """Ids of the repository and of a fork."""
 
@@ -28,6 +30,8 @@ class GitHub(Api):
     comments: dict[int, dict[str, Any]] = field(default_factory=dict)
     issues: dict[int, dict[str, Any]] = field(default_factory=dict)
     pulls: dict[int, dict[str, Any]] = field(default_factory=dict)
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Differences from a run of plan.yml for HEAD, by the name of the run."""
     forked_runs: set[str] = field(default_factory=set)
     expired_runs: set[str] = field(default_factory=set)
 
@@ -54,7 +58,10 @@ class GitHub(Api):
             (r"issues/comments/(\d+)", self._comment),
             (r"issues", self._issues),
             (r"issues/(\d+)", self._issue),
+            (r"pulls", self._pulls),
             (r"pulls/(\d+)", self._pull),
+            (r"commits/(\w+)/pulls", self._pulls),
+            (r"actions/runs/([^/]+)", self._run),
             (r"actions/artifacts", self._artifacts),
             (r"actions/artifacts/([^/]+)/zip", self._zip),
         ):
@@ -99,6 +106,42 @@ class GitHub(Api):
     def _pull(self, asked: Asked, number: str) -> Answer:
         return Answer(document=self.pulls[int(number)])
 
+    def _pulls(self, asked: Asked, commit: str = "") -> Answer:
+        """Answer with the pull requests of a commit, as of its merge, or with those of a branch."""
+        rows = [
+            one
+            for one in self.pulls.values()
+            if (one.get("merge_commit_sha") == commit if commit else _has_head(one, asked.query["head"]))
+        ]
+        return Answer(document=page(rows, asked))
+
+    def run(self, name: str) -> dict[str, Any]:
+        """Return a run: of the workflow plan.yml for HEAD, except for the differences in `runs`."""
+        own = {
+            "id": name,
+            "path": ".github/workflows/plan.yml",
+            "event": "pull_request",
+            "head_branch": HEAD["ref"],
+            "head_sha": HEAD["sha"],
+        }
+        return {**own, **self.runs.get(name, {})}
+
+    def _run(self, asked: Asked, name: str) -> Answer:
+        return Answer(document=self.run(name))
+
+    def merge(self, number: int, commit: str, **more: Any) -> None:
+        """Record that a pull request with HEAD was merged into main as a commit."""
+        self.pulls[number] = {
+            "number": number,
+            "state": "closed",
+            "labels": [],
+            "merged_at": "2026-11-23T00:00:00Z",
+            "merge_commit_sha": commit,
+            "head": HEAD,
+            "base": {"ref": "main"},
+            **more,
+        }
+
     def _artifacts(self, asked: Asked) -> Answer:
         rows = [
             {
@@ -109,6 +152,7 @@ class GitHub(Api):
                 "archive_download_url": f"{self.url}/repos/{REPOSITORY}/actions/artifacts/"
                 f"{quote(run.name)}.{folder.name}/zip",
                 "workflow_run": {
+                    **{key: self.run(run.name)[key] for key in ("id", "head_branch", "head_sha")},
                     "repository_id": _OWN,
                     "head_repository_id": _FORK if run.name in self.forked_runs else _OWN,
                 },
@@ -133,6 +177,10 @@ class GitHub(Api):
             for file in sorted(folder.rglob("*")):
                 archive.write(file, file.relative_to(folder))
         return Answer(content=packed.getvalue())
+
+
+def _has_head(pull: dict[str, Any], head: str) -> bool:
+    return f"{REPOSITORY.partition('/')[0]}:{pull['head']['ref']}" == head
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,10 @@ class GitLab(Api):
     notes: dict[int, dict[str, Any]] = field(default_factory=dict)
     issues: dict[int, dict[str, Any]] = field(default_factory=dict)
     packages: dict[str, bytes] = field(default_factory=dict)
+    files: list[dict[str, Any]] = field(default_factory=list)
+    """Each file that was kept, with the pipeline of the job that kept it."""
+    pipeline: int = 9
+    """The pipeline of the job that is running."""
     merge_requests: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def note_of(self, author: int, body: str, *, merge_request: int = 7) -> int:
@@ -36,7 +41,7 @@ class GitLab(Api):
 
     def answer(self, asked: Asked) -> Answer:
         rest = asked.path.removeprefix(f"/projects/{PROJECT}/")
-        if rest.startswith("packages/"):
+        if rest.startswith("packages/generic/"):
             if asked.headers.get("job-token") != JOB_TOKEN:
                 return Answer(status=401, document={"message": "401 Unauthorized"})
             return self._package(asked, rest)
@@ -48,6 +53,9 @@ class GitLab(Api):
             (r"merge_requests/(\d+)/notes", self._notes),
             (r"merge_requests/(\d+)/notes/(\d+)", self._note),
             (r"merge_requests/(\d+)", self._merge_request),
+            (r"repository/commits/(\w+)/merge_requests", self._merged_as),
+            (r"packages", self._packages),
+            (r"packages/(\d+)/package_files", self._files),
             (r"issues", self._issues),
             (r"issues/(\d+)", self._issue),
         ):
@@ -68,6 +76,37 @@ class GitLab(Api):
 
     def _merge_request(self, asked: Asked, number: str) -> Answer:
         return Answer(document=self.merge_requests[int(number)])
+
+    def merge(self, number: int, commit: str, *, pipeline: int, **more: Any) -> None:
+        """Record that a merge request was merged into main, after a last pipeline."""
+        self.merge_requests[number] = {
+            "iid": number,
+            "state": "merged",
+            "labels": [],
+            "target_branch": "main",
+            "merge_commit_sha": None,
+            "squash_commit_sha": commit,
+            "sha": "fedcba9876543210",
+            "head_pipeline": {
+                "id": pipeline,
+                "ref": f"refs/merge-requests/{number}/merge",
+                "source": "merge_request_event",
+            },
+            **more,
+        }
+
+    def _merged_as(self, asked: Asked, commit: str) -> Answer:
+        rows = [one for one in self.merge_requests.values() if one.get("squash_commit_sha") == commit]
+        return Answer(document=page(rows, asked))
+
+    def _packages(self, asked: Asked) -> Answer:
+        named = (asked.query["package_name"], asked.query["package_version"])
+        rows = [one for one in self.files if (one["name"], one["version"]) == named]
+        found = [{"id": 1, "name": named[0], "version": named[1]}] if rows else []
+        return Answer(document=page(found, asked))
+
+    def _files(self, asked: Asked, package: str) -> Answer:
+        return Answer(document=page(self.files, asked))
 
     def _issues(self, asked: Asked) -> Answer:
         if asked.method == "POST":
@@ -99,6 +138,16 @@ class GitLab(Api):
             return Answer(status=400, document={"message": "400 Bad request"})
         if asked.method == "PUT":
             self.packages[rest] = asked.body
+            _, _, name, version, file = rest.split("/")
+            self.files.append(
+                {
+                    "name": name,
+                    "version": version,
+                    "file_name": file,
+                    "file_sha256": hashlib.sha256(asked.body).hexdigest(),
+                    "pipelines": [{"id": self.pipeline}],
+                }
+            )
             return Answer(status=201, document={"message": "201 Created"})
         if rest not in self.packages:
             return Answer(status=404, document={"message": "404 Not Found"})
