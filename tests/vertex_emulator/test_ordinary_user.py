@@ -10,6 +10,8 @@ from support.emulated.other_user import run_tests
 
 SANDBOX = "tests/vertex_emulator/custom_jobs/sandbox"
 TESTS = (
+    "tests/vertex_emulator/custom_jobs/replica/test_job_builds.py::"
+    "test_a_build_is_as_far_from_the_machine_as_a_replica",
     f"{SANDBOX}/test_job_escapes.py::test_nothing_escapes",
     f"{SANDBOX}/test_job_escapes.py::test_a_plain_process_keeps_no_capability",
     f"{SANDBOX}/test_job_escapes.py::test_the_program_escapes_without_a_sandbox",

@@ -29,7 +29,7 @@ from vertex_emulator.custom_jobs.network.setting import ReplicaNetwork
 from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.queue.queue import Queue
 from vertex_emulator.custom_jobs.reconciler import Reconciler
-from vertex_emulator.custom_jobs.replica import command
+from vertex_emulator.custom_jobs.replica import services
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
@@ -276,7 +276,7 @@ class JobSubmitter:
             spec = custom_job.from_wire(document)
         except ValueError as error:
             raise RpcError("INVALID_ARGUMENT", f"The job cannot be read: {error}.") from error
-        url, proxy = command.emulator_addresses(self._defaults.data_dir)
+        url, proxy = services.emulator_addresses(self._defaults.data_dir)
         plan = Plan(
             job=job.name,
             job_id=job_id,

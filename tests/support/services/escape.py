@@ -286,6 +286,15 @@ def fork_bomb() -> str:
     return f"{count} processes"
 
 
+def set_personality() -> str:
+    """Ask for READ_IMPLIES_EXEC, which makes memory executable."""
+    return f"before: {syscall(135 if X86 else 92, 0x0400000)}"
+
+
+def allocate() -> str:
+    return f"answer {syscall(239 if X86 else 236, None, None, 0, None, 0)}"
+
+
 def perf() -> str:
     attributes = (ctypes.c_char * 128)()
     return f"descriptor {syscall(PERF_EVENT_OPEN, attributes, 0, -1, -1, 0)}"
@@ -349,6 +358,10 @@ def attempts(
         "perf_event_open": perf,
         "bpf": bpf,
         "io_uring": io_uring,
+        "socket to the hypervisor": lambda: str(socket.socket(40, socket.SOCK_STREAM)),
+        "personality": set_personality,
+        "get_mempolicy": allocate,
+        "pidfd_getfd": lambda: f"descriptor {syscall(438, os.pidfd_open(os.getppid()), 1, 0)}",
         "fork bomb": fork_bomb,
     }
 

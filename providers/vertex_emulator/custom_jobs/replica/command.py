@@ -18,15 +18,20 @@ from vertex_cluster.legacy import use_legacy_environment
 from vertex_emulator.addresses import REDIRECT, replica_variables
 from vertex_emulator.custom_jobs.network.addresses import ReplicaAddress
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import preparation, private_python, unpacked_image
+from vertex_emulator.custom_jobs.replica import private_python, unpacked_image
+from vertex_emulator.custom_jobs.replica.build_sandbox import local_sources
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
+from vertex_emulator.custom_jobs.replica.services import (
+    CERTIFICATES_PATH,
+    Services,
+    certificates_of,
+    proxy_variables,
+)
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
 from vertex_emulator.custom_jobs.sandbox.network_namespace import NetworkNamespace
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
-from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.proxy import variables
 from vertex_emulator.replica_images import stack
 from vertex_emulator.replica_images.image import ReplicaImage
@@ -39,52 +44,6 @@ from vertex_training.topology.variables import expand
 
 REDIRECT_PATH = Path("/run/vertex-training")
 """Path of the folder of `sitecustomize` in a root of the image's own."""
-
-CERTIFICATES_PATH = Path("/.vertex-training")
-"""Path of the proxy's certificates in a root of the image's own. It is at the top, where even a read-only
-image has space for it."""
-
-
-@dataclass(frozen=True)
-class Services:
-    """The addresses of the emulator, or those that it had last, and its token; empty if unknown."""
-
-    url: str
-    token: str
-    proxy: str
-
-
-def emulator_addresses(data_dir: Path) -> tuple[str, str]:
-    """Return where the emulator of a data folder and its proxy answer; empty if it is unknown."""
-    try:
-        record = data_folder.read_record(DataFolder(root=data_dir))
-    except DataFolderError:
-        return "", ""
-    return ("", "") if record is None else (record.url, record.proxy or "")
-
-
-def services_of(plan: Plan) -> Services | None:
-    """Return how replicas reach the emulator, or None if its URL is unknown."""
-    url, proxy = emulator_addresses(plan.data_dir)
-    try:
-        token = data_folder.read_token(DataFolder(root=plan.data_dir))
-    except DataFolderError:
-        return None
-    if not (url or plan.emulator_url) or not token or not plan.project:
-        return None
-    return Services(url or plan.emulator_url, token, proxy or plan.proxy)
-
-
-def proxy_variables(
-    plan: Plan, services: Services, *, own_root: bool, names: Sequence[str], environment: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the variables of the emulator's proxy, or none without it. `names` are those of the machines."""
-    folder = plan.data_dir.resolve() / variables.FOLDER
-    if not services.proxy or not (folder / variables.BUNDLE).is_file():
-        return {}
-    url = variables.proxy_url(services.proxy, data_folder.replica_proxy_secret(services.token))
-    seen_at = CERTIFICATES_PATH if own_root and plan.sandbox.kind == "namespaces" else folder
-    return variables.variables(url, certificates=seen_at, environment=environment, direct=names)
 
 
 def with_redirect(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -148,7 +107,7 @@ def replica_command(
         for pool, each in enumerate(spec.worker_pool_specs)
         for index in range(each.replica_count)
     ]
-    certificates = plan.data_dir.resolve() / variables.FOLDER
+    certificates = certificates_of(plan)
     interpreter = _interpreter(plan, replica)
     own_root = replica.image is not None and replica.image.root == "own"
     packages = packages or SharedPackages()
@@ -161,7 +120,7 @@ def replica_command(
         visible=(
             *sandbox.interpreter_paths(),
             REDIRECT,
-            *(() if own_root else (*interpreter.folders, *preparation.local_sources(_pip_settings()))),
+            *(() if own_root else (*interpreter.folders, *local_sources(_pip_settings()))),
             *packages.folders,
             *([certificates] if certificates.is_dir() else ()),
         ),

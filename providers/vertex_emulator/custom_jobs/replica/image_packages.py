@@ -141,7 +141,10 @@ def _content(stand_in: str, packages: tuple[Path, ...], _changed: tuple[int, ...
     )
 
 
-_SHEBANG = re.compile(rb"#!.*/bin/python[0-9.]*\r?\n")
+_SHEBANG = re.compile(
+    rb"""#!.*/bin/python[0-9.]*\r?\n|#!/bin/sh\n'''exec' "?.*/bin/python[0-9.]*"? "\$0" "\$@"\n' '''\n"""
+)
+"""The first line of a program, or the lines that pip writes for a Python whose path is long or has spaces."""
 
 
 def with_python_of_path(script: bytes) -> bytes:

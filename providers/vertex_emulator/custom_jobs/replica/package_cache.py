@@ -1,21 +1,29 @@
 """Installed Python packages of jobs, shared by all jobs, and their removal.
 
-    venvs/KEY/        the requirements of packages, in a virtual environment
-    venvs/code/KEY/   the packages themselves, which change more often
+    venvs/KEY/packages/        the requirements of packages, in a virtual environment
+    venvs/code/KEY/packages/   the packages themselves, which change more often
+    venvs/.building-*/         a folder in which one installation takes place
 
-An entry is valid only with its marker, which has its size and is touched at each use. Each job holds a shared
-lock on its entries, which the kernel releases however the job ends; a locked entry is not removed. Beyond
-`KEPT_BYTES`, the least recently used entries are removed.
+Code of the packages runs in the last one alone. When none of its processes is left, the emulator moves the
+result into the cache, and writes a marker beside it with its size and a fingerprint. An entry is valid only
+with its marker, as long as its files have that fingerprint. The marker is touched at each use. Each job holds
+a shared lock on its entries, which the kernel releases however the job ends; a locked entry is not removed.
+Beyond `KEPT_BYTES`, the least recently used entries are removed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import hashlib
 import os
-from collections.abc import Iterator
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vertex_emulator.job_folder import folder
 from vertex_emulator.kernel.trees import remove_tree
@@ -25,7 +33,10 @@ KEPT_BYTES = 10 * (1 << 30)
 
 MARKER = "vertex-training.json"
 CODE = "code"
+PACKAGES = "packages"
 _REMOVED = ".removed"
+_BUILDING = ".building-"
+_BYTECODE = "__pycache__"
 _INSTALLERS = ".installers.lock"
 
 
@@ -66,7 +77,71 @@ def locked(entry: Path) -> Iterator[None]:
         os.close(end)
 
 
-def finish(entry: Path, content: dict[str, object]) -> None:
+@contextlib.contextmanager
+def building(venvs: Path) -> Iterator[Path]:
+    """Yield a new folder for one installation, and remove it at the end."""
+    path = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=venvs))
+    try:
+        yield path
+    finally:
+        remove_tree(path)
+
+
+def move_in(built: Path, entry: Path, content: Mapping[str, object]) -> None:
+    """Make a folder that was built elsewhere the packages of an entry, which is locked.
+
+    No process may be left that writes into the folder. Raises `OSError`, also for a folder with anything but
+    files, folders and links.
+    """
+    if not stat.S_ISDIR(built.lstat().st_mode):  # a link leads elsewhere
+        raise NotADirectoryError(errno.ENOTDIR, "no folder was built", str(built))
+    found = fingerprint(built)
+    remove_tree(entry)
+    entry.mkdir(parents=True)
+    entry.chmod(0o755)  # replicas may be another user, and see the entry alone
+    built.rename(entry / PACKAGES)
+    finish(entry, {**content, "fingerprint": found})
+
+
+def marker_of(entry: Path) -> dict[str, Any] | None:
+    """Return the marker of a complete entry whose files are those that were moved in, else None."""
+    try:
+        marker = folder.read_json(entry / MARKER)
+        if isinstance(marker, dict) and marker["fingerprint"] == fingerprint(entry / PACKAGES):
+            return marker
+    except (OSError, ValueError, KeyError):
+        pass
+    return None
+
+
+def fingerprint(tree: Path) -> str:
+    """Return a hash of the names, kinds, modes, sizes and times of the files in a folder.
+
+    Bytecode does not count, which plain processes write beside the files that they import. Raises `OSError`,
+    also for a file of another kind.
+    """
+    lines = []
+    for below, folders, names in os.walk(tree, onerror=_raise):
+        folders[:] = sorted(each for each in folders if each != _BYTECODE)
+        for name in (*folders, *names):
+            path = Path(below, name)
+            status = path.lstat()
+            line = f"{os.path.relpath(path, tree)!a} {status.st_mode:o}"
+            if stat.S_ISREG(status.st_mode):
+                line += f" {status.st_size} {status.st_mtime_ns}"
+            elif stat.S_ISLNK(status.st_mode):
+                line += f" {str(path.readlink())!a}"
+            elif not stat.S_ISDIR(status.st_mode):
+                raise OSError(errno.EINVAL, "is neither a file nor a folder", str(path))
+            lines.append(line)
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def finish(entry: Path, content: Mapping[str, object]) -> None:
     """Write the marker of an entry that is complete. Raises `OSError`."""
     folder.write_json(entry / MARKER, {**content, "size": size_of(entry)})
 
@@ -113,7 +188,7 @@ def clean(venvs: Path, *, keep_bytes: int = KEPT_BYTES) -> list[Path]:
             if _is_free(entry.path):
                 gone.append(entry.path)
                 total -= entry.size
-        moved = [_moved(venvs, path) for path in gone]
+        moved = [_moved(venvs, path) for path in (*gone, *_abandoned(venvs))]
     finally:
         os.close(end)
     for path in (*moved, *_removed_ones(venvs)):
@@ -141,6 +216,11 @@ def _moved(venvs: Path, path: Path) -> Path:
 
 def _removed_ones(venvs: Path) -> list[Path]:
     return [each for each in venvs.glob(f"{_REMOVED}-*") if each.exists()]
+
+
+def _abandoned(venvs: Path) -> list[Path]:
+    """Return the folders of installations that were killed."""
+    return list(venvs.glob(f"{_BUILDING}*"))
 
 
 def _is_free(entry: Path) -> bool:

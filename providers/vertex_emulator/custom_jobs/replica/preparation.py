@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -14,7 +12,6 @@ from vertex_emulator.custom_jobs.plan import Plan
 from vertex_emulator.custom_jobs.replica import package_cache, unpacked_image
 from vertex_emulator.custom_jobs.replica.interpreters import Interpreter
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
-from vertex_emulator.custom_jobs.sandbox import sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.outcome import Outcome
@@ -26,11 +23,6 @@ _UNPACKER = "vertex_emulator.replica_images.unpacking"
 
 Run = Callable[[str, Command], bool]
 """Runs a program under a name. Returns whether it ended before the job was decided otherwise."""
-
-_PIP_FILES = (".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
-"""Settings of pip in the user's home folder."""
-
-_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
 
 
 def unpack_images(
@@ -110,7 +102,7 @@ def install_packages(
         if key not in done:
             name = f"packages-{len(done)}"
             with package_cache.installing(venvs):
-                command, request = _installer(plan, replica.package_uris, interpreter, job_folder.path / name)
+                command, request = _installer(plan, job_folder, replica.package_uris, interpreter, name)
                 if not run(name, command):
                     return found, tuple(held), None
                 answer = folder.read_json(result_file(request))
@@ -139,12 +131,12 @@ def _shared(entries: Sequence[Path], interpreter: Interpreter) -> SharedPackages
 
     Only a job without requirements sees the packages of its image.
     """
-    code, *environments = entries
+    code, *environments = (each / package_cache.PACKAGES for each in entries)
     site = Path("lib", f"python{interpreter.minor}", "site-packages")
     return SharedPackages(
         folders=tuple(entries),
-        entries=(code / "packages", *(each / site for each in environments)),
-        scripts=(code / "packages" / "bin", *(each / "bin" for each in environments)),
+        entries=(code, *(each / site for each in environments)),
+        scripts=(code / "bin", *(each / "bin" for each in environments)),
         of_image=not environments,
     )
 
@@ -155,63 +147,24 @@ def result_file(request_file: Path) -> Path:
 
 
 def _installer(
-    plan: Plan, packages: Sequence[str], interpreter: Interpreter, place: Path
+    plan: Plan, job_folder: folder.JobFolder, packages: Sequence[str], interpreter: Interpreter, name: str
 ) -> tuple[Command, Path]:
     """Return the command that installs packages, and its request file. Raises `OSError`.
 
-    The build of a source distribution runs code of the package. If replicas are another user than the
-    emulator, the installer is that user too, and sees of the data folder only the environments.
+    It runs no code of the packages, and starts the sandbox of that code itself.
     """
-    apart = plan.sandbox.host_id is not None
-    place.mkdir(exist_ok=True)
-    request = place / "request.json"
-    buckets = Path("/gcs") if apart else plan.buckets_dir.resolve()
-    archives = [{"uri": uri, "path": _object_path(buckets, uri)} for uri in packages]
+    request = job_folder.path / f"{name}.json"
+    buckets = plan.buckets_dir.resolve()
     wanted = {
-        "archives": archives,
-        "venvs_dir": str(plan.venvs_dir.resolve()),
+        "archives": [{"uri": uri, "path": _object_path(buckets, uri)} for uri in packages],
         "python": interpreter.minor,
-        "timeout_scale": plan.timeout_scale,
+        "job": str(job_folder.path),
     }
     folder.write_json(request, wanted)
     argv = (sys.executable, "-m", _INSTALLER, str(request))
-    if not apart:
-        return Command(argv=argv, environment=dict(os.environ), cwd=place), request
-    venvs = plan.venvs_dir.resolve()
-    venvs.mkdir(mode=0o700, parents=True, exist_ok=True)
-    view = sandbox.View(
-        folder=place.resolve(),
-        buckets=plan.buckets_dir.resolve(),
-        hidden=plan.data_dir.resolve(),
-        visible=(*sandbox.interpreter_paths(), *interpreter.folders, *local_sources(os.environ)),
-        hostname=socket.gethostname(),
-        hosts=Path("/etc/hosts").read_text(errors="replace") if Path("/etc/hosts").is_file() else "",
-        shares={str(venvs).lstrip("/"): venvs},
-    )
-    sandbox.make_folders(view)
-    _copy_settings(view.folder / "home")
-    environment = {**os.environ, "HOME": str(view.folder / "home"), "TMPDIR": "/tmp"}  # noqa: S108
-    return Command(argv=argv, environment=environment, cwd=place, sandbox=plan.sandbox, view=view), request
-
-
-def local_sources(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the files and folders of this machine that the variables of pip and of TLS libraries name."""
-    words = [
-        word.removeprefix("file://")
-        for name, value in environment.items()
-        if name.startswith("PIP_") or name in _CERTIFICATES
-        for word in value.split()
-    ]
-    found = dict.fromkeys(Path(word) for word in words if word.startswith("/") and word != os.devnull)
-    return tuple(path for path in found if path.exists())
-
-
-def _copy_settings(home: Path) -> None:
-    for name in _PIP_FILES:
-        with contextlib.suppress(OSError, RuntimeError):  # the user has no such file, or no home folder
-            text = (Path.home() / name).read_bytes()
-            (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).write_bytes(text)
+    return Command(
+        argv=argv, environment=dict(os.environ), cwd=job_folder.path, starts_sandboxes=True
+    ), request
 
 
 def _object_path(buckets: Path, uri: str) -> str:

@@ -27,7 +27,7 @@ class Command:
     """A program to run. `environment` is its whole environment; `argv[0]` is looked up in its PATH.
 
     `make_cwd`: create the folder `cwd` in the replica's root if it is missing. `network` is None for the
-    machine's own network.
+    machine's own network. `starts_sandboxes`: a program of the emulator that keeps the rights to do that.
     """
 
     argv: tuple[str, ...]
@@ -38,6 +38,7 @@ class Command:
     view: View | None = None
     network: NetworkNamespace | None = None
     limits: privileges.Limits = privileges.DEFAULT_LIMITS
+    starts_sandboxes: bool = False
 
 
 def run_and_exit(body: Callable[[], None], errors: int) -> NoReturn:
@@ -63,7 +64,7 @@ def _die_with(shim: int) -> None:
 
 
 def _give_up_rights(command: Command, user: HostUser | None) -> list[str]:
-    if sys.platform != "linux":
+    if sys.platform != "linux" or command.starts_sandboxes:
         return []
     privileges.limit(command.limits, own_count=command.view is not None)
     if user is None:

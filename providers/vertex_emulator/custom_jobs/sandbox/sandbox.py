@@ -32,6 +32,10 @@ from vertex_emulator.kernel.trees import remove_tree
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
 _OWN = frozenset({"dev", "gcs", "lost+found", "proc", "run", "tmp"})
 _SYSTEM = (Path("/usr"), Path("/etc"))
+_PROGRAMS = frozenset(
+    {"bin", "etc", "gnu", "lib", "lib32", "lib64", "libx32", "nix", "opt", "sbin", "sys", "usr"}
+)
+"""The folders of a machine that have programs, and not the files of its users."""
 _MOUNTS = (ROOT,)
 
 
@@ -94,7 +98,8 @@ class View:
     emulator's data folder. `visible` are paths to show read-only, even below `hidden` or /tmp. `hosts` is the
     text of /etc/hosts. `image` is the unpacked image, None for a stand-in alone. `shares` are folders by
     their mount points in the replica. `shown` are further folders by their paths in a root of the image's
-    own. `resolver` is the text of /etc/resolv.conf, None for the machine's.
+    own. `resolver` is the text of /etc/resolv.conf, None for the machine's. `system_only`: of the machine's
+    folders, only those of the system and the `visible` ones are shown.
     """
 
     folder: Path
@@ -107,6 +112,7 @@ class View:
     shares: Mapping[str, Path] = field(default_factory=dict)
     shown: Mapping[Path, Path] = field(default_factory=dict)
     resolver: str | None = None
+    system_only: bool = False
 
 
 def make_folders(view: View) -> None:
@@ -175,7 +181,7 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
         notes += mount_image_root(image, root)
     else:
         ns.bind(root, root)
-        _host_folders(root, apart=_MOUNTS if view.shares else ())
+        _host_folders(root, apart=_MOUNTS if view.shares else (), system_only=view.system_only)
         masks.make_run(root)
         masks.mount_devices(root, accelerators=True)
     with ns.mount_point(root, "proc") as proc:
@@ -196,6 +202,8 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
         if image is not None:
             notes += mount_layers(image, root)
         _private_temporary_folders(root, view)
+        if view.system_only:
+            _show_visible(root, view)
         if user is not None:
             _open_private_folders(root, view)
         _hide_data_folder(root, view)
@@ -274,13 +282,17 @@ def _mount_share(root: Path, at: str, folder: Path) -> None:
         ns.bind_at(root, at, folder, writable=True)
 
 
-def _host_folders(root: Path, *, apart: Collection[str]) -> None:
-    """Show the host's root; the folders `apart` are new ones with the host's entries in them."""
+def _host_folders(root: Path, *, apart: Collection[str], system_only: bool) -> None:
+    """Show the host's root; the folders `apart` are new ones with the host's entries in them.
+
+    `system_only`: show only the folders with programs and their settings.
+    """
     for name in apart:
         (root / name).mkdir(exist_ok=True)
         if Path("/", name).is_dir():
             _host_entries(Path("/", name), root / name, leave_out=KINDS)
-    _host_entries(Path("/"), root, leave_out={*_OWN, *apart})
+    others = {each.name for each in Path("/").iterdir()} - _PROGRAMS if system_only else ()
+    _host_entries(Path("/"), root, leave_out={*_OWN, *apart, *others})
 
 
 def _host_entries(folder: Path, shown_in: Path, *, leave_out: Collection[str]) -> None:
@@ -312,6 +324,13 @@ def _private_temporary_folders(root: Path, view: View) -> None:
             ns.bind(view.folder / "var-tmp", present)
     for path in view.visible:
         if any(path.is_relative_to(folder) for folder in _TEMPORARY):
+            _show(root, path)
+
+
+def _show_visible(root: Path, view: View) -> None:
+    """Show the paths that a replica needs in a root that has only the system's folders."""
+    for path in view.visible:
+        if path.parts[1] not in _PROGRAMS and not path.is_relative_to(view.hidden):
             _show(root, path)
 
 

@@ -1,10 +1,11 @@
 """A filter of system calls that no replica needs, as container runtimes have it (seccomp, Linux).
 
 A deny list with the semantics of the default profile of Docker and Podman for a container without
-capabilities: mounts, namespaces, kernel modules, keyrings, BPF, io_uring and the like answer EPERM, and
-`clone3`, whose flags a filter cannot read, answers ENOSYS, so that the C library uses `clone`. In addition
-no file gets the set-user-id bit, as with systemd's `RestrictSUIDSGID`: in a folder that is shared with the
-machine, it would act for the machine's user.
+capabilities: mounts, namespaces, kernel modules, keyrings, BPF, io_uring, memory policies, sockets to the
+hypervisor and the like answer EPERM. `clone3`, whose flags a filter cannot read, answers ENOSYS, so that the
+C library uses `clone`. So does every call that is newer than the filter. In addition no file gets the
+set-user-id bit, as with systemd's `RestrictSUIDSGID`: in a folder that is shared with the machine, it would
+act for the machine's user.
 
 The filter is assembled here: the packages on PyPI are bindings of libseccomp, which few machines have.
 """
@@ -16,6 +17,7 @@ import errno
 import os
 import stat
 import struct
+from collections.abc import Sequence
 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.namespaces import (
@@ -29,7 +31,6 @@ _NAMESPACES = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS | 0x0200
 _NEW_TIME = 0x80
 
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_X32 = 0x40000000
 
 _DENIED = {
     # name: (x86_64, aarch64)
@@ -43,6 +44,7 @@ _DENIED = {
     "delete_module": (176, 106),
     "fanotify_init": (300, 262),
     "finit_module": (313, 273),
+    "get_mempolicy": (239, 236),
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
     "fsopen": (430, 430),
@@ -58,19 +60,26 @@ _DENIED = {
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
     "lookup_dcookie": (212, 18),
+    "mbind": (237, 235),
+    "migrate_pages": (256, 238),
     "mount": (165, 40),
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
+    "move_pages": (279, 239),
     "nfsservctl": (180, 42),
     "open_by_handle_at": (304, 265),
     "open_tree": (428, 428),
     "open_tree_attr": (467, 467),
     "perf_event_open": (298, 241),
+    "pidfd_getfd": (438, 438),
     "pivot_root": (155, 41),
+    "process_madvise": (440, 440),
     "quotactl": (179, 60),
     "quotactl_fd": (443, 443),
     "reboot": (169, 142),
     "request_key": (249, 218),
+    "set_mempolicy": (238, 237),
+    "set_mempolicy_home_node": (450, 450),
     "setdomainname": (171, 162),
     "sethostname": (170, 161),
     "setns": (308, 268),
@@ -92,6 +101,17 @@ _HIDDEN = {"clone3": (435, 435), "openat2": (437, 437)}
 
 _FLAGS = {"clone": ((56, 220), 0, _NAMESPACES), "unshare": ((272, 97), 0, _NAMESPACES | _NEW_TIME)}
 """Calls that are denied with one of some bits in an argument: numbers, argument, bits."""
+
+_Values = dict[str, tuple[tuple[int, int], int, tuple[int, ...]]]
+
+_DENIED_VALUES: _Values = {"socket": ((41, 198), 0, (40,))}
+"""Calls that are denied with one of some values of an argument: sockets to the hypervisor (AF_VSOCK)."""
+
+_ALLOWED_VALUES: _Values = {"personality": ((135, 92), 0, (0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF))}
+"""Calls that are denied without one of some values: other execution domains weaken the address space."""
+
+_NEWEST = 467
+"""The highest number of a system call that this filter was written for, on both machine types."""
 
 _MODES = {
     "chmod": ((90, None), 1),
@@ -131,14 +151,18 @@ def program(machine: str) -> bytes:
         _fail(errno.ENOSYS),
         _load(_NUMBER),
     ]
-    if machine == "x86_64":
-        code += [_jump(_AT_LEAST, _X32, 0, 1), _fail(errno.ENOSYS)]
+    # On x86_64, these are also the numbers of programs for x32.
+    code += [_jump(_AT_LEAST, _NEWEST + 1, 0, 1), _fail(errno.ENOSYS)]
     for numbers in _DENIED.values():
         code += _when(numbers[column], [_fail(errno.EPERM)])
     for numbers in _HIDDEN.values():
         code += _when(numbers[column], [_fail(errno.ENOSYS)])
     for numbers, argument, bits in _FLAGS.values():
         code += _when(numbers[column], _refuse_bits(argument, bits))
+    for numbers, argument, values in _DENIED_VALUES.values():
+        code += _when(numbers[column], _by_value(argument, values, _fail(errno.EPERM), _allow()))
+    for numbers, argument, values in _ALLOWED_VALUES.values():
+        code += _when(numbers[column], _by_value(argument, values, _allow(), _fail(errno.EPERM)))
     for numbers, argument in _MODES.values():
         code += _when(numbers[column], _refuse_bits(argument, stat.S_ISUID))
     for numbers, flags, mode in _OPEN.values():
@@ -177,6 +201,11 @@ def _when(number: int | None, body: list[bytes]) -> list[bytes]:
 
 def _refuse_bits(argument: int, bits: int) -> list[bytes]:
     return [_load_argument(argument), _jump(_ANY_BIT, bits, 1, 0), _allow(), _fail(errno.EPERM)]
+
+
+def _by_value(argument: int, values: Sequence[int], if_one: bytes, if_none: bytes) -> list[bytes]:
+    compare = [step for value in values for step in (_jump(_EQUAL, value, 0, 1), if_one)]
+    return [_load_argument(argument), *compare, if_none]
 
 
 def _load_argument(argument: int) -> bytes:

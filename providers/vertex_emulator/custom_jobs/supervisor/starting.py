@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from vertex_emulator.custom_jobs.network import job_network
 from vertex_emulator.custom_jobs.network.addresses import Addresses, LoopbackAddresses
 from vertex_emulator.custom_jobs.network.job_network import JobNetwork
-from vertex_emulator.custom_jobs.network.relay import Target
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica.command import Placement, Services, replica_command, services_of
+from vertex_emulator.custom_jobs.replica.command import Placement, replica_command
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
+from vertex_emulator.custom_jobs.replica.services import Services, network_targets, services_of
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor.loop import Loop
 from vertex_emulator.job_folder.folder import JobFolder
@@ -164,29 +162,11 @@ def _open_addresses(plan: Plan, job_folder: JobFolder, services: Services | None
     return JobNetwork(
         names=[each.name for each in plan.replicas],
         hosts=[host_name(plan.job_id, each.pool, each.index) for each in plan.replicas],
-        targets={} if services is None else _targets(plan, services),
+        targets=network_targets(plan, services),
         sandbox=plan.sandbox,
         path=job_folder.network,
         timeouts=plan.timeouts,
     )
-
-
-def _targets(plan: Plan, services: Services) -> dict[int, Target]:
-    """Return how the ports that the replicas know lead to the emulator and its proxy."""
-
-    def now(choose: Callable[[Services], str]) -> tuple[str, int]:
-        return _host_and_port(choose(services_of(plan) or services))
-
-    choices: tuple[Callable[[Services], str], ...] = (lambda each: each.url, lambda each: each.proxy)
-    return {
-        _host_and_port(choose(services))[1]: partial(now, choose) for choose in choices if choose(services)
-    }
-
-
-def _host_and_port(address: str) -> tuple[str, int]:
-    """Split an address with or without a scheme."""
-    parts = urlsplit(address if "//" in address else f"//{address}")
-    return parts.hostname or "", parts.port or 0
 
 
 @contextmanager

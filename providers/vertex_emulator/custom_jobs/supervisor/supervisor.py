@@ -22,6 +22,7 @@ from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import image_packages, preparation
 from vertex_emulator.custom_jobs.replica.interpreters import own
 from vertex_emulator.custom_jobs.replica.private_python import SharedPackages
+from vertex_emulator.custom_jobs.replica.services import services_of
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
@@ -36,6 +37,7 @@ from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.job_folder.progress import ReplicaProgress, Reporter
 from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import FILE, Clock
+from vertex_emulator.kernel.data_folder import replica_proxy_secret
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_training.job import custom_job
 from vertex_training.job.job_spec import Scheduling
@@ -116,6 +118,8 @@ class Supervisor:
         self.outcome = self.outcome or problem
         if self.outcome is not None:
             return {}
+        if self.plan.network != "host" and (services := services_of(self.plan)) is not None:
+            self.service_log.hide(replica_proxy_secret(services.token))
         packages, held, problem = preparation.install_packages(self.plan, self.folder, run=self._run_helper)
         self._held += held
         self.outcome = self.outcome or problem

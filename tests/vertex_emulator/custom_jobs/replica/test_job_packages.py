@@ -36,7 +36,6 @@ from vertex_emulator.custom_jobs.replica import interpreters
 from vertex_emulator.custom_jobs.replica.package_installer import code_key, install_code
 from vertex_emulator.custom_jobs.replica.pip import InstallError
 from vertex_emulator.custom_jobs.replica.source_distributions import BuildSystem, read_build_system
-from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 
 CODE = (
     "import sys, yaml, trainer\n"
@@ -282,24 +281,22 @@ def test_a_python_without_pip_gets_it_from_ensurepip(tmp_path: Path) -> None:
             (tmp_path / "others" / installed.name).symlink_to(installed)
     package = tmp_path / "helper-2.0-py3-none-any.whl"
     package.write_bytes(wheel())
-    request = tmp_path / "packages.json"
+    request = tmp_path / "request.json"
     wanted = {
         "archives": [{"uri": "gs://b/helper.whl", "path": str(package)}],
-        "venvs_dir": str(tmp_path / "venvs"),
         "python": interpreters.own().minor,
         "timeout_scale": 1.0,
     }
     request.write_text(json.dumps(wanted))
     providers = Path(vertex_emulator.__file__).parents[1]
     subprocess.run(
-        [python, "-m", "vertex_emulator.custom_jobs.replica.package_installer", request],
+        [python, "-m", "vertex_emulator.custom_jobs.replica.package_builder", request],
         env={**os.environ, "PYTHONPATH": f"{providers}{os.pathsep}{tmp_path / 'others'}"},
         check=True,
         capture_output=True,
     )
-    answer = json.loads((tmp_path / "packages.result.json").read_text())
-    assert answer["problem"] == ""
-    command = [python, Path(answer["code"]) / "packages" / "helper.py"]
+    assert json.loads((tmp_path / "result.json").read_text()) == {"requirements": []}
+    command = [python, tmp_path / "built" / "helper.py"]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "the helper\n"
 
 
@@ -381,26 +378,7 @@ def test_a_package_that_is_replaced_while_it_is_installed(tmp_path: Path) -> Non
     archive.write_bytes(wheel())
     code = tmp_path / code_key([archive], interpreters.own())
     archive.write_bytes(wheel(code="print('another')"))
+    archives = [{"uri": "gs://b/helper.whl", "path": str(archive)}]
     with pytest.raises(InstallError, match="replaced while"):
-        install_code(code, [{"uri": "gs://b/helper.whl", "path": str(archive)}], interpreters.own())
-    assert not (code / "vertex-training.json").exists()
-
-
-def test_a_build_is_as_far_from_the_machine_as_a_replica(emulator: JobEmulator, sandbox: Sandbox) -> None:
-    """Run the code of a package's build as the user of the replicas, if root runs the emulator."""
-    setup = (
-        "import os\nfrom pathlib import Path\nfrom setuptools import setup\n"
-        "status = Path('/proc/self/status').read_text()\n"
-        "lines = [line for line in status.splitlines() if line.startswith('Cap')]\n"
-        "held = [line for line in lines if int(line.split()[1], 16)]\n"
-        f"sees = os.path.exists({str(emulator.data_dir / 'token')!r})\n"
-        "user = Path('/proc/self/uid_map').read_text().split()[1]\n"
-        "Path('builder.py').write_text(f'print({held!r}, {sees!r}, {user!r})')\n"
-        "setup(name='builder', version='1', py_modules=['builder'])\n"
-    )
-    uri = stage(emulator, "builder-1.tar.gz", archive_of({"setup.py": setup}))
-    name = emulator.create(package_pool(uri, module="builder"))
-    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED", emulator.get(name)
-    apart = sandbox.host_id is not None
-    user = str(sandbox.host_id) if apart else "0"  # an ordinary user builds in the machine's namespaces
-    assert emulator.printed(name) == [f"[] {not apart} {user}"]
+        install_code(code, tmp_path, archives, interpreters.own(), build=lambda *_: pytest.fail("a build"))
+    assert list(tmp_path.iterdir()) == [archive]

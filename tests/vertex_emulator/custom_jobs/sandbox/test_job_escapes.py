@@ -221,6 +221,7 @@ def test_the_program_escapes_without_a_sandbox(folder: Path) -> None:
             "set-user-id file in /gcs",
             "kill of the supervisor",
             "seccomp",
+            "personality",
         ]
         only += (
             ["capabilities", "host user", "remount of /etc", "core_pattern", "mount namespace"]

@@ -1,0 +1,103 @@
+"""The limits of what the packages of a job may unpack to.
+
+An archive is checked before pip installs it, by the sizes in its headers, beyond which nothing is unpacked.
+What a build writes is measured while it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vertex_emulator.kernel.disk_space import size_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The most files and bytes. `ratio` bounds an archive of more than `ratio_from` bytes by its own size."""
+
+    files: int
+    size: int
+    ratio: int = 0
+    ratio_from: int = 0
+
+
+ARCHIVE = Limits(files=100_000, size=8 << 30, ratio=50, ratio_from=100 << 20)
+"""For one archive. The largest wheels on PyPI unpack to 20,000 files, 4 GiB and five times their size."""
+
+BUILD = Limits(files=500_000, size=24 << 30)
+"""For the folder in which packages are built and installed, with all that they require."""
+
+_REMEDY = (
+    "The emulator does not install it: it could fill the disk. Upload data to a bucket, and let the program "
+    "read them below /gcs."
+)
+
+
+class LimitError(Exception):
+    """A limit is exceeded; the message says which one, and the remedy."""
+
+
+def check_archive(archive: Path, name: str, *, limits: Limits = ARCHIVE) -> None:
+    """Raise `LimitError` if a wheel or source distribution unpacks to too much; `name` is for the message.
+
+    pip reports an archive that cannot be read. Raises `OSError`.
+    """
+    packed, files, size = archive.stat().st_size, 0, 0
+    most = limits.size
+    if limits.ratio:
+        most = min(most, max(limits.ratio_from, limits.ratio * packed))
+    unreadable = (OSError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, ValueError)
+    with contextlib.suppress(*unreadable):
+        for each in _sizes(archive, most):
+            files, size = files + 1, size + each
+            if files > limits.files:
+                raise LimitError(
+                    f"The package {name} has more than {limits.files:,} files, the most that a package may "
+                    f"unpack to. {_REMEDY}"
+                )
+            if size > most:
+                raise LimitError(
+                    f"The package {name} has {size_text(packed)} and unpacks to more than {size_text(most)}, "
+                    f"the most for a package of its size. {_REMEDY}"
+                )
+
+
+def _sizes(archive: Path, most: int) -> Iterator[int]:
+    if archive.suffix in (".whl", ".zip"):
+        with zipfile.ZipFile(archive) as packed:
+            yield from (each.file_size for each in packed.infolist())
+        return
+    with tarfile.open(archive) as unpacked:
+        for member in unpacked:
+            yield member.size if member.isfile() else 0
+            if member.size > most:
+                return
+
+
+def folder_watch(folder: Path, names: str, *, limits: Limits = BUILD) -> Callable[[], str | None]:
+    """Return a function that returns the problem with the size of a folder, or None."""
+
+    def problem() -> str | None:
+        files, size = 0, 0
+        for below, folders, others in os.walk(folder):
+            files += len(folders) + len(others)
+            for name in others:
+                with contextlib.suppress(OSError):
+                    size += os.lstat(f"{below}/{name}").st_blocks * 512
+            if files > limits.files or size > limits.size:
+                return (
+                    f"The installation of the packages {names} was stopped: it wrote more than "
+                    f"{limits.files:,} files or {size_text(limits.size)}, the most that the packages of a "
+                    "job and their requirements may take. Remove requirements, or upload data to a bucket, "
+                    "and let the program read them below /gcs."
+                )
+        return None
+
+    return problem
