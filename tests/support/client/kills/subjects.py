@@ -33,8 +33,8 @@ class Declaration:
     """The values with which a program declares a resource.
 
     `spec` (`spec-N`): a change replaces the resource. `note` (`note-N`): a change is made in place. `called`:
-    the last part of its name in the service; "" is the default name. `options` are Python arguments. `command`
-    has to take the arguments of trials.
+    the last part of its name in the service; "" is the default name. `options` are Python arguments.
+    `command` has to take the arguments of trials.
     """
 
     spec: str = "spec-1"
