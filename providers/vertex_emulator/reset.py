@@ -1,21 +1,29 @@
 """Reset of an emulator: ends its jobs, stops its daemon, and deletes its records.
 
-The cached virtual environments are kept, because they belong to no job; so are the token and the log.
+The cached virtual environments are kept, because they belong to no job; so are the token and the log. A file
+that the emulator did not make is kept as well: it may be a person's.
 """
 
 from __future__ import annotations
 
-import shutil
+import sqlite3
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_emulator import launcher
+from vertex_emulator.container_registry.blobs import BlobFiles
+from vertex_emulator.job_folder import folder as job_folder
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.kernel import data_folder, machine_clock
+from vertex_emulator.kernel import data_folder, machine_clock, ownership
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.locks import LockHeldError, locked
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
+from vertex_emulator.kernel.trees import is_empty, remove_empty, remove_tree
 from vertex_emulator.notifications import subscriptions
+from vertex_emulator.storage.disk.files import is_aside, is_incoming
+from vertex_emulator.storage.xml.parts import is_part
 
 _POLL_SECONDS = 0.05
 
@@ -26,28 +34,34 @@ class ResetError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class ResetResult:
-    """The result of a reset: a stopped daemon, the number of ended jobs, and whether files were deleted."""
+    """The result of a reset: a stopped daemon, the number of ended jobs, and whether files were deleted.
+
+    `kept` are the files and folders in the folders for data that the emulator did not make.
+    """
 
     stopped: bool
     ended_jobs: int
     deleted: bool
+    kept: tuple[Path, ...] = ()
 
 
 def reset(data_dir: Path, *, timeouts: ClientTimeouts = CLIENT) -> ResetResult:
     """Reset the emulator of a data folder.
 
-    Raises `ResetError` if a job does not end in time; then nothing has been deleted.
+    Raises `ResetError` if the folder is not the emulator's, or if a job does not end in time; then nothing
+    has been deleted.
     """
     folder = DataFolder(root=data_dir)
-    if not (folder.lock.exists() or folder.database.exists()):
-        return ResetResult(stopped=False, ended_jobs=0, deleted=False)
     try:
+        if not ownership.is_own(data_dir):
+            return ResetResult(stopped=False, ended_jobs=0, deleted=False)
         # The start lock prevents the start of another daemon before all is deleted.
         with locked(folder.start_lock, timeout=timeouts.folder):
             stopped = launcher.stop(data_dir, timeouts=timeouts)
             live = _end_jobs(folder, timeouts)
             with locked(folder.lock, timeout=timeouts.folder):
-                return ResetResult(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
+                deleted, kept = _delete(folder)
+                return ResetResult(stopped=stopped, ended_jobs=live, deleted=deleted, kept=kept)
     except (launcher.LauncherError, DataFolderError) as error:
         raise ResetError(str(error)) from error
     except LockHeldError as error:
@@ -89,16 +103,46 @@ def _end_jobs(folder: DataFolder, timeouts: ClientTimeouts) -> int:
     return len(live)
 
 
-def _delete(folder: DataFolder) -> bool:
-    """Delete the emulator's own files. The folder may have other files."""
-    found = False
-    for path in (folder.jobs, folder.buckets, folder.aside, folder.incoming, folder.registry):
-        found = found or (path.is_dir() and any(path.iterdir()))
-        if path.exists():
-            shutil.rmtree(path)
+def _delete(folder: DataFolder) -> tuple[bool, tuple[Path, ...]]:
+    """Delete the emulator's own files. Return whether there were any, and the other files beside them."""
+    database = folder.database
+    reserve = database.with_name(f"{database.name}.reserve")
+    reserve.unlink(missing_ok=True)  # on a full disk, this gives the space to read the database
+    jobs, buckets = _recorded(database, "custom_jobs", "id"), _recorded(database, "storage_buckets", "name")
+    own: Mapping[Path, Callable[[Path], bool]] = {
+        folder.jobs: lambda path: path.name in jobs or job_folder.is_own(path),
+        folder.buckets: lambda path: path.name in buckets or is_empty(path),
+        folder.aside: is_aside,
+        folder.incoming: is_incoming,
+        folder.parts: is_part,
+    }
+    found, kept = False, []
+    for place, is_own in own.items():
+        for path in sorted(place.iterdir()) if place.is_dir() else ():
+            if is_own(path):
+                remove_tree(path)
+                found = True
+            else:
+                kept.append(path)
+        remove_empty(place)
+    if folder.registry.is_dir():
+        found |= BlobFiles(folder.registry).remove_all()
+        kept += sorted(path for path in folder.registry.rglob("*") if not path.is_dir())
+        remove_empty(folder.registry)
     subscriptions.remove_all(folder.root)
     folder.clock.unlink(missing_ok=True)
-    for path in folder.root.glob(f"{folder.database.name}*"):
-        found = True
-        path.unlink()
-    return found
+    for ending in ("-wal", "-shm", "-journal", ""):  # the database last: a new one would read an old log
+        path = database.with_name(f"{database.name}{ending}")
+        found |= path.exists()
+        path.unlink(missing_ok=True)
+    return found, tuple(kept)
+
+
+def _recorded(database: Path, table: str, column: str) -> Collection[str]:
+    """Return a column of a table, or nothing if the database is missing or damaged."""
+    with suppress(sqlite3.Error):
+        if database.is_file():
+            with closing(sqlite3.connect(database)) as connection:
+                rows = connection.execute(f"SELECT {column} FROM {table}")  # noqa: S608 - names of ours
+                return {value for (value,) in rows}
+    return ()

@@ -26,6 +26,7 @@ from support.emulated.emulator import call, is_alive, kill, running, storage_cli
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator import launcher
 from vertex_emulator.interpreter import VARIABLE
+from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 from vertex_emulator.launcher import Emulator, EmulatorBusyError, LauncherError
@@ -319,16 +320,8 @@ def test_a_data_folder_that_cannot_be(start: Start, tmp_path: Path) -> None:
             start(path)
 
 
-def test_a_folder_that_others_may_read_is_closed(start: Start, tmp_path: Path) -> None:
-    data_dir = tmp_path / "open"
-    data_dir.mkdir(mode=0o755)
-    start(data_dir)
-    assert stat.S_IMODE(data_dir.stat().st_mode) == 0o700
-
-
 def test_a_daemon_that_cannot_start_says_why(start: Start, tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
-    data_dir.mkdir()
+    data_dir = data_folder.prepare(tmp_path / "data").root
     (data_dir / "state.sqlite3").write_bytes(b"this is no database" * 1000)
     with pytest.raises(LauncherError, match=r"state.sqlite3 cannot be opened: file is not a database"):
         start()
@@ -434,8 +427,7 @@ def test_a_bad_scale_of_timeouts_is_refused(start: Start, monkeypatch: pytest.Mo
 
 
 def test_the_log_is_kept_short(start: Start, tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
-    data_dir.mkdir()
+    data_dir = data_folder.prepare(tmp_path / "data").root
     (data_dir / "emulator.log").write_text("old\n" * (5 << 18) + "more\n")
     start()
     assert (data_dir / "emulator.log.1").read_text().startswith("old\n")

@@ -126,12 +126,19 @@ def folder_options() -> argparse.ArgumentParser:
     return options
 
 
+def _folder(text: str) -> Path:
+    """Return the path of a folder. An empty text, as of an unset variable, is not the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; name a folder, or leave it out")
+    return Path(text)
+
+
 def data_dir_options() -> argparse.ArgumentParser:
     """Return the option of a command that needs the emulator's data folder."""
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument(
         "--data-dir",
-        type=Path,
+        type=_folder,
         metavar="D",
         help="data folder of the emulator (default: VERTEX_TRAINING_DATA_DIR, else in your data folder)",
     )

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from vertex_emulator.container_registry.names import ALGORITHMS, algorithm_of, check_digest
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.container_registry.names import ALGORITHMS, ENCODED, algorithm_of, check_digest
 
 BLOCK = 1 << 17
 """Bytes per read: large enough to be fast, small enough to keep the sender from waiting."""
@@ -70,24 +69,29 @@ class BlobFiles:
         self.path(digest).unlink(missing_ok=True)
 
     def digests(self) -> Iterator[str]:
-        """Yield the digests of all blobs."""
-        for algorithm in self._blobs.iterdir():
-            for folder in algorithm.iterdir():
-                for path in folder.iterdir():
-                    yield f"{algorithm.name}:{path.name}"
+        """Yield the digests of all blobs. Other files, which a person may have put there, are passed over."""
+        for algorithm in ALGORITHMS:
+            for path in self._blobs.glob(f"{algorithm}/??/*"):
+                if ENCODED[algorithm].fullmatch(path.name) and path.parent.name == path.name[:2]:
+                    yield f"{algorithm}:{path.name}"
 
     def uploads(self) -> Iterator[str]:
         """Yield the identifiers of all uploads."""
         for path in self._uploads.iterdir():
-            yield path.name
+            if _UPLOAD.fullmatch(path.name):
+                yield path.name
 
     def remove_upload(self, identifier: str) -> None:
         self.upload_path(identifier).unlink(missing_ok=True)
 
-    def remove_all(self) -> None:
-        for folder in (self._blobs, self._uploads):
-            remove_tree(folder)
-        self._make_folders()
+    def remove_all(self) -> bool:
+        """Remove all blobs and uploads. Return whether there were any."""
+        digests, uploads = list(self.digests()), list(self.uploads())
+        for digest in digests:
+            self.remove(digest)
+        for identifier in uploads:
+            self.remove_upload(identifier)
+        return bool(digests or uploads)
 
     def _make_folders(self) -> None:
         algorithms = (self._blobs / algorithm for algorithm in ALGORITHMS)

@@ -20,8 +20,8 @@ LATEST = "latest"
 _NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*")
 _TAG = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}")
 _DIGEST = re.compile(r"[a-z0-9]+(?:[+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+")
-_ENCODED = {"sha256": re.compile(r"[a-f0-9]{64}"), "sha512": re.compile(r"[a-f0-9]{128}")}
-ALGORITHMS = tuple(_ENCODED)
+ENCODED = {"sha256": re.compile(r"[a-f0-9]{64}"), "sha512": re.compile(r"[a-f0-9]{128}")}
+ALGORITHMS = tuple(ENCODED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ def check_digest(digest: str) -> str:
     File paths are built only from digests that pass this check.
     """
     algorithm, _, encoded = digest.partition(":")
-    known = _ENCODED.get(algorithm)
+    known = ENCODED.get(algorithm)
     if known is None and _DIGEST.fullmatch(digest):
         raise RegistryError(
             400, "UNSUPPORTED", f"Digests by {algorithm[:50]} are not supported. Use sha256 or sha512."

@@ -15,11 +15,11 @@ from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.network.setting import ReplicaNetwork
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
-from vertex_emulator.custom_jobs.reconciler import DELETED, Reconciler
+from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.store import JobStore
 from vertex_emulator.job_folder import outcome
-from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.job_folder.folder import DELETED, JobFolder
 from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place

@@ -7,6 +7,7 @@ supervisor has written into the job's folder.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
 import sqlite3
@@ -21,8 +22,9 @@ from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.store import JobStore, WaitingJob, WaitingJobs
 from vertex_emulator.custom_jobs.supervisor import fork_server
 from vertex_emulator.interpreter import interpreter
+from vertex_emulator.job_folder import folder as job_folder
 from vertex_emulator.job_folder import outcome, progress
-from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.job_folder.folder import DELETED, JobFolder
 from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.disk_space import is_out_of_space
@@ -32,6 +34,8 @@ from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.records import Record
+
+log = logging.getLogger(__name__)
 
 
 class Supervisors:
@@ -70,8 +74,6 @@ class Supervisors:
 
 
 _LAST_LINES = 5
-DELETED = ".deleted-"
-"""Prefix of the folders to remove. A folder that is left over is removed after the next start."""
 
 
 class Reconciler:
@@ -356,10 +358,14 @@ class Reconciler:
         return Next()
 
     def _remove_orphans(self) -> None:
-        """Remove folders without a record: the emulator was killed while it created or removed a job."""
+        """Remove folders of jobs without a record: the emulator was killed while it made or removed a job."""
         for name in self._found:
-            if name.startswith(DELETED) or self._store.find(name) is None:
+            if not name.startswith(DELETED) and self._store.find(name) is not None:
+                continue
+            if job_folder.is_own(self._jobs_dir / name):
                 self._put_away(name)
+            else:
+                log.warning("%s was not made by the emulator, and stays", self._jobs_dir / name)
 
 
 def _modified(path: Path) -> int:

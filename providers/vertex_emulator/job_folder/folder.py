@@ -16,7 +16,8 @@
     replicas/        one folder for each replica: home, work, tmp; until it ends also python, shared and image
     removed/         python, shared and image of replicas that have ended, until they are removed
 
-Files are replaced as a whole, so that a reader never sees half of one.
+Files are replaced as a whole, so that a reader never sees half of one. The folder's name is the job's id, or
+begins with .deleted- once it is to be removed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,32 @@ PRIVATE = (PYTHON, SHARED, IMAGE)
 
 REMOVED = "removed"
 """Name of the folder of private files that the supervisor is removing."""
+
+
+DELETED = ".deleted-"
+"""Prefix of the folders to remove. A folder that is left over is removed after the next start."""
+
+_ID = re.compile(r"[1-9][0-9]{18}")
+_REMOVABLE = re.compile(rf"{re.escape(DELETED)}[0-9a-f]+")
+_NAMES = re.compile(
+    r"\.?(?:job|plan|orders|supervisor|state)\.json(?:\.[0-9]+)?|cancel|doorbell|network\.sock|supervisor\.lock"
+    r"|supervisor\.log|unreported|logs|replicas|removed"
+)
+
+
+def is_own(path: Path) -> bool:
+    """Return whether a path is the folder of a job, or one to remove, by its name and its entries.
+
+    A folder of a person that is in the way is not: it may not be deleted.
+    """
+    if path.is_symlink() or not path.is_dir():
+        return False
+    if _REMOVABLE.fullmatch(path.name):
+        return True
+    try:
+        return bool(_ID.fullmatch(path.name)) and all(_NAMES.fullmatch(each.name) for each in path.iterdir())
+    except OSError:
+        return False
 
 
 def write_json(path: Path, value: object) -> None:

@@ -1,5 +1,6 @@
 """The data folder of one emulator, and the secrets in it.
 
+data-folder.json    the marker of a folder that is the emulator's (`ownership`), written before all else
 emulator.json       0600, the running daemon: url, pid, version, code, ...; the fields of `Record`
 token               0600, the bearer token; a start renews it, unless jobs are live at the same port
 emulator.lock       held (flock) by the one running daemon
@@ -19,12 +20,14 @@ proxy/              0700, the key of the proxy's authority; certificates/ in it 
 jobs/JOB/           per job: specification, logs, exit codes
 images/KEY/         unpacked images and layers
 venvs/HASH/         requirements of job packages; the packages themselves are in venvs/code/HASH
+creations/, deletions/  notes of deployments, also of those to Google Cloud
 notifications/      0700, where the ends of runs are reported to, and what commands printed about them
 file-shares/        the content of /mnt/nfs and /mnt/lustre in replicas, by server and path
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -35,17 +38,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vertex_emulator.kernel import clock
+from vertex_emulator.kernel import clock, ownership
 from vertex_emulator.kernel.disk_space import disk_space, is_out_of_space
+from vertex_emulator.kernel.ownership import DataFolderError as DataFolderError
 from vertex_training.timeouts import LOWEST, timeout_scale
 
-ENVIRONMENT_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
+ENVIRONMENT_VARIABLE = ownership.VARIABLE
 
 _OUR_URL = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}")
-
-
-class DataFolderError(Exception):
-    """The data folder cannot be used; the message names the path and the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,31 +153,30 @@ def default_data_dir(environment: Mapping[str, str] | None = None) -> Path:
     """Return VERTEX_TRAINING_DATA_DIR, else vertex-training/emulator in the user's data folder (XDG)."""
     env = os.environ if environment is None else environment
     if chosen := env.get(ENVIRONMENT_VARIABLE):
-        return Path(chosen).expanduser().absolute()
+        return _absolute(Path(chosen))
     # The XDG base directory specification requires that a relative path is ignored.
     xdg = Path(env.get("XDG_DATA_HOME", ""))
     data = xdg if xdg.is_absolute() else Path(env.get("HOME") or Path.home()) / ".local" / "share"
-    return data / "vertex-training" / "emulator"
+    return (data / "vertex-training" / "emulator").absolute()  # HOME may be relative
 
 
 def chosen_data_dir(chosen: Path | None) -> Path:
     """Return the chosen folder as an absolute path, or `default_data_dir` if none was chosen."""
-    return default_data_dir() if chosen is None else chosen.expanduser().absolute()
+    return default_data_dir() if chosen is None else _absolute(chosen)
+
+
+def _absolute(path: Path) -> Path:
+    """Return an absolute path. As in a shell, `~name` stays as it is if there is no such user."""
+    with contextlib.suppress(RuntimeError):
+        path = path.expanduser()
+    return path.absolute()
 
 
 def prepare(root: Path) -> DataFolder:
-    """Create the folder with mode 0700 if it is missing. Raises `DataFolderError`."""
+    """Make the folder ready for an emulator, and create it if it is missing. Raises `DataFolderError`."""
     folder = DataFolder(root=root)
     try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = root.stat()
-        if status.st_uid != os.geteuid():
-            raise DataFolderError(
-                f"The emulator's data folder {root} belongs to user {status.st_uid}, not to you "
-                f"({os.geteuid()}). Choose another folder with --data-dir or {ENVIRONMENT_VARIABLE}."
-            )
-        if status.st_mode & 0o077:
-            root.chmod(0o700)
+        ownership.claim(root)
         for path in (
             folder.buckets,
             folder.aside,
@@ -232,11 +231,10 @@ def read_token(folder: DataFolder) -> str | None:
 
 def ensure_token(folder: DataFolder) -> str:
     """Return the bearer token, and make it if it is missing. Only the daemon calls this, under the lock."""
-    if (token := read_token(folder)) is not None:
-        folder.token.chmod(0o600)
-        return token
-    token = secrets.token_urlsafe(32)
-    write_private(folder.token, token.encode("ascii"))
+    token = read_token(folder)
+    if token is None or folder.token.lstat().st_mode & 0o077:  # a new file, as that one may be a link
+        token = token or secrets.token_urlsafe(32)
+        write_private(folder.token, token.encode("ascii"))
     return token
 
 

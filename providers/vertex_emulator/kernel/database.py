@@ -6,10 +6,11 @@ the death of any process; after a power failure the file is intact, but the last
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -45,6 +46,9 @@ class Database:
         self._readers_lock = threading.Lock()
         self._closed = False
         self.reserve.make_room()
+        # SQLite gives its other files the same mode. A data folder that others can enter keeps its own.
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         self._writer = self._connect()
         self._writer.execute("PRAGMA journal_mode=WAL").fetchone()
         self._writer.execute(
@@ -208,7 +212,7 @@ def connect(path: Path, *, timeouts: DaemonTimeouts = DAEMON) -> Database:
     """Open the database at `path`, creating it when missing. Raises `DatabaseError`."""
     try:
         return Database(path, timeouts=timeouts)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         if is_out_of_space(error) or free_bytes(path.parent) < LITTLE:  # the latter may be an "I/O error"
             raise DatabaseError(str(no_room(path))) from error
         raise DatabaseError(

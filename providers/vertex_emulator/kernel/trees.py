@@ -29,6 +29,18 @@ def remove_tree(path: Path) -> None:
         log.warning("%s was not removed completely. Remove the rest of the folder manually.", path)
 
 
+def remove_empty(folder: Path) -> None:
+    """Remove a folder and those below it that are empty, without following links."""
+    for below, _, _ in os.walk(folder, topdown=False):
+        with suppress(OSError):
+            Path(below).rmdir()
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether a path is a folder in which there are at most other folders."""
+    return not path.is_symlink() and path.is_dir() and not any(names for _, _, names in os.walk(path))
+
+
 def _open_up(path: Path) -> None:
     """Make folders accessible that a program, or overlayfs, closed to every user."""
     for folder, folders, _ in os.walk(path):

@@ -87,9 +87,11 @@ def remove_others(data_dir: Path, one: Subscription) -> None:
 def remove_all(data_dir: Path) -> None:
     """Remove all subscriptions, and what commands printed. Raises `OSError`."""
     for path in (data_dir / FOLDER).glob("*.json"):
-        path.unlink(missing_ok=True)
+        if _ID.fullmatch(path.stem):
+            path.unlink(missing_ok=True)
     for path in output_folder(data_dir).glob("*.log"):
-        path.unlink(missing_ok=True)
+        if _ID.fullmatch(path.stem):
+            path.unlink(missing_ok=True)
 
 
 def output_folder(data_dir: Path) -> Path:

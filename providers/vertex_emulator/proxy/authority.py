@@ -46,9 +46,9 @@ class Authority:
 
     def __init__(self, data_dir: Path) -> None:
         self.certificates = data_dir / FOLDER
-        self.certificates.mkdir(parents=True, exist_ok=True)
         self._folder = self.certificates.parent
-        self._folder.chmod(0o700)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.certificates.mkdir(exist_ok=True)
         self._lock = threading.Lock()
         self._contexts: OrderedDict[str, ssl.SSLContext] = OrderedDict()
         if not self._is_usable():

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ KEPT_BYTES = 20 * (1 << 30)
 """Bytes that unpacked images may take together before the least recently used ones are removed."""
 
 _NEW = ".new-"
+_UNFINISHED = re.compile(rf"{re.escape(_NEW)}[0-9a-f]{{16}}")
 _FOLDERS_LOCK = ".places.lock"
 _MARKER = "image.json"
 _LOCKS = (".lock", ".used")
@@ -130,7 +132,7 @@ def clean(images: Path, *, keep_bytes: int = KEPT_BYTES, seconds: float | None =
     images.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(images / _FOLDERS_LOCK):
         for place in images.glob(f"{_NEW}*"):
-            if _is_abandoned(place):
+            if _UNFINISHED.fullmatch(place.name) and _is_abandoned(place):
                 remove_tree(place)
     found = sorted(_filled(images))
     total = sum(size for _, size, _ in found)

@@ -250,14 +250,18 @@ def reset(options: argparse.Namespace, output: Output) -> None:
                 "stopped": was.stopped,
                 "endedJobs": was.ended_jobs,
                 "deleted": was.deleted,
+                "kept": list(map(str, was.kept)),
             }
         )
-    elif not was.deleted:
+        return
+    if not was.deleted:
         output.line(f"There is nothing to delete in {data_dir}.")
     else:
         if was.ended_jobs:
             output.line(f"Ended live jobs: {was.ended_jobs}.")
         output.line(f"Deleted all jobs, logs, buckets and images in {data_dir}.")
+    for path in was.kept:
+        output.note(f"{path} was kept: the emulator did not make it. To delete it, run: rm -r {path}")
 
 
 def _facts(emulator: Emulator) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,10 @@ _REMOVED = ".removed"
 _BUILDING = ".building-"
 _BYTECODE = "__pycache__"
 _INSTALLERS = ".installers.lock"
+_KEY = re.compile(r"[0-9a-f]{32}")
+"""The name of an entry. Other folders beside them may be a person's, and stay."""
+_ABANDONED = re.compile(rf"{re.escape(_BUILDING)}\w{{8}}")
+"""The name of a folder of `tempfile.mkdtemp`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,9 +203,7 @@ def clean(venvs: Path, *, keep_bytes: int = KEPT_BYTES) -> list[Path]:
 
 def _folders(path: Path) -> list[Path]:
     with contextlib.suppress(OSError):
-        return [
-            each for each in path.iterdir() if each.is_dir() and each.name != CODE and each.name[0] != "."
-        ]
+        return [each for each in path.iterdir() if _KEY.fullmatch(each.name) and each.is_dir()]
     return []
 
 
@@ -215,12 +218,13 @@ def _moved(venvs: Path, path: Path) -> Path:
 
 
 def _removed_ones(venvs: Path) -> list[Path]:
-    return [each for each in venvs.glob(f"{_REMOVED}-*") if each.exists()]
+    names = ((each, each.name.removeprefix(f"{_REMOVED}-")) for each in venvs.glob(f"{_REMOVED}-*"))
+    return [each for each, name in names if _KEY.fullmatch(name) or _ABANDONED.fullmatch(name)]
 
 
 def _abandoned(venvs: Path) -> list[Path]:
     """Return the folders of installations that were killed."""
-    return list(venvs.glob(f"{_BUILDING}*"))
+    return [each for each in venvs.glob(f"{_BUILDING}*") if _ABANDONED.fullmatch(each.name)]
 
 
 def _is_free(entry: Path) -> bool:

@@ -13,6 +13,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from vertex_emulator.kernel.data_folder import DataFolder
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.trees import remove_empty, remove_tree
 from vertex_emulator.storage.disk.records import FileState, RecordedState
 from vertex_emulator.storage.names import MAX_OBJECT_NAME
 
@@ -35,6 +36,9 @@ _MAX_BYTES = 4
 """The most bytes of a character in UTF-8."""
 _NOT_FILES = frozenset({"", ".", ".."})
 _REMOVED = ".removed-"
+_EXPECTED = "buckets.json"
+_ASIDE = re.compile(r"[0-9a-f]{64}")
+_INCOMING = re.compile(rf"[0-9a-f]{{32}}|{re.escape(_REMOVED)}[0-9a-f]{{16}}|case-[0-9a-f]{{16}}|{_EXPECTED}")
 
 Components = tuple[str, ...]
 
@@ -56,6 +60,16 @@ def natural_path(name: str) -> Components | None:
 def aside_name(bucket: str, name: str, generation: int) -> str:
     """Return the file name of one generation in the folder objects-aside."""
     return hashlib.sha256(f"{bucket}/{name}#{generation}".encode()).hexdigest()
+
+
+def is_aside(path: Path) -> bool:
+    """Return whether a path in objects-aside has the name of the emulator's files there."""
+    return _ASIDE.fullmatch(path.name) is not None
+
+
+def is_incoming(path: Path) -> bool:
+    """Return whether a path in objects-incoming has the name of the emulator's files there."""
+    return _INCOMING.fullmatch(path.name) is not None
 
 
 class ObjectFiles:
@@ -103,12 +117,12 @@ class ObjectFiles:
         with suppress(FileNotFoundError, ValueError):  # `ValueError`: killed before any folder was made
             for name in json.loads(self._expected.read_text()):
                 if not recorded(name):
-                    _remove_empty(self.folder.buckets / name)
+                    remove_empty(self.folder.buckets / name)
         self._expected.unlink(missing_ok=True)
 
     @property
     def _expected(self) -> Path:
-        return self.folder.incoming / "buckets.json"
+        return self.folder.incoming / _EXPECTED
 
     @contextmanager
     def _directory(
@@ -297,12 +311,6 @@ class ObjectFiles:
 def state_of(file: BinaryIO) -> FileState:
     """Return the state of an open file."""
     return _state(os.fstat(file.fileno()))
-
-
-def _remove_empty(folder: Path) -> None:
-    for below, _, _ in os.walk(folder, topdown=False):
-        with suppress(OSError):
-            Path(below).rmdir()
 
 
 def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.trees import is_empty, remove_tree
 from vertex_emulator.storage.disk import soft_deletion
 from vertex_emulator.storage.disk.adoption import Adoption
 from vertex_emulator.storage.disk.checksums import Known, Sums
-from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural_path
+from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, is_aside, natural_path
 from vertex_emulator.storage.disk.preconditions import (
     Preconditions,
     check_deletable,
@@ -296,18 +296,26 @@ class ObjectStore(Adoption):
             self.files.incoming_path(identifier).unlink(missing_ok=True)
 
     def remove_all(self) -> None:
-        """Remove all buckets and objects, and all other files in their folders."""
+        """Remove all buckets and objects, and all other files in their folders.
+
+        A folder beside those of buckets stays if it has files: a person may have put it there.
+        """
         self.files.step("remove everything")
         with ExitStack() as stack:
-            for bucket in self.store.all_buckets():
-                stack.enter_context(self.store.locked(bucket.name))
-            left = [self.files.move_away(path) for path in list(self.files.folder.buckets.iterdir())]
+            recorded = {bucket.name for bucket in self.store.all_buckets()}
+            for name in recorded:
+                stack.enter_context(self.store.locked(name))
+            left = [
+                self.files.move_away(path)
+                for path in list(self.files.folder.buckets.iterdir())
+                if path.name in recorded or is_empty(path)
+            ]
             uploads = self.store.unfinished_uploads()
             self.files.step("remove all records")
             self.store.remove_all()  # after the folders: a kill must not leave files for new buckets
             self.files.step("remove all files")
             self.remove_incoming(uploads)
-            for path in (*left, *self.files.folder.aside.iterdir()):
+            for path in (*left, *filter(is_aside, self.files.folder.aside.iterdir())):
                 remove_tree(path)
         self.on_soft_delete()  # the housekeeper removes the multipart uploads to these buckets
 

@@ -9,7 +9,13 @@ from datetime import timedelta
 
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural_path
+from vertex_emulator.storage.disk.files import (
+    ObjectFiles,
+    aside_name,
+    is_aside,
+    is_incoming,
+    natural_path,
+)
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.disk.store import Store
 
@@ -97,10 +103,10 @@ def arrive(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
 def _sweep(store: Store, files: ObjectFiles) -> None:
     wanted = {stored.aside for stored in store.objects_aside()}
     for path in files.folder.aside.iterdir():
-        if path.name not in wanted:
+        if path.name not in wanted and is_aside(path):
             path.unlink()
     store.remove_uploads_before(rfc3339(store.clock.moment() - UPLOAD_LIFETIME))
     uploads = set(store.unfinished_uploads())
     for path in files.folder.incoming.iterdir():
-        if path.name not in uploads:
+        if path.name not in uploads and is_incoming(path):
             remove_tree(path)

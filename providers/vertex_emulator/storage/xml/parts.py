@@ -7,6 +7,7 @@ gets a new file. The next start after a kill removes files without a record.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -73,6 +74,14 @@ class Part:
     md5: str
     crc32c: str
     modified: str
+
+
+_PART = re.compile(r"[0-9a-f]{32}")
+
+
+def is_part(path: Path) -> bool:
+    """Return whether a path in objects-parts has the name of the emulator's files there."""
+    return _PART.fullmatch(path.name) is not None
 
 
 class Parts:
@@ -227,7 +236,7 @@ class Parts:
         rows = self._database.rows("SELECT file FROM storage_multipart_parts")
         wanted = {row["file"] for row in rows}
         for path in self._folder.iterdir():
-            if path.name not in wanted:
+            if path.name not in wanted and is_part(path):
                 path.unlink(missing_ok=True)
 
 

@@ -27,6 +27,7 @@ from support.waiting import eventually
 from vertex_emulator.custom_jobs.reconciler import Supervisors
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.trees import remove_tree
 
 STRAY = (
@@ -170,7 +171,8 @@ def test_a_recorded_job_whose_supervisor_never_started_is_started(tmp_path: Path
 
 
 def test_folders_without_a_record_are_removed_at_the_start(tmp_path: Path, sandbox: Sandbox) -> None:
-    remains = [tmp_path / "jobs" / "123", tmp_path / "jobs" / ".deleted-456"]
+    jobs = data_folder.prepare(tmp_path).jobs
+    remains = [jobs / "1234567890123456789", jobs / ".deleted-456"]
     for path in remains:
         (path / "logs").mkdir(parents=True)
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
