@@ -24,6 +24,9 @@ _COMPANION = re.compile(
     r"|/pulumi-resource-pulumi-python(\s|$)"
     r"|\s-m pulumi\.dynamic(\s|$)"
 )
+_WRITTEN_WITHIN = 60.0
+"""Seconds within which a running Pulumi has written its lock."""
+
 _ENGINE_ADDRESS = re.compile(r"127\.0\.0\.1:(\d+)")
 
 
@@ -38,7 +41,14 @@ class Lock:
     since: str
     process_runs: bool | None
 
+    @property
+    def is_empty(self) -> bool:
+        """True if a killed process left the file without content. Pulumi reads no such file."""
+        return not self.pid and self.process_runs is False
+
     def __str__(self) -> str:
+        if self.is_empty:
+            return f"a process that wrote nothing into {self.file}"
         return f"process {self.pid} of {self.user} on {self.host}, since {self.since}"
 
 
@@ -52,7 +62,10 @@ class Process:
 
 
 def locks(state: Path, project: str, stack: str) -> list[Lock]:
-    """Return the locks of a stack in the backend at `state`. An unreadable one counts as held elsewhere."""
+    """Return the locks of a stack in the backend at `state`. An unreadable one counts as held elsewhere.
+
+    Pulumi writes a lock within a moment. One that is still empty after a minute is that of a killed process.
+    """
     folder = state / ".pulumi" / "locks" / "organization" / project / stack
     return [_read(file) for file in sorted(folder.glob("*.json"))]
 
@@ -63,12 +76,21 @@ def _read(file: Path) -> Lock:
         pid, host = int(content["pid"]), str(content["hostname"])
         user, since = str(content["username"]), str(content["timestamp"])
     except (OSError, ValueError, KeyError, TypeError):
-        return Lock(file=file, pid=0, user="?", host="?", since="?", process_runs=None)
+        killed = _is_old_and_empty(file)
+        return Lock(file=file, pid=0, user="?", host="?", since="?", process_runs=False if killed else None)
     here = host == socket.gethostname()
     since = re.sub(r"\.\d+", "", since)
     return Lock(
         file=file, pid=pid, user=user, host=host, since=since, process_runs=_is_pulumi(pid) if here else None
     )
+
+
+def _is_old_and_empty(file: Path) -> bool:
+    try:
+        status = file.stat()
+    except OSError:
+        return False
+    return status.st_size == 0 and time.time() - status.st_mtime > _WRITTEN_WITHIN
 
 
 def _is_pulumi(pid: int) -> bool:

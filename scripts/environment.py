@@ -68,9 +68,16 @@ def pulumi_environment(
         else:
             result[name] = value
     if not environ.get(BACKEND_VARIABLE):
-        layout.state.mkdir(parents=True, exist_ok=True)
+        _make_state_folder(layout)
         layout.pulumi_home.mkdir(parents=True, exist_ok=True)
     return result
+
+
+def _make_state_folder(layout: Layout) -> None:
+    """Create the folder of Pulumi's state for its owner alone: it has the outputs of stacks."""
+    layout.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not layout.state.is_symlink() and layout.state.stat().st_mode & 0o077:  # of an earlier version
+        layout.state.chmod(0o700)
 
 
 def has_own_backend(environ: Mapping[str, str] = os.environ) -> bool:

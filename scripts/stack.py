@@ -121,6 +121,11 @@ def unlock(layout: Layout, report: Report, *, stack: str, force: bool) -> int:
                 f"Stack {stack} is locked by {lock}. That process {state}: wait for it, or end it.\n"
                 "If you are sure that it has ended, run `make unlock FORCE=1`."
             )
+    for lock in held:
+        if lock.is_empty:
+            for name in (lock.file.name, f"{lock.file.name}.attrs"):
+                lock.file.with_name(name).unlink(missing_ok=True)
+    held = [lock for lock in held if not lock.is_empty]
     with report.step("Orphaned processes") as step:
         found = backend_locks.orphaned_processes(layout.pulumi_home)
         backend_locks.end(found)

@@ -47,8 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     # Imported here, so that a detached process releases its parent first.
     from vertex_emulator import extras, lookup
+    from vertex_emulator.kernel import file_limit
 
     if problem := extras.problem(extras.EMULATOR):
+        log.error("%s", problem)
+        _report(options.ready_fd, {"error": problem})
+        return 1
+    if problem := file_limit.problem():
         log.error("%s", problem)
         _report(options.ready_fd, {"error": problem})
         return 1

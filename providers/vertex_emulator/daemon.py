@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer
 from vertex_emulator.kernel import data_folder, machine_clock
 from vertex_emulator.kernel.clock import Clock, now
-from vertex_emulator.kernel.data_folder import Record
+from vertex_emulator.kernel.data_folder import DataFolderError, Record
 from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.idle_watch import IdleWatch
 from vertex_emulator.kernel.locks import FileLock
@@ -280,10 +280,19 @@ class Daemon:
     def _watch_folder(self) -> Next:
         """Leave if the folder was deleted or replaced: a new one belongs to another emulator."""
         if self._lock.is_seen():
+            self._restore_record()
             return Next(seconds=_WATCH_SECONDS)
         log.error("The data folder %s was deleted or replaced: the emulator stops", self.folder.root)
         self.request_stop()
         return Next()
+
+    def _restore_record(self) -> None:
+        """Write emulator.json again if it was deleted or damaged: clients would not find this emulator."""
+        with suppress(DataFolderError):
+            record = data_folder.read_record(self.folder)
+            if record is None or record.instance != self.instance:
+                log.warning("%s was deleted or damaged, and is written again", self.folder.record)
+                self._write_record()
 
     def _request_began(self) -> None:
         """Record a request, and reject it if the data folder is no longer this emulator's."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -325,6 +326,23 @@ def test_a_daemon_that_cannot_start_says_why(start: Start, tmp_path: Path) -> No
     (data_dir / "state.sqlite3").write_bytes(b"this is no database" * 1000)
     with pytest.raises(LauncherError, match=r"state.sqlite3 cannot be opened: file is not a database"):
         start()
+
+
+@pytest.mark.parametrize(("soft", "hard"), [(64, 64), (64, 4096)])
+def test_a_low_limit_of_open_files(tmp_path: Path, soft: int, hard: int) -> None:
+    code = (
+        "import resource, sys, pathlib\nfrom vertex_emulator import launcher\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
+        "try:\n    print(launcher.ensure(pathlib.Path(sys.argv[1])).pid)\n"
+        "except launcher.LauncherError as error:\n    print(error)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "data")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    if hard == soft:
+        assert printed.startswith("The emulator needs 128 open files at least, and this shell allows 64")
+    else:
+        assert resource.prlimit(int(printed), resource.RLIMIT_NOFILE) == (1024, hard)
+        assert launcher.stop(tmp_path / "data")
 
 
 def test_a_daemon_that_ends_or_hangs_at_its_start(

@@ -25,7 +25,7 @@ from vertex_emulator.interpreter import interpreter
 from vertex_emulator.job_folder import folder as job_folder
 from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import DELETED, JobFolder
-from vertex_emulator.kernel import machine_clock, times
+from vertex_emulator.kernel import file_limit, machine_clock, times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.projects import Place
@@ -209,7 +209,8 @@ class Reconciler:
         try:
             self._supervisors.start(job_id, self.folder(job_id))
         except OSError as error:
-            self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
+            why = f"The job's supervisor could not be started: {error}.{file_limit.remedy(error)}"
+            self._end(job_id, outcome.broken(why))
 
     def request_cancel(self, job_id: str) -> None:
         """Ask the supervisor to cancel the job; a job without a supervisor ends at once. Raises `OSError`."""
@@ -281,6 +282,9 @@ class Reconciler:
         if record.state in store.TERMINAL:  # cancelled while it waited for its start
             return record
         folder = self.folder(record.id)
+        if not folder.path.exists():
+            why = f"The folder of the job, {folder.path}, was deleted before the job ended, with its logs."
+            return self._end(record.id, outcome.broken(f"{why} Create the job again."))
         if (state := folder.unreported) is not None:
             return self._end(record.id, outcome.unreported(state))
         if folder.supervisor.exists():

@@ -127,6 +127,22 @@ def test_a_lock_of_another_host_is_left_to_the_user(layout: Layout, report: Repo
         stack.unlock(layout, report, stack="local", force=False)
 
 
+def test_an_empty_lock_is_that_of_a_killed_process_after_a_minute(
+    layout: Layout, report: Report, printed: io.StringIO
+) -> None:
+    file = write_lock(layout, 1)
+    file.write_text("")
+    with pytest.raises(ChoreError, match="is locked by"):
+        stack.refuse_if_locked(layout, "local")
+    os.utime(file, (file.stat().st_mtime - 61,) * 2)
+    stack.refuse_if_locked(layout, "local")
+    (lock,) = locks(layout)
+    assert (lock.process_runs, str(lock)) == (False, f"a process that wrote nothing into {file}")
+    stack.release_if_killed(layout, report, "local")
+    assert "which was killed. Removing the lock" in printed.getvalue()
+    assert locks(layout) == []
+
+
 def test_an_unreadable_lock_counts_as_held(layout: Layout) -> None:
     write_lock(layout, 1).write_text('{"pid": ')
     with pytest.raises(ChoreError, match="make unlock FORCE=1"):

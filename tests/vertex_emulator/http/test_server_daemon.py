@@ -232,6 +232,17 @@ def test_a_failed_start_leaves_nothing_held(tmp_path: Path) -> None:
         assert (tmp_path / "emulator.json").exists()
 
 
+@pytest.mark.parametrize(
+    "damage", [lambda path: path.write_text('{"url": '), Path.unlink], ids=["cut", "gone"]
+)
+def test_a_damaged_record_is_written_again(tmp_path: Path, damage: Callable[[Path], object]) -> None:
+    with running(tmp_path) as daemon:
+        before = data_folder.read_record(daemon.folder)
+        assert before is not None
+        damage(daemon.folder.record)
+        eventually(lambda: data_folder.read_record(daemon.folder) == before)
+
+
 def test_project_numbers() -> None:
     assert project_number("local") == "790239471140", "it is in the names of jobs that are on record"
     assert project_number("local") != project_number("local2")

@@ -18,6 +18,7 @@ from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor.loop import Loop
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.logs import LogWriter
+from vertex_emulator.kernel import file_limit
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.proxy import variables
@@ -175,4 +176,5 @@ def _start_errors(replica: ReplicaPlan) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NotStartedError(f"The replica {replica.name} could not be started: {error}.") from error
+        why = f"The replica {replica.name} could not be started: {error}.{file_limit.remedy(error)}"
+        raise NotStartedError(why) from error

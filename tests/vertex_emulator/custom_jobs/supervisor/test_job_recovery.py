@@ -307,6 +307,22 @@ def test_what_was_spoilt_by_hand_or_by_a_power_cut_does_not_stop_a_start(
         assert emulator.replicas(emptied) == {}
 
 
+def test_a_deleted_folder_of_a_job_is_reported_as_that(emulator: JobEmulator) -> None:
+    name = emulator.create(pool(SLEEP))
+    emulator.wait(name, "JOB_STATE_RUNNING")
+    folder, supervisor = emulator.folder(name), emulator.supervisor(name)
+    remove_tree(folder)
+    try:
+        ended = emulator.wait(name)
+        assert ended["state"] == "JOB_STATE_FAILED"
+        assert (
+            f"The folder of the job, {folder}, was deleted before the job ended" in ended["error"]["message"]
+        )
+    finally:
+        os.kill(supervisor, signal.SIGTERM)
+        wait_until_gone(name)
+
+
 def test_folders_nested_deep_are_removed(tmp_path: Path, sandbox: Sandbox) -> None:
     """Python's own rmtree gives up at about a thousand."""
     code = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')\n"
