@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from vertex_emulator import vertex_ai
+from vertex_emulator import lost, vertex_ai
 from vertex_emulator.addresses import service_addresses
 from vertex_emulator.admin import Admin, ClockControl
 from vertex_emulator.archive.admin import StateAdmin
@@ -61,6 +61,9 @@ IDLE_MINUTES = 30.0
 
 _RESERVE_SECONDS = 30.0
 """Interval between checks whether there is space for the reserve again."""
+
+_CHECKPOINT_SECONDS = 10.0
+"""Interval between copies of the write-ahead log into the database: a damaged log costs that much at most."""
 
 _WATCH_SECONDS = 1.0
 """Interval between checks that the data folder is still this emulator's. Requests check it as well."""
@@ -112,6 +115,7 @@ class Daemon:
             self._lock = FileLock(self.folder.lock, timeout=settings.timeouts.folder)
             if not settings.lock_until_exit:
                 self._undo.append(self._lock.release)
+            self.lost = lost.put_aside_unrecorded(self.folder)
             self._database = connect(self.folder.database, timeouts=self._timeouts)
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
@@ -227,6 +231,7 @@ class Daemon:
         self._jobs.serve_at(self.url, data_folder.service_token(self.token))
         self._jobs.start()
         self.scheduler.add("reserve of disk space", self._fill_reserve)
+        self.scheduler.add("checkpoint of the database", self._checkpoint)
         self.scheduler.add("watch on the data folder", self._watch_folder)
         self.scheduler.start()
 
@@ -276,6 +281,10 @@ class Daemon:
     def _fill_reserve(self) -> Next:
         self._database.reserve.fill()
         return Next(seconds=_RESERVE_SECONDS)
+
+    def _checkpoint(self) -> Next:
+        self._database.checkpoint()
+        return Next(seconds=_CHECKPOINT_SECONDS)
 
     def _watch_folder(self) -> Next:
         """Leave if the folder was deleted or replaced: a new one belongs to another emulator."""
@@ -446,6 +455,7 @@ class Daemon:
             "proxy": self._gateways.proxy_address,
             "started": self.started,
             "dataDir": str(self.folder.root),
+            "lost": self.lost,
             "python": sys.executable,
             "timeoutScale": self._timeouts.scale,
             "liveJobs": self._jobs.live_jobs(),

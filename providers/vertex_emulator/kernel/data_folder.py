@@ -22,6 +22,7 @@ images/KEY/         unpacked images and layers
 venvs/HASH/         requirements of job packages; the packages themselves are in venvs/code/HASH
 creations/, deletions/  notes of deployments, also of those to Google Cloud
 notifications/      0700, where the ends of runs are reported to, and what commands printed about them
+lost/               what a new database did not know, and folders beside those of buckets, from before a reset
 file-shares/        the content of /mnt/nfs and /mnt/lustre in replicas, by server and path
 """
 
@@ -123,6 +124,10 @@ class DataFolder:
     @property
     def jobs(self) -> Path:
         return self.root / "jobs"
+
+    @property
+    def lost(self) -> Path:
+        return self.root / "lost"
 
     @property
     def venvs(self) -> Path:

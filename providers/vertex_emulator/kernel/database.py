@@ -39,6 +39,8 @@ class Database:
         self._owner: int | None = None
         """The thread of the transaction."""
         self._commits = 0
+        self._copied = 0
+        """The number of commits up to the last checkpoint."""
         self._changes = 0
         self._noted: list[str] = []
         self.change_log = ChangeLog()
@@ -141,6 +143,15 @@ class Database:
             if self._changes != self._writer.total_changes:
                 self._changes = self._writer.total_changes
                 self.change_log.add(dict.fromkeys(self._noted or (OTHERS,)))
+
+    def checkpoint(self) -> None:
+        """Copy the write-ahead log into the database. On a full disk, do nothing."""
+        if self._commits != self._copied:
+            with self._writing, suppress(sqlite3.Error):
+                if not self._in_transaction:
+                    commits = self._commits
+                    self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                    self._copied = commits
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
         """Run one writing statement in a transaction. Return the number of rows changed."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from support.emulated.emulator import call, running, storage_client
+from support.emulated.registries.registry import RegistryClient
 from support.waiting import eventually
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.custom_jobs.replica import package_cache
 from vertex_emulator.kernel import data_folder, ownership
 from vertex_emulator.kernel.data_folder import DataFolderError
+from vertex_emulator.kernel.database import connect
 from vertex_emulator.replica_images import folders
 from vertex_emulator.reset import ResetError
 
@@ -150,11 +154,12 @@ def test_a_folder_of_an_earlier_version_goes_on(tmp_path: Path, change: Callable
 
 
 def test_a_killed_emulator_of_an_earlier_version_is_known_by_its_log(tmp_path: Path) -> None:
-    with running(tmp_path / "data"):
-        assert (tmp_path / "data/state.sqlite3").stat().st_size == 4096, "all tables are in the log"
-        shutil.copytree(tmp_path / "data", tmp_path / "killed")
+    (tmp_path / "data").mkdir()
+    database = connect(tmp_path / "data/state.sqlite3")
+    assert (tmp_path / "data/state.sqlite3").stat().st_size == 4096, "all tables are in the log"
+    shutil.copytree(tmp_path / "data", tmp_path / "killed")
+    database.close()
     killed = tmp_path / "killed"
-    without_marker(killed)
     write(killed / "notes.txt")
     (killed / "state.sqlite3-shm").unlink()
     before = files(killed)
@@ -214,7 +219,11 @@ def test_only_the_emulators_own_files_are_deleted(tmp_path: Path) -> None:
         package_cache.clean(daemon.folder.venvs, keep_bytes=0)
         folders.clean(daemon.folder.images, keep_bytes=0)
         assert call(daemon.url, "POST", "/_local/reset", body={}, token=daemon.token).status == 200
-        assert left(root, given) == given, "after a reset of the running emulator"
+        precious = "buckets/precious/data.csv"
+        assert left(root, given) == given - {precious}, "after a reset of the running emulator"
+        (kept,) = (root / "lost").glob(f"*/{precious}")
+        assert kept.read_text() == "mine"
+        write(root / precious)
         assert not (root / "buckets/own").exists()
         with storage_client(daemon.storage_url) as client:
             client.create_bucket("own").blob("a").upload_from_string("1")
@@ -223,3 +232,29 @@ def test_only_the_emulators_own_files_are_deleted(tmp_path: Path) -> None:
     assert done.deleted and not (root / "buckets/own").exists() and not (root / "state.sqlite3").exists()
     named = {str(path.relative_to(root)) for path in done.kept}
     assert {"jobs/my-experiments", "buckets/precious", "registry/list.txt", "objects-aside/list.txt"} <= named
+
+
+def test_what_a_new_database_does_not_know_is_named_and_kept(tmp_path: Path) -> None:
+    root, job = tmp_path / "data", "1234567890123456789"
+    with running(root) as daemon, storage_client(daemon.storage_url) as client:
+        client.create_bucket("results").blob("a").upload_from_string("1")
+        RegistryClient(daemon.url, daemon.token, "gcr.io/a/b").push_image("v1")
+        assert daemon.lost == ""
+        eventually(lambda: connected_tables(root) > 10, what=lambda: "copied from the log")
+    for path in root.glob("state.sqlite3*"):
+        path.unlink()
+    write(root / "jobs" / job / "logs/workerpool0-0.jsonl", "{}")
+    with running(root) as daemon, storage_client(daemon.storage_url) as client:
+        assert "is new, and has no record of what was there before: jobs with their logs: 1;" in daemon.lost
+        assert "images of the registry; settings and metadata of the buckets results." in daemon.lost
+        (log,) = (root / "lost").glob(f"*/jobs/{job}/logs/workerpool0-0.jsonl")
+        assert any((root / "lost").glob("*/registry/blobs/sha256/*/*")) and log.read_text() == "{}"
+        assert client.create_bucket("results").blob("a").download_as_bytes() == b"1"
+    with running(root) as daemon:
+        assert daemon.lost == ""
+
+
+def connected_tables(root: Path) -> int:
+    """Count the tables in the database itself, without its log."""
+    with closing(sqlite3.connect(f"file:{root}/state.sqlite3?immutable=1", uri=True)) as connection:
+        return int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])

@@ -51,6 +51,8 @@ def start(options: argparse.Namespace, output: Output) -> None:
         output.line(f"The emulator is {'running' if started else 'already running'} at {_where(emulator)}.")
     if note := _little_space(emulator):
         output.note(note)
+    if started and (note := _lost(emulator, options)):
+        output.note(note)
 
 
 _LITTLE_SPACE = 64 << 20
@@ -68,6 +70,15 @@ def _little_space(emulator: Emulator) -> str:
         f"warning: the disk of {emulator.data_dir} is almost full: {space}. Objects and jobs can be read and "
         "deleted. Free some space before you create others."
     )
+
+
+def _lost(emulator: Emulator, options: argparse.Namespace) -> str:
+    """Return the warning of an emulator whose database was new while there were files, or ""."""
+    from vertex_emulator import lookup
+
+    seconds = options.timeouts.at_least(emulator.timeout_scale).probe
+    _, info = lookup.call(emulator.url, "GET", "/_local/info", timeout=seconds, token=emulator.token)
+    return str(info.get("lost", ""))
 
 
 def _pid(options: argparse.Namespace) -> int | None:

@@ -38,7 +38,7 @@ _NOT_FILES = frozenset({"", ".", ".."})
 _REMOVED = ".removed-"
 _EXPECTED = "buckets.json"
 _ASIDE = re.compile(r"[0-9a-f]{64}")
-_INCOMING = re.compile(rf"[0-9a-f]{{32}}|{re.escape(_REMOVED)}[0-9a-f]{{16}}|case-[0-9a-f]{{16}}|{_EXPECTED}")
+_INCOMING = re.compile(rf"[0-9a-f]+|{re.escape(_REMOVED)}[0-9a-f]{{16}}|case-[0-9a-f]{{16}}|{_EXPECTED}")
 
 Components = tuple[str, ...]
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from vertex_emulator import lost
 from vertex_emulator.kernel.trees import is_empty, remove_tree
 from vertex_emulator.storage.disk import soft_deletion
 from vertex_emulator.storage.disk.adoption import Adoption
@@ -298,18 +299,17 @@ class ObjectStore(Adoption):
     def remove_all(self) -> None:
         """Remove all buckets and objects, and all other files in their folders.
 
-        A folder beside those of buckets stays if it has files: a person may have put it there.
+        A folder beside those of buckets is put aside if it has files: a person may have made it.
         """
         self.files.step("remove everything")
         with ExitStack() as stack:
             recorded = {bucket.name for bucket in self.store.all_buckets()}
             for name in recorded:
                 stack.enter_context(self.store.locked(name))
-            left = [
-                self.files.move_away(path)
-                for path in list(self.files.folder.buckets.iterdir())
-                if path.name in recorded or is_empty(path)
-            ]
+            found = list(self.files.folder.buckets.iterdir())
+            own = [path for path in found if path.name in recorded or is_empty(path)]
+            lost.put_aside(self.files.folder, (path for path in found if path not in own))
+            left = [self.files.move_away(path) for path in own]
             uploads = self.store.unfinished_uploads()
             self.files.step("remove all records")
             self.store.remove_all()  # after the folders: a kill must not leave files for new buckets
