@@ -32,7 +32,8 @@ CLIENT: Mapping[str, str] = {
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDBILLING": "Address of the Cloud Billing catalog for "
     "`vertex-training prices "
     "refresh`.",
-    "PULUMI_STACK": "Stack of `vertex-training runs` and `gc`, if you give no `--stack`.",
+    "PULUMI_STACK": "Selected stack: `vertex-training` looks for the job of a name in it, unless you give "
+    "`--stack`.",
     "PULUMI_BACKEND_URL": "Pulumi backend. `vertex-training gc` reads its stacks, and `doctor` checks "
     "its files.",
     "PULUMI_HOME": "Pulumi's folder, with the backend that you are logged in to.",

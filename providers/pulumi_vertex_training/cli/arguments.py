@@ -15,7 +15,10 @@ from vertex_training.findings.words import did_you_mean
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
 """A group of commands of a parser, as `add_subparsers` returns it."""
 
-JOB_HELP = "full name, id or display name; if several jobs have this display name, the live one"
+JOB_HELP = (
+    "name of a resource of the selected stack; PROJECT/STACK/NAME for any stack; or a job's display name, id "
+    "or full name"
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -90,6 +93,20 @@ def seconds(text: str) -> float:
     if not (math.isfinite(value) and value >= 0):
         raise argparse.ArgumentTypeError(f"{text!r} is not a time; give seconds, such as 0.5")
     return value
+
+
+def add_job(command: Parser, *, many: bool = False) -> None:
+    """Add the argument JOB, and the option that names its stack."""
+    if many:
+        command.add_argument("jobs", metavar="JOB", nargs="+", help=JOB_HELP)
+    else:
+        command.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_stack(command, "stack of the job, as STACK or PROJECT/STACK (default: the one selected here)")
+
+
+def add_stack(command: Parser, text: str) -> None:
+    """Add the option that names the stack of jobs."""
+    command.add_argument("--stack", metavar="S", help=text)
 
 
 def json_options() -> argparse.ArgumentParser:

@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output = output_module.for_streams(as_json="--json" in words)
     try:
         options = parser.parse(words)
+        options.words = words
         options.timeouts = _timeouts(options)
         code = _command(options)(options, output) or 0
         sys.stdout.flush()
@@ -126,7 +127,7 @@ _EMULATOR_COMMANDS = {
     "deny": ("emulator.permissions", "deny"),
     "allow": ("emulator.permissions", "allow"),
     "service": ("emulator.permissions", "service"),
-    "replica": ("emulator.settings", "replica"),
+    "replica": ("emulator.replicas", "replica"),
     "replica forward": ("emulator.forward", "forward"),
     "start-delay": ("emulator.settings", "setting"),
     "persistent-resource-delay": ("emulator.settings", "setting"),

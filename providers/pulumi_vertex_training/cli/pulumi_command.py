@@ -143,6 +143,30 @@ def project_file(folder: Path) -> Path | None:
     return next((file for file in candidates if file.is_file()), None)
 
 
+def project_here(folder: Path) -> str | None:
+    """Return the project name in the nearest Pulumi.yaml at or above the folder, or None.
+
+    Raises InputError if the file has no name that can be read.
+    """
+    import yaml
+
+    file = project_file(folder)
+    if file is None:
+        return None
+    try:
+        value = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        value = None
+    name = value.get("name") if isinstance(value, dict) else None
+    if not isinstance(name, str):
+        raise InputError(
+            f"{file}: the project name cannot be read. Write `name: NAME` into the file, or name the project "
+            "in the command: PROJECT/STACK/NAME for a job, --pulumi-project for `gc` and `runs`.",
+            path="Pulumi.yaml",
+        )
+    return name
+
+
 def _project(folder: Path) -> str:
     file = project_file(folder)
     if file is None:

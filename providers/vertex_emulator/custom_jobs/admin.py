@@ -59,6 +59,7 @@ def _view(record: Record, replicas: Sequence[ReplicaProgress], *, waits_for: str
         "name": record.name,
         "project": record.project,
         "displayName": record.message.display_name,
+        "labels": dict(record.message.labels),
         "state": record.state,
         "created": times.from_microseconds(record.created),
         "error": record.message.error.message or None,

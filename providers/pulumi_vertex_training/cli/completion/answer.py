@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pulumi_vertex_training.cli.arguments import Parser
+from vertex_training.fields.labels import OWNERSHIP_LABELS, owner_of
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.cloud.jobs import JobRecord
@@ -40,6 +41,8 @@ def complete(parser: Parser) -> None:
                 completer = FilesCompleter()
             elif action.metavar in ("JOB", "NAME") and not action.option_strings:
                 completer = _resources if each.prog.endswith(" runs") else _jobs
+            elif action.dest == "stack" and "job" in vars(action).get("help", ""):
+                completer = _stacks
             if completer is not None:
                 action.completer = completer  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser, default_completer=nothing, always_complete_options=False)
@@ -48,12 +51,28 @@ def complete(parser: Parser) -> None:
 def _jobs(*, parsed_args: argparse.Namespace, **_: object) -> Iterable[str]:
     """Return names and ids of the jobs on the emulator, newest first."""
     records = _records(parsed_args)
-    return _plain([*(one.display_name for one in records), *(one.job_id for one in records)])
+    names = (name for one in records for name in (one.labels.get("pulumi-resource", ""), one.display_name))
+    return [*_plain(names), *dict.fromkeys(_qualified(records)), *_plain(one.job_id for one in records)]
 
 
 def _resources(*, parsed_args: argparse.Namespace, **_: object) -> Iterable[str]:
     """Return the names of resources whose jobs are on the emulator."""
-    return _plain([str(one.labels.get("pulumi-resource", "")) for one in _records(parsed_args)])
+    records = _records(parsed_args)
+    names = (one.labels.get("pulumi-resource", "") for one in records)
+    return [*_plain(names), *dict.fromkeys(_qualified(records))]
+
+
+def _qualified(records: Iterable[JobRecord]) -> Iterator[str]:
+    """Yield PROJECT/STACK/NAME of the resources of stacks."""
+    for record in records:
+        owner = owner_of(record.labels)
+        if len(owner) == len(OWNERSHIP_LABELS) and all(map(_PLAIN.fullmatch, owner.values())):
+            yield "/".join(owner.values())
+
+
+def _stacks(*, parsed_args: argparse.Namespace, **_: object) -> Iterable[str]:
+    """Return PROJECT/STACK of the stacks whose jobs are on the emulator."""
+    return dict.fromkeys(name.rpartition("/")[0] for name in _qualified(_records(parsed_args)))
 
 
 def _plain(names: Iterable[str]) -> list[str]:

@@ -9,7 +9,8 @@ import socket
 import sys
 from pathlib import Path
 
-from pulumi_vertex_training.cli.emulator.settings import control_of, job_id_of
+from pulumi_vertex_training.cli.emulator.replicas import job_id_of
+from pulumi_vertex_training.cli.emulator.settings import control_of
 from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
 from vertex_training.findings.words import visible
@@ -22,7 +23,7 @@ def forward(options: argparse.Namespace, output: Output) -> None:
     from vertex_emulator.custom_jobs.network import forwarding
 
     with control_of(options) as control:
-        job_id = job_id_of(options.job, control.jobs())
+        job_id = job_id_of(options, control.jobs())
         found = control.network_of_replica(job_id, options.replica)
     wanted = options.port if options.local_port is None else options.local_port
     with _listen(wanted) as listener:

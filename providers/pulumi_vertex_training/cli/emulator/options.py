@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser, Subparsers, seconds, whole_number
+from pulumi_vertex_training.cli.arguments import Parser, Subparsers, add_job, seconds, whole_number
 
 _LARGEST = 1_000_000
 _LAST_PORT = 65_535
@@ -150,7 +150,7 @@ def _add_replica(replica: Parser, commands: Subparsers, parents: list[argparse.A
         parents=parents,
     )
     for one in (kill, preempt, forward):
-        one.add_argument("job", metavar="JOB", help=JOB_HELP)
+        add_job(one)
         one.add_argument("replica", metavar="REPLICA", help="such as workerpool1-0")
     forward.add_argument("port", type=_port, metavar="PORT", help="port at which the replica listens")
     forward.add_argument(

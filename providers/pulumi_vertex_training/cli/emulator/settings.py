@@ -1,9 +1,9 @@
-"""`emulator clock`, `quota`, `replica` and the single settings; the connection to a running emulator."""
+"""`emulator clock`, `quota` and the single settings; the connection to a running emulator."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
-from vertex_training.findings.words import did_you_mean
 
 if TYPE_CHECKING:
     from vertex_emulator.control import Control
@@ -35,7 +34,6 @@ def control_of(options: argparse.Namespace, *, bad_input: Collection[int] = (400
         raise (InputError if error.status in bad_input else CommandError)(str(error)) from error
 
 
-_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED")
 _PREFIX = "aiplatform.googleapis.com/custom_model_training_"
 
 
@@ -226,48 +224,3 @@ def setting(options: argparse.Namespace, output: Output) -> None:
         output.document({chosen.key: value})
     else:
         output.line(chosen.sentence(value))
-
-
-def replica(options: argparse.Namespace, output: Output) -> None:
-    """Order that a replica is killed or preempted."""
-    with control_of(options) as control:
-        job_id = job_id_of(options.job, control.jobs())
-        if options.replica_action == "preempt":
-            order = control.preempt_replica(job_id, options.replica, after=options.after, times=options.times)
-        else:
-            order = control.kill_replica(
-                job_id,
-                options.replica,
-                after=options.after,
-                times=options.times,
-                out_of_memory=options.out_of_memory,
-            )
-    if output.as_json:
-        output.document({"job": job_id, **order})
-    else:
-        output.line(f"{options.replica} of job {job_id} {_effect(order)}.")
-
-
-def _effect(order: Mapping[str, Any]) -> str:
-    what = {
-        "kill": "will be killed",
-        "out_of_memory": "will be killed as if it ran out of memory",
-        "preempt": "will be preempted",
-    }[order["kind"]]
-    when = f" {order['after']:g} s after it starts" if order["after"] else " as soon as it runs"
-    often = "" if order["times"] == 1 else f", {order['times']} times"
-    return f"{what}{when}{often}"
-
-
-def job_id_of(text: str, jobs: Sequence[Mapping[str, Any]]) -> str:
-    """Return the id of the job with this id, name or display name. Raises InputError."""
-    found = [each for each in jobs if text in (each["name"], each["id"])]
-    found = found or [each for each in jobs if each["displayName"] == text]
-    if len(found) > 1:
-        found = [each for each in found if each["state"] not in _ENDED]
-        if len(found) != 1:
-            raise InputError(f"Several jobs are named {text!r}. Give the id of one.", path="JOB")
-    if not found:
-        known = [each["displayName"] for each in jobs] + [each["id"] for each in jobs]
-        raise InputError(f"The emulator has no job {text!r}.{did_you_mean(text, known)}", path="JOB")
-    return str(found[0]["id"])

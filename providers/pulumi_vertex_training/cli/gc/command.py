@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cli import pulumi_command, target
 from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.gc import view as gc_view
 from pulumi_vertex_training.cli.gc.candidates import (
@@ -57,7 +57,7 @@ from vertex_training.findings.words import did_you_mean
 def collect(options: argparse.Namespace, output: Output) -> int:
     """Run the command `gc`. Return 1 if something that should be deleted still exists."""
     endpoint = target.resolve(target.of_options(options))
-    project = options.pulumi_project or pulumi_backends.project_here(Path.cwd())
+    project = options.pulumi_project or pulumi_command.project_here(Path.cwd())
     run = functools.partial(pulumi_backends.pulumi, timeout=options.timeouts.pulumi)
     urls = pulumi_backends.backend_urls(options.backend, run)
     of = None if options.names else project

@@ -260,27 +260,6 @@ def with_history(
         return list(pool.map(past_of, stacks))
 
 
-def project_here(folder: Path) -> str | None:
-    """Return the project name in the nearest Pulumi.yaml at or above the folder, or None."""
-    import yaml
-
-    for above in (folder, *folder.parents):
-        for file in (above / "Pulumi.yaml", above / "Pulumi.yml"):
-            if file.is_file():
-                try:
-                    value = yaml.safe_load(file.read_text(encoding="utf-8"))
-                except (OSError, ValueError, yaml.YAMLError):
-                    value = None
-                name = value.get("name") if isinstance(value, dict) else None
-                if not isinstance(name, str):
-                    raise CommandError(
-                        f"{file}: the project name cannot be read. Name the project with --pulumi-project.",
-                        path="--pulumi-project",
-                    )
-                return name
-    return None
-
-
 def _list(backend: str, run: Pulumi) -> list[dict[str, Any]]:
     listed = _json(run, ["stack", "ls", "--all", "--json"], backend)
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):

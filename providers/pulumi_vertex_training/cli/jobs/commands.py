@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from pulumi_vertex_training.cli.jobs import declaration_source, hidden_values
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cli.jobs.declaration_source import Origin, declaration, declared_form
+from pulumi_vertex_training.cli.jobs.lookup import Found
+from pulumi_vertex_training.cli.jobs.resources import Wanted, resource_of
 from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -26,14 +29,14 @@ from pulumi_vertex_training.runs.logs import SERVICE, RunLog
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
-from vertex_training.findings.words import did_you_mean
+from vertex_training.findings.words import did_you_mean, visible
 from vertex_training.job.job_kind import JobKind
 
 
 def status(options: argparse.Namespace, output: Output) -> None:
     """Run the command `status`."""
     endpoint = target.resolve(target.of_options(options))
-    record = job_lookup.find(endpoint, options.job)
+    record = job_lookup.find(endpoint, job_lookup.wanted_of(options, options.job)).record
     replicas = status_view.replicas(endpoint, record)
     waits_for = status_view.waits_for(endpoint, record)
     deliveries = status_view.deliveries(endpoint, record)
@@ -70,7 +73,7 @@ def status(options: argparse.Namespace, output: Output) -> None:
 def print_logs(options: argparse.Namespace, output: Output) -> None:
     """Run the command `logs`."""
     endpoint = target.resolve(target.of_options(options))
-    record = job_lookup.find(endpoint, options.job)
+    record = job_lookup.find(endpoint, job_lookup.wanted_of(options, options.job)).record
     log = RunLog(task=options.task)
     tasks = status_view.tasks(endpoint, record)
     if options.task is not None and options.task not in tasks:
@@ -125,9 +128,11 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
 def cancel(options: argparse.Namespace, output: Output) -> None:
     """Run the command `cancel`. A job that is already cancelled is not a failure."""
     endpoint = target.resolve(target.of_options(options))
-    record = job_lookup.find(endpoint, options.job)
-    kind = gateway_of(record.name)
+    wanted = job_lookup.wanted_of(options, options.job)
+    found = job_lookup.find(endpoint, wanted)
+    record, kind = found.record, gateway_of(found.record.name)
     if not record.state.is_terminal:
+        _confirm(wanted, found, options, output)
         try:
             kind.cancel(endpoint, record.name)
         except FailedPrecondition:
@@ -144,6 +149,29 @@ def cancel(options: argparse.Namespace, output: Output) -> None:
         output.document(job_lookup.summary(record))
     else:
         output.line(f"Job {record.job_id} ({record.display_name}): {record.state.word}.")
+
+
+def _confirm(wanted: Wanted, found: Found, options: argparse.Namespace, output: Output) -> None:
+    """Ask before a job is cancelled that may not be the user's. Raises InputError where nobody can answer."""
+    if options.yes or job_lookup.is_certainly_meant(wanted, found):
+        return
+    record, resource, here = found.record, resource_of(found.record), wanted.here()
+    who = f"{resource.kind} {record.job_id} ({record.display_name}, {record.state.word})"
+    if not resource.stack:
+        whose = f"No stack submitted {who}"
+    else:
+        whose = f"{who} is of stack {resource.stack_name}"
+        if here.stack is None:
+            whose += ", and no stack is selected here"
+        elif here.accepts(record.labels):
+            whose += ", but several stacks have this name, or it was destroyed and declared again"
+        else:
+            whose += f"; {here} is selected here"
+    if sys.stdin.isatty() and output.terminal:
+        if input(visible(f"{whose}. Cancel it? [y/N] ")).strip().lower() not in ("y", "yes"):
+            raise CommandError("Nothing was cancelled.")
+        return
+    raise InputError(f"{whose}. To cancel it, run `{wanted.command(wanted.text)} --yes`.", path="--yes")
 
 
 def _replica(one: ReplicaState) -> dict[str, Any]:
@@ -189,7 +217,7 @@ def import_job(options: argparse.Namespace, output: Output) -> None:
             if found.hides_values:
                 output.note(hidden_values.NOTE)
         return
-    record = job_lookup.find(endpoint, options.job)
+    record = job_lookup.find(endpoint, job_lookup.wanted_of(options, options.job)).record
     kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     try:
         spec = kind.from_wire(hidden_values.without_values(record.wire, show=options.show_secrets))

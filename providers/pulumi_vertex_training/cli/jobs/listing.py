@@ -10,8 +10,10 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
-from pulumi_vertex_training.cli.jobs import status
+from pulumi_vertex_training.cli.jobs import stack_filter, status
 from pulumi_vertex_training.cli.jobs import status as status_view
+from pulumi_vertex_training.cli.jobs.resources import resource_of
+from pulumi_vertex_training.cli.jobs.stack_filter import StackFilter
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs.gateway import Inner, RunGateway, gateway_of, gateways
@@ -28,7 +30,9 @@ from pulumi_vertex_training.views.study_view import (
     why_failed,
 )
 
-_HEADINGS = ("ID", "KIND", "NAME", "STATE", "CREATED", "RAN FOR", "DETAILS")
+_HEADINGS = ("ID", "KIND", "NAME", "STACK", "STATE", "CREATED", "RAN FOR", "DETAILS")
+_OPTIONAL = (3, 7)
+"""The columns that are left out if they have no entry."""
 _INDENT = "  "
 
 Row = tuple[Cell, ...]
@@ -54,7 +58,8 @@ class Listing:
 def list_jobs(options: argparse.Namespace, output: Output) -> None:
     """Run the command `jobs`."""
     endpoint = target.resolve(target.of_options(options))
-    listing = read_jobs(endpoint, kind=options.kind, live=options.live, inner=options.all)
+    stack = stack_filter.of_options(options)
+    listing = read_jobs(endpoint, kind=options.kind, live=options.live, inner=options.all, stack=stack)
     if output.as_json:
         jobs = [document(listing, record) for record in listing.selected]
         output.document({"endpoint": job_lookup.endpoint_json(endpoint), "jobs": jobs})
@@ -62,11 +67,15 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
     rows = list(_rows(listing, inner=options.all))
     hidden = 0 if options.all else sum(_is_hidden(listing, record) for record in listing.selected)
     if rows:
-        columns = len(_HEADINGS) if any(row[-1] for row in rows) else len(_HEADINGS) - 1
-        output.table(_HEADINGS[:columns], [row[:columns] for row in rows], state_column=3)
+        empty = [column for column in _OPTIONAL if not any(row[column] for row in rows)]
+        columns = [column for column in range(len(_HEADINGS)) if column not in empty]
+        table = [[row[column] for column in columns] for row in rows]
+        headings = [_HEADINGS[column] for column in columns]
+        output.table(headings, table, state_column=headings.index("STATE"))
     elif not hidden:
         output.note(
-            f"No {'live ' if options.live else ''}jobs ({endpoint}).{target.location_hint(endpoint.location)}"
+            f"No {'live ' if options.live else ''}jobs{f' of {stack}' if stack else ''} ({endpoint})."
+            f"{target.location_hint(endpoint.location)}"
         )
     if hidden:
         noun = (
@@ -75,10 +84,19 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
         output.note(f"{hidden} {noun} not shown; --all shows them.")
 
 
-def read_jobs(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool, fields: str = "") -> Listing:
+def read_jobs(
+    endpoint: Endpoint,
+    *,
+    kind: str | None,
+    live: bool,
+    inner: bool,
+    fields: str = "",
+    stack: StackFilter | None = None,
+) -> Listing:
     """Read the jobs to list, and the jobs that they belong to. Raises CloudError.
 
-    `fields` are those to read of custom jobs, unless `live`; by default all.
+    `fields` are those to read of custom jobs, unless `live`; by default all. With a `stack` only its jobs are
+    listed, and the jobs that these run.
     """
     selected = [one.collection for one in gateways() if kind in (None, one.flag)]
     owners = {one.collection for one in gateways() if set(one.runs) & set(selected)}
@@ -97,12 +115,20 @@ def read_jobs(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool, 
         cancelled = cancelled_job_keys(read[registry.CUSTOM_JOB.collection])
     else:
         cancelled = job_lookup.cancelled_jobs(endpoint, records.values())
-    shown = tuple(job_lookup.newest_first(one for name in selected for one in read[name]))
+    owned = job_lookup.inner_jobs(records.values())
+
+    def is_of_stack(record: JobRecord) -> bool:
+        mine = owned.get(job_key(record.name))
+        owner = records.get(job_key(mine.owner)) if mine else None
+        return stack is None or stack.accepts(record.labels) or (owner is not None and is_of_stack(owner))
+
+    found = (one for name in selected for one in read[name] if is_of_stack(one))
+    shown = tuple(job_lookup.newest_first(found))
     return Listing(
         selected=shown,
         reports=status.reports_of(endpoint, shown),
         records=records,
-        inner=job_lookup.inner_jobs(records.values()),
+        inner=owned,
         cancelled=cancelled,
         live=live,
     )
@@ -187,6 +213,7 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
         _INDENT * depth + (record.job_id or "-"),
         what,
         record.display_name,
+        resource_of(record).stack_name if record.name else "",
         state,
         status_view.moment(record.create_time),
         status_view.duration(record),

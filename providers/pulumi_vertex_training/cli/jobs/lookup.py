@@ -1,43 +1,134 @@
-"""Find a job of any kind by full name, id or display name, and the jobs that it runs."""
+"""Find a job of any kind by full name, id, resource or display name, and the jobs that it runs."""
 
 from __future__ import annotations
 
+import argparse
+import functools
 import re
+import shlex
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training import registry
+from pulumi_vertex_training.cli.jobs import stack_filter
+from pulumi_vertex_training.cli.jobs.resources import (
+    History,
+    Wanted,
+    choices,
+    histories,
+    resolve,
+    resource_of,
+)
 from pulumi_vertex_training.cli.target import location_hint
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of, gateways
-from pulumi_vertex_training.runs.identity import DECLARATION_LABEL
 from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.study_view import cancelled_job_keys, job_key
-from vertex_training.findings.words import did_you_mean
+from vertex_training.fields.labels import ownership_label_value
+from vertex_training.findings.words import did_you_mean, shown
 
 _SHOWN = 5
+_AT_ONCE = 6
+_MOST_SLASHES = 3
+"""In ORGANIZATION/PROJECT/STACK/NAME."""
 _NAME = re.compile(
     rf"projects/[^/]+/locations/[^/]+/({'|'.join(entry.collection for entry in registry.RUNNABLE)})/\d+"
 )
 
 
-def find(endpoint: Endpoint, text: str) -> JobRecord:
-    """Find a job. Raises InputError if none or several match, and CloudError."""
-    if "/" in text:
-        if not _NAME.fullmatch(text):
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A job, and the jobs of its resource that were read; None if it was named by its id or full name."""
+
+    record: JobRecord
+    history: History | None = None
+
+
+def wanted_of(options: argparse.Namespace, text: str, *, path: str = "JOB") -> Wanted:
+    """Return what an argument names. Raises InputError for a text that cannot be a name."""
+    name, stack = text, stack_filter.of_options(options)
+    if "/" in text and not _NAME.fullmatch(text):
+        stack_name, _, name = text.rpartition("/")
+        is_name = all(text.split("/")) and 2 <= text.count("/") <= _MOST_SLASHES
+        if not is_name or text.startswith("projects/"):
             raise InputError(
-                f"{text!r} is not a job name; give one like projects/P/locations/L/customJobs/123.",
-                path="JOB",
+                f"{shown(text)} is not a job name. Give PROJECT/STACK/NAME, an id, or a full name like "
+                "projects/P/locations/L/customJobs/123.",
+                path=path,
             )
+        of_text = stack_filter.named(stack_name, project=None, path=path)
+        if stack is not None and (
+            stack.stack not in (None, of_text.stack) or stack.project not in (None, of_text.project)
+        ):
+            raise InputError(f"{shown(text)} is not of {stack}. Name the stack once.", path=path)
+        stack = of_text
+    words: Sequence[str] = getattr(options, "words", ())
+
+    def command(pick: str) -> str:
+        if list(words).count(text) != 1:
+            return f"{options.parser.prog} {shlex.quote(pick)}"
+        own = (pick if word == text else word for word in words)
+        return shlex.join(("vertex-training", *own))
+
+    return Wanted(
+        text=text,
+        name=name,
+        stack=stack,
+        here=functools.cache(functools.partial(stack_filter.selected_here, options.timeouts)),
+        command=command,
+        kind=getattr(options, "kind", None),
+        path=path,
+    )
+
+
+def find(endpoint: Endpoint, wanted: Wanted) -> Found:
+    """Find a job. Raises InputError if none or several match, and CloudError."""
+    text = wanted.text
+    if _NAME.fullmatch(text):
         found = _get(endpoint, text)
     else:
         found = _by_id(endpoint, text) if text.isdigit() else None
-        found = found or _by_display_name(endpoint, text)
-    if found is None:
+    if found is not None:
+        return Found(record=found)
+    chosen = None if _NAME.fullmatch(text) else choose(wanted, _named(endpoint, wanted.name))
+    if chosen is None:
         raise _unknown(endpoint, text)
-    return found
+    return chosen
+
+
+def choose(wanted: Wanted, records: Iterable[JobRecord]) -> Found | None:
+    """Return the job of the records that the user means, None if no job has the name. Raises InputError."""
+    history = resolve(wanted, histories(records))
+    if history is None:
+        return None
+    by_id = next((one for one in history.records if wanted.text in (one.job_id, one.name)), None)
+    if by_id is not None:
+        return Found(record=by_id)
+    if len(history.newest) > 1:
+        raise InputError(
+            f"{len(history.newest)} jobs are named {wanted.text!r}. {choices(wanted, [history])}",
+            path=wanted.path,
+        )
+    return Found(record=history.newest[0], history=history)
+
+
+def is_certainly_meant(wanted: Wanted, found: Found) -> bool:
+    """Return whether a job may be stopped without a question.
+
+    It is a job of the stack that is selected in the working directory, and of its only declaration: the stack
+    of another backend may have the same name. Or it is a job that no stack made, named by its id, or by its
+    display name where no stack is selected.
+    """
+    if not resource_of(found.record).stack:
+        return found.history is None or wanted.here().stack is None
+    here = wanted.here()
+    if here.project is None or here.stack is None or not here.accepts(found.record.labels):
+        return False
+    return found.history is None or found.history.declarations == 1
 
 
 def describe(records: Sequence[JobRecord]) -> str:
@@ -94,20 +185,17 @@ def newest_first(records: Iterable[JobRecord]) -> list[JobRecord]:
     return sorted(records, key=lambda record: record.create_time or "", reverse=True)
 
 
-def _by_display_name(endpoint: Endpoint, display_name: str) -> JobRecord | None:
-    records = newest_first(
-        one for gateway in gateways() for one in gateway.list_by_display_name(endpoint, display_name)
-    )
-    live = [record for record in records if not record.state.is_terminal]
-    if len(records) <= 1 or len(live) == 1:
-        return next(iter(live or records), None)
-    declarations = {one.labels.get(DECLARATION_LABEL) for one in records}
-    if not live and len(declarations) == 1 and None not in declarations:
-        return records[0]  # the latest of the runs of one resource
-    raise InputError(
-        f"{len(records)} jobs are named {display_name!r}: {describe(records)}. Give the id of one.",
-        path="JOB",
-    )
+def _named(endpoint: Endpoint, name: str) -> list[JobRecord]:
+    """Return the jobs of the resources with this name, and the jobs with this display name."""
+    label = {"pulumi-resource": ownership_label_value(name)}
+    reads = [
+        *(functools.partial(one.list_by_display_name, endpoint, name) for one in gateways()),
+        *(functools.partial(one.list_by_label, endpoint, label) for one in gateways()),
+    ]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        records = {one.name: one for found in pool.map(lambda read: read(), reads) for one in found}
+    owned = inner_jobs(records.values())
+    return [one for one in records.values() if job_key(one.name) not in owned]
 
 
 def _unknown(endpoint: Endpoint, text: str) -> InputError:
@@ -120,6 +208,7 @@ def _unknown(endpoint: Endpoint, text: str) -> InputError:
     else:
         exist = f"Jobs in {endpoint.project}, {endpoint.location}: {describe(outer or records)}."
     known = [record.display_name for record in records] + [record.job_id for record in records]
+    known += [name for record in records if (name := record.labels.get("pulumi-resource"))]
     hint = did_you_mean(text.rpartition("/")[2], known)
     return InputError(f"There is no job {text!r}.{hint} {exist}", path="JOB")
 

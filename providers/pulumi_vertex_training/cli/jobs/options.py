@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser, Subparsers
+from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser, Subparsers, add_job, add_stack
 from pulumi_vertex_training.cli.jobs import hidden_values
 
 
@@ -24,6 +24,7 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         help="also list the trials of tuning jobs and the jobs of pipelines, below their owners; --json "
         "always lists them, with their owner",
     )
+    add_stack(jobs, "list only the jobs of a stack, as STACK or PROJECT/STACK (default: all jobs)")
     runs = parser.command(
         commands,
         "runs",
@@ -34,7 +35,8 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         "name",
         metavar="NAME",
         nargs="?",
-        help="name of the resource in the program, or display name or id of a job",
+        help="name of a resource of the selected stack; PROJECT/STACK/NAME for any stack; or a job's display "
+        "name, id or full name",
     )
     runs.add_argument(
         "--by",
@@ -45,7 +47,7 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
     runs.add_argument(
         "--kind", choices=("custom-job", "tuning-job", "training-pipeline"), help="kind of the resource"
     )
-    runs.add_argument("--stack", metavar="S", help="stack of the resource (default: the one selected here)")
+    add_stack(runs, "stack of the resource, as STACK or PROJECT/STACK (default: the one selected here)")
     runs.add_argument(
         "--pulumi-project",
         metavar="NAME",
@@ -61,12 +63,12 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
     status = parser.command(
         commands, "status", "show a job and, in the emulator, its replicas", parents=parents
     )
-    status.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(status)
     hidden_values.add_option(status)
     logs = parser.command(
         commands, "logs", "print the log of a job; --json prints one object a line", parents=parents
     )
-    logs.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(logs)
     logs.add_argument("--follow", "-f", action="store_true", help="keep printing until the job has ended")
     logs.add_argument("--task", metavar="T", help="print only one replica, such as workerpool0-0")
     logs.add_argument(
@@ -74,8 +76,14 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         action="store_true",
         help="on a terminal, pass on the control sequences that the program printed, such as colours",
     )
-    cancel = parser.command(commands, "cancel", "cancel a job", parents=parents)
-    cancel.add_argument("job", metavar="JOB", help=JOB_HELP)
+    cancel = parser.command(
+        commands,
+        "cancel",
+        "cancel a job; ask first if it may not be a job of the selected stack",
+        parents=parents,
+    )
+    add_job(cancel)
+    cancel.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     adopted = parser.command(
         commands,
         "import",
@@ -86,9 +94,10 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
     adopted.add_argument(
         "job",
         metavar="NAME",
-        help=f"a job by its {JOB_HELP}; gs://BUCKET; or the full name of a repository, model or persistent "
+        help=f"{JOB_HELP}; gs://BUCKET; or the full name of a repository, model or persistent "
         "resource, which may begin with repositories/, models/ or persistentResources/",
     )
+    add_stack(adopted, "stack of the job, as STACK or PROJECT/STACK (default: the one selected here)")
     hidden_values.add_option(adopted)
     gc = parser.command(
         commands,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser, Subparsers, port, seconds
+from pulumi_vertex_training.cli.arguments import Parser, Subparsers, add_job, add_stack, port, seconds
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -22,6 +22,7 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         choices=("custom-job", "tuning-job", "training-pipeline"),
         help="show only one kind (default: all kinds)",
     )
+    add_stack(top, "show only the jobs of a stack, as STACK or PROJECT/STACK (default: all jobs)")
     watch = parser.command(
         commands,
         "watch",
@@ -29,7 +30,7 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         "succeeds",
         parents=parents,
     )
-    watch.add_argument("job", metavar="JOB", help=JOB_HELP)
+    add_job(watch)
     for command in (top, watch):
         command.add_argument(
             "--interval",
@@ -43,7 +44,7 @@ def add_to(parser: Parser, commands: Subparsers, *, parents: list[argparse.Argum
         "open the TensorBoard logs of jobs in TensorBoard, on this machine, and keep them up to date",
         parents=parents,
     )
-    tensorboard.add_argument("jobs", metavar="JOB", nargs="+", help=JOB_HELP)
+    add_job(tensorboard, many=True)
     tensorboard.add_argument(
         "--port", type=port, metavar="P", help="port on 127.0.0.1 (default: 6006, or the next free one)"
     )

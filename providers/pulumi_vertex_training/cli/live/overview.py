@@ -12,6 +12,8 @@ from typing import Any
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cli.jobs.listing import Listing, details_of, document, read_jobs
+from pulumi_vertex_training.cli.jobs.resources import resource_of
+from pulumi_vertex_training.cli.jobs.stack_filter import StackFilter
 from pulumi_vertex_training.cli.runs import spending
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -52,6 +54,11 @@ class Job:
             return f"{sum(one.state in _GOOD for one in self.replicas)}/{len(self.replicas)}"
         return str(self.declared) if self.declared else ""
 
+    @property
+    def stack(self) -> str:
+        """The stack that submitted it, as PROJECT/STACK; "" without one."""
+        return resource_of(self.record).stack_name
+
     def age(self, now: datetime) -> float:
         """Return the seconds from the job's creation to its end, or until now."""
         if not self.record.create_time:
@@ -82,17 +89,20 @@ class Overview:
 class OverviewReader:
     """Reads the jobs again and again; remembers those that were live, to show how they ended."""
 
-    def __init__(self, endpoint: Callable[[], Endpoint], *, kind: str | None) -> None:
-        """`kind` is as in `jobs --kind`."""
+    def __init__(
+        self, endpoint: Callable[[], Endpoint], *, kind: str | None, stack: StackFilter | None = None
+    ) -> None:
+        """`kind` and `stack` are as in `jobs`."""
         self._endpoint = endpoint
         self._kind = kind
+        self._stack = stack
         self._live: set[str] = set()
         self._ended: dict[str, JobRecord] = {}
 
     def __call__(self) -> Overview:
         """Read the jobs. Raises CloudError and CommandError."""
         endpoint = self._endpoint()
-        listing = read_jobs(endpoint, kind=self._kind, live=True, inner=False)
+        listing = read_jobs(endpoint, kind=self._kind, live=True, inner=False, stack=self._stack)
         # Trials, and the jobs of pipelines, are in the row of their owner.
         live = [one for one in listing.selected if job_key(one.name) not in listing.inner]
         names = {one.name for one in live}

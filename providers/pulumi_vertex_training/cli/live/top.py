@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
+from pulumi_vertex_training.cli.jobs import stack_filter
 from pulumi_vertex_training.cli.live import screen
 from pulumi_vertex_training.cli.live.bar import bar
 from pulumi_vertex_training.cli.live.overview import Job, Overview, OverviewReader
@@ -22,9 +23,9 @@ from vertex_training.findings.words import visible
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-_HEADINGS = ("NAME", "KIND", "STATE", "REPLICAS", "AGE", "COST", "ID", "PROGRESS")
+_HEADINGS = ("NAME", "STACK", "KIND", "STATE", "REPLICAS", "AGE", "COST", "ID", "PROGRESS")
 _WIDE = 100
-"""From so many columns on, the table has the ids, the kinds and bars."""
+"""From so many columns on, the table has the ids, the kinds, the stacks and bars."""
 _LINES_AROUND = 5
 """Lines above and below the rows of the table."""
 _FEWEST_ROWS = 1
@@ -33,16 +34,24 @@ _FEWEST_ROWS = 1
 def top(options: argparse.Namespace, output: Output) -> None:
     """Run the command `top`: a view on a terminal, else the table or document of this moment."""
     endpoint = target.resolve(target.of_options(options))
-    read = OverviewReader(endpoint_again(options, endpoint), kind=options.kind)
+    stack = stack_filter.of_options(options)
+    read = OverviewReader(endpoint_again(options, endpoint), kind=options.kind, stack=stack)
     first = read()
     if screen.is_live(as_json=output.as_json):
         screen.show(screen.Reader(read, first=first, seconds=seconds_between(options, endpoint)), _draw)
     elif output.as_json:
         output.document(_document(first))
     elif first.jobs:
-        output.table(_HEADINGS, [_row(first, job) for job in first.jobs], state_column=2)
+        left_out = () if any(job.stack for job in first.jobs) else ("STACK",)
+        headings = [heading for heading in _HEADINGS if heading not in left_out]
+        rows = [
+            [cell for heading, cell in zip(_HEADINGS, _row(first, job), strict=True) if heading in headings]
+            for job in first.jobs
+        ]
+        output.table(headings, rows, state_column=headings.index("STATE"))
     else:
-        output.note(f"No live jobs ({endpoint}).{target.location_hint(endpoint.location)}")
+        of_stack = f" of {stack}" if stack else ""
+        output.note(f"No live jobs{of_stack} ({endpoint}).{target.location_hint(endpoint.location)}")
 
 
 def _document(overview: Overview) -> dict[str, object]:
@@ -69,6 +78,7 @@ def _row(overview: Overview, job: Job) -> tuple[str, ...]:
     record = job.record
     return (
         record.display_name,
+        job.stack,
         gateway_of(record.name).noun,
         record.state.word,
         job.replicas_in_words,
@@ -110,12 +120,15 @@ def _table(overview: Overview, jobs: Sequence[Job], console: Console) -> Rendera
     from rich.text import Text
 
     wide = console.width >= _WIDE
+    stacks = {job.stack for job in jobs}
     left_out = () if wide else ("KIND", "ID")
+    if not any(stacks) or (not wide and len(stacks) == 1):
+        left_out = (*left_out, "STACK")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", expand=True)
     for heading in _HEADINGS:
         if heading in left_out:
             continue
-        flexible = {"NAME": 2, "PROGRESS": 3}.get(heading)
+        flexible = {"NAME": 2, "STACK": 1, "PROGRESS": 3}.get(heading)
         table.add_column(
             heading,
             no_wrap=True,

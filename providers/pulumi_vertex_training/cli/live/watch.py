@@ -29,7 +29,7 @@ _PROGRESS_SECONDS = 5.0
 def watch(options: argparse.Namespace, output: Output) -> int:
     """Run the command `watch`. Return 0 if the job succeeded, 1 if it ended otherwise, 130 before its end."""
     endpoint = target.resolve(target.of_options(options))
-    record = job_lookup.find(endpoint, options.job)
+    record = job_lookup.find(endpoint, job_lookup.wanted_of(options, options.job)).record
     live = screen.is_live(as_json=output.as_json)
     again, seconds = endpoint_again(options, endpoint), seconds_between(options, endpoint)
     read = SnapshotReader(again, record, recent=watch_view.RECENT if live else None)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pulumi_vertex_training.cli.gc.pulumi_backends import project_here
 from pulumi_vertex_training.cli.promote import artifacts, chosen, stacks, tried
 from pulumi_vertex_training.cli.promote.artifacts import IMAGE, PACKAGE, Image, Package
 from pulumi_vertex_training.cli.promote.chosen import Setting
 from pulumi_vertex_training.cli.promote.stacks import Stack
 from pulumi_vertex_training.cli.promote.tried import Tried
+from pulumi_vertex_training.cli.pulumi_command import project_here
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import copying

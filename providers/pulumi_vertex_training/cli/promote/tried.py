@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pulumi_vertex_training.cli.gc.stack_state import strings
 from pulumi_vertex_training.cli.jobs.lookup import all_jobs
+from pulumi_vertex_training.cli.jobs.resources import histories
 from pulumi_vertex_training.cli.promote.stacks import Resource, Stack
-from pulumi_vertex_training.cli.runs.history import histories
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState

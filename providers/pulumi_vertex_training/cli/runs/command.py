@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import functools
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
+from pulumi_vertex_training.cli.jobs.resources import History
 from pulumi_vertex_training.cli.runs import comparison, history, spending
-from pulumi_vertex_training.cli.runs.history import Filter, History, Result, changes_since, result_of
+from pulumi_vertex_training.cli.runs.history import Result, changes_since, result_of
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.policies.rerun import words_of
-from pulumi_vertex_training.timeouts import Timeouts
-from pulumi_vertex_training.views.failure import CommandError, InputError
+from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.study_view import why_failed
 from vertex_training.cost.runs import Spent
@@ -70,11 +66,7 @@ def list_runs(options: argparse.Namespace, output: Output) -> None:
     if options.by is not None:
         spending.show(endpoint, options.by, output)
         return
-    stack = options.stack.rpartition("/")[2] if options.stack else None
-    narrowed = Filter(kind=options.kind, project=options.pulumi_project, stack=stack)
-    found = history.find(
-        endpoint, options.name, narrowed, here=functools.partial(stack_here, options.timeouts)
-    )
+    found = history.find(endpoint, job_lookup.wanted_of(options, options.name, path="NAME"))
     runs = _runs(endpoint, found)
     if options.compare is not None:
         _compare(endpoint, found, runs, options.compare, output)
@@ -108,21 +100,6 @@ def _side(run: Run) -> comparison.Side:
         "reason": words_of(run.code),
     }
     return comparison.Side(number=run.number, record=run.record, metrics=run.result.metrics, facts=facts)
-
-
-def stack_here(timeouts: Timeouts) -> Filter:
-    """Return the project of the working directory, and its selected stack if there is one."""
-    project = pulumi_backends.project_here(Path.cwd())
-    if project is None:
-        return Filter()
-    stack = os.environ.get("PULUMI_STACK", "")
-    if not stack:
-        try:
-            ran = pulumi_backends.pulumi(["stack", "--show-name"], None, timeout=timeouts.pulumi)
-        except CommandError:
-            return Filter(project=project)
-        stack = ran.out.strip() if ran.code == 0 else ""
-    return Filter(project=project, stack=stack.rpartition("/")[2] or None)
 
 
 def _runs(endpoint: Endpoint, found: History) -> list[Run]:

@@ -43,7 +43,8 @@ def tensorboard(options: argparse.Namespace, output: Output) -> int:
     """Run the command `tensorboard`. Ctrl-C ends TensorBoard, and is no failure."""
     named = argparse.Namespace(**{**vars(options), "job": options.jobs[0]})
     endpoint = target.resolve(target.of_options(named))
-    records = [job_lookup.find(endpoint, text) for text in dict.fromkeys(options.jobs)]
+    wanted = [job_lookup.wanted_of(options, text) for text in dict.fromkeys(options.jobs)]
+    records = [job_lookup.find(endpoint, one).record for one in wanted]
     sources = list({one.name: one for one in (_source(record) for record in records)}.values())
     program = _program()
     port = _port(options.port)

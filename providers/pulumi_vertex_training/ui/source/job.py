@@ -9,6 +9,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.jobs import lookup, status
+from pulumi_vertex_training.cli.jobs.resources import histories
 from pulumi_vertex_training.cli.runs import history
 from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
@@ -266,7 +267,7 @@ def _run(endpoint: Endpoint, name: str) -> RunBefore:
     same = next(
         (
             one
-            for one in history.histories(
+            for one in histories(
                 job for job in gateway.list_by_label(endpoint, labels) if RUN_LABEL in job.labels
             )
             if any(job.name == record.name for job in one.records)

@@ -219,13 +219,20 @@ def test_jobs_are_found_by_all_their_names(env: dict[str, str], control: Control
     for text in (name, job_id(name)):
         order = printed("replica", "preempt", text, "workerpool0-0", "--after", "5", env=env)
         assert (order["job"], order["kind"], order["after"]) == (job_id(name), "preempt", 5)
-    assert "Several jobs are named 'digits'" in refused("replica", "kill", "digits", "workerpool0-0", env=env)
+    assert "2 jobs are named 'digits'" in refused("replica", "kill", "digits", "workerpool0-0", env=env)
     control.call("POST", f"/v1/{other}:cancel", {})
     order = printed("replica", "kill", "digits", "workerpool0-0", "--times", "3", env=env)
     assert (order["job"], order["times"]) == (job_id(name), 3)
     says = said("replica", "kill", "digits", "workerpool0-0", "--times", "3", "--after", "1.5", env=env)
     assert says.endswith(" will be killed 1.5 s after it starts, 3 times.\n")
     assert "Did you mean 'workerpool0-0'?" in refused("replica", "kill", "digits", "workerpool0-1", env=env)
+    owner = {"pulumi-project": "other", "pulumi-stack": "dev", "pulumi-resource": "mxnet"}
+    control.call("POST", JOBS, {**job(pool(SLEEP), name="nets"), "labels": owner})
+    elsewhere = refused("replica", "kill", "mxnet", "workerpool0-0", "--times", "2", env=env)
+    assert "Project digits has no job 'mxnet'." in elsewhere
+    assert "vertex-training emulator replica kill other/dev/mxnet workerpool0-0 --times 2\n" in elsewhere
+    order = printed("replica", "kill", "nets", "workerpool0-0", "--stack", "other/dev", env=env)
+    assert order["kind"] == "kill"
 
 
 def test_export_and_import(env: dict[str, str], control: Control, emulator: Emulator, tmp_path: Path) -> None:

@@ -154,21 +154,6 @@ def test_a_backend_that_is_not_known_has_to_be_named() -> None:
         pulumi_backends.backend_urls([], Pulumi({"whoami --verbose --json": "{}"}))
 
 
-def test_the_project_is_that_of_the_nearest_file(tmp_path: Path) -> None:
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    (tmp_path / "Pulumi.yaml").write_text("name: outer\nruntime: python\n")
-    (tmp_path / "a" / "Pulumi.yaml").write_text("name: inner\nruntime: python\n")
-    assert pulumi_backends.project_here(tmp_path / "a" / "b") == "inner"
-    assert pulumi_backends.project_here(tmp_path) == "outer"
-
-
-@pytest.mark.parametrize("text", ["", "runtime: python", "name: [", "name: 3"])
-def test_a_project_without_a_name_has_to_be_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / "Pulumi.yaml").write_text(text)
-    with pytest.raises(CommandError, match="--pulumi-project"):
-        pulumi_backends.project_here(tmp_path)
-
-
 # File backends.
 
 

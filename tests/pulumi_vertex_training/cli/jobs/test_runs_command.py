@@ -95,8 +95,8 @@ def numbers(ended: Ended) -> list[tuple[str, str | None]]:
 def test_a_name_in_several_stacks_has_to_be_narrowed_down(listed: Listed) -> None:
     refused = listed("train")
     assert refused.code == 2
-    assert "2 resources are named 'train': custom job train of stack digits/dev, custom" in refused.err
-    assert "Give --stack." in refused.err
+    assert "2 resources are named 'train'." in refused.err
+    assert "vertex-training runs digits/dev/train\n" in refused.err
     assert numbers(listed("train", "--stack", "prod", "--json")) == [("1", "first run")]
     assert listed("train", "--stack", "organization/digits/prod", "--json").code == 0
 
@@ -112,7 +112,8 @@ def test_the_stack_that_is_selected_here_counts(listed: Listed) -> None:
 
 def test_a_kind_narrows_down_and_an_unknown_reason_is_shown_as_it_is(listed: Listed) -> None:
     refused = listed("both").err
-    assert "custom job both of stack digits/dev, tuning job both of stack digits/dev. Give --kind" in refused
+    assert "2 resources are named 'both'." in refused
+    assert re.findall(r"^  digits/dev  (\w+ job) ", refused, re.MULTILINE) == ["custom job", "tuning job"]
     assert numbers(listed("both", "--kind", "custom-job", "--json")) == [("1", "reason-of-a-newer-version")]
     assert listed("both", "--kind", "tuning-job", "--json").json["resource"]["kind"] == "tuning job"
 

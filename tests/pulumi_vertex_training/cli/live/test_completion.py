@@ -60,7 +60,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     launcher.ensure(data_dir)
     try:
         endpoint = target.resolve(target.Choice(data_dir=data_dir), {})
-        labels = {"pulumi-resource": "train", "vertex-training-run": "aaaa-1"}
+        owner = {"pulumi-project": "digits", "pulumi-stack": "dev", "pulumi-resource": "train"}
+        labels = {**owner, "vertex-training-run": "aaaa-1"}
         names = ("digits", "$(touch owned)", "a b", "x\x1b]0;owned\x07")
         made = [custom_jobs.create(endpoint, job(name, "pass", labels=labels)) for name in names]
         (folder / "job.yaml").write_text("{}")
@@ -87,9 +88,11 @@ def test_files_and_folders_are_completed_where_a_file_is_wanted(shell: Shell) ->
 
 
 def test_jobs_of_the_emulator_are_completed_but_no_name_that_a_shell_would_obey(shell: Shell) -> None:
-    assert sorted(shell("vertex-training status ")) == sorted(["digits", *shell.ids])
-    assert shell("vertex-training watch dig") == ["digits"]
+    names = ["train", "digits", "digits/dev/train"]
+    assert sorted(shell("vertex-training status ")) == sorted([*names, *shell.ids])
+    assert sorted(shell("vertex-training watch dig")) == ["digits", "digits/dev/train"]
     assert shell("vertex-training runs tr") == ["train"]
+    assert shell("vertex-training cancel train --stack d") == ["digits/dev"]
     assert not (shell.folder / "owned").exists()
 
 
