@@ -16,6 +16,7 @@ TESTS = (
     f"{SANDBOX}/test_job_escapes.py::test_a_plain_process_keeps_no_capability",
     f"{SANDBOX}/test_job_escapes.py::test_the_program_escapes_without_a_sandbox",
     f"{SANDBOX}/test_job_images_roots.py::test_several_layers_are_shown",
+    f"{SANDBOX}/test_job_images_roots.py::test_a_closed_folder_of_the_machine_shows_the_image_s_files_alone",
     f"{SANDBOX}/test_job_network.py",
     f"{SANDBOX}/test_job_sandbox.py::test_the_view_of_a_replica",
     "tests/vertex_emulator/replica_images/test_layers.py::test_overlayfs_shows_the_same",

@@ -259,6 +259,7 @@ def _context(
         "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // len(plan.replicas))),
     }
     given = unpacked_image.variables(image) if image is not None else {}
+    _copy_temporary_files(view)
     if image is not None and view.image is not None and view.image.own:
         user = (view.image.inside or (0, 0))[0]
         base = {
@@ -266,11 +267,11 @@ def _context(
             "HOME": unpacked_image.home(view.image.folders, user),
         }
         return _Context(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
-    cwd, python_path = view.folder / "work", []
+    cwd, python_path, home = view.folder / "work", [], view.folder / "home"
     if image is not None and view.image is not None:
         if plan.sandbox.kind == "namespaces":
             cwd, seen_at = _working_dir(image), Path("/")
-            _copy_temporary_files(view.image.folders, view.folder)
+            home = unpacked_image.home_on_stand_in(plan, image, view.image.folders) or home
         else:
             cwd, seen_at = unpacked_image.private_copy(plan, image, view.folder), view.folder / "image"
         python_path = unpacked_image.python_path(image, view.image.folders, seen_at=seen_at)
@@ -278,12 +279,13 @@ def _context(
             unpacked_image.site_packages(view.image.folders, interpreter.minor, seen_at=seen_at)
         )
     programs = private_python.make(view.folder, interpreter, packages)
+    _write_profile(plan, view, programs)
     path = [*map(str, programs), given.pop("PATH", unpacked_image.SYSTEM_PATH)]
     variables = {
         **common,
         **private_python.variables(view.folder),
         **_pip_settings(),
-        "HOME": str(view.folder / "home"),
+        "HOME": str(home),
         "TMPDIR": "/tmp" if plan.sandbox.kind == "namespaces" else str(view.folder / "tmp"),  # noqa: S108
         **given,
         "PATH": os.pathsep.join(path),
@@ -297,10 +299,22 @@ def _working_dir(image: ReplicaImage) -> Path:
     return Path("/", os.path.normpath(f"/{image.working_dir}").lstrip("/"))
 
 
-def _copy_temporary_files(folders: Sequence[Path], folder: Path) -> None:
-    """Copy the image's /tmp into the replica's private one."""
-    if sources := stack.folders_at(folders, "tmp"):
-        stack.copy(sources, folder / "tmp")
+def _write_profile(plan: Plan, view: sandbox.View, programs: Sequence[Path]) -> None:
+    """Let a login shell find the replica's programs, although /etc/profile sets another PATH."""
+    if plan.sandbox.kind != "namespaces":
+        sandbox.replace_file(view.folder / "home/.profile", private_python.login_profile(programs, ""))
+        return
+    found = stack.find(view.image.folders, "etc/profile") if view.image else None
+    with contextlib.suppress(OSError):  # without the file, no shell changes PATH
+        text = (found or Path("/etc/profile")).read_text(encoding="utf-8", errors="surrogateescape")
+        sandbox.replace_file(view.folder / sandbox.PROFILE, private_python.login_profile(programs, text))
+
+
+def _copy_temporary_files(view: sandbox.View) -> None:
+    """Copy the image's temporary files into the replica's private folders of these."""
+    for path, private in (("tmp", "tmp"), ("var/tmp", "var-tmp")):
+        if view.image is not None and (sources := stack.folders_at(view.image.folders, path)):
+            stack.copy(sources, view.folder / private)
 
 
 def _exceptions(environment: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:

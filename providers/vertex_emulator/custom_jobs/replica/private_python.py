@@ -15,6 +15,8 @@ of the interpreter, and of the Python that runs the emulator, are never visible.
 from __future__ import annotations
 
 import importlib.metadata
+import os
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -99,6 +101,12 @@ def write_environment(path: Path, interpreter: Interpreter, *, like_system: bool
     for name in ("python", "python3", f"python{interpreter.minor}"):
         (path / "bin" / name).symlink_to(interpreter.executable)
     return site
+
+
+def login_profile(programs: Sequence[Path], profile: str) -> str:
+    """Return the text of /etc/profile, which sets a PATH of its own, with the replica's programs in front."""
+    path = os.pathsep.join(map(str, programs))
+    return f"{profile}\nPATH={shlex.quote(path)}:$PATH\nexport PATH\n"
 
 
 def variables(folder: Path) -> dict[str, str]:

@@ -220,6 +220,16 @@ def home(folders: Sequence[Path], user: int) -> str:
     return "/root" if user == 0 else "/"
 
 
+def home_on_stand_in(plan: Plan, image: ReplicaImage, folders: Sequence[Path]) -> Path | None:
+    """Return the home folder in which an image on a stand-in has files, or None.
+
+    It is root's: other users of the base image are unknown. Without overlayfs it would be read-only.
+    """
+    name = image.user.partition(":")[0]
+    there = plan.sandbox.layers and name in ("", "0", "root") and stack.folders_at(folders, "root")
+    return Path("/root") if there else None
+
+
 def _passwd(folders: Sequence[Path]) -> Mapping[str, tuple[int, int]]:
     return {fields[0]: (int(fields[2]), int(fields[3])) for fields in _passwd_lines(folders)}
 

@@ -49,11 +49,16 @@ class ImageView:
 
 @dataclass
 class Layering:
-    """Shows folders of an image in a replica's root; `read_only` is set if one could not be made writable."""
+    """Shows folders of an image in a replica's root; `read_only` is set if one could not be made writable.
+
+    A folder of the machine that the replica may not enter is not merged with that of the image: it would
+    show the files in it. `apart`: the replica is another user than the emulator.
+    """
 
     root: Path
     scratch: Path
     overlays: bool = True
+    apart: bool = False
     read_only: bool = False
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -84,9 +89,11 @@ class Layering:
         """
         layers = len(sources) > 1
         with ns.mount_point(self.root, path, create=False) as there:
-            present = there is not None
-            if there is not None and self.overlay(there, [*sources, there], layers=layers):
-                return
+            present = there is not None and not self._is_closed(there)
+            if there is not None and present:
+                masks = self._masks(sources, Path(there))
+                if self.overlay(there, [*sources, *masks, there], layers=layers or bool(masks)):
+                    return
         with ns.mount_point(self.root, path) as target:
             if not present and self.overlay(str(target), sources, layers=layers):
                 return
@@ -112,6 +119,34 @@ class Layering:
                         _bind_entry(merged, source / name, name)
             ns.bind(merged, str(there))
 
+    def _is_closed(self, folder: Path | str) -> bool:
+        """Return whether the replica may not enter a folder of the machine."""
+        try:
+            status = os.stat(f"{folder}/.")  # noqa: PTH116 - the path of a descriptor is a link
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+        if self.apart:
+            return not status.st_mode & stat.S_IXOTH
+        return not os.access(folder, os.R_OK | os.X_OK)
+
+    def _masks(self, sources: Sequence[Path], there: Path) -> list[Path]:
+        """Return a layer that hides closed folders of the machine which the image has too, or nothing."""
+        mask: Path | None = None
+        pending = [""]
+        while pending:
+            above = pending.pop()
+            for name in _folders_in([each / above for each in sources]):
+                path = f"{above}/{name}".lstrip("/")
+                if self._is_closed(there / path):
+                    mask = mask or self._folder()
+                    (mask / path).mkdir(parents=True)
+                    os.setxattr(mask / path, stack.OPAQUE, b"y")
+                elif (there / path).is_dir() and not (there / path).is_symlink():
+                    pending.append(path)
+        return [] if mask is None else [mask]
+
     def _folder(self) -> Path:
         folder = self.scratch / str(next(self.numbers))
         folder.mkdir(parents=True)
@@ -125,8 +160,8 @@ def _only(folders: Sequence[Path]) -> Path:
     return folders[0]
 
 
-def _layering(view: ImageView, root: Path) -> Layering:
-    return Layering(root=root, scratch=view.scratch, overlays=view.overlays)
+def _layering(view: ImageView, root: Path, *, apart: bool = False) -> Layering:
+    return Layering(root=root, scratch=view.scratch, overlays=view.overlays, apart=apart)
 
 
 def mount_image_root(view: ImageView, root: Path) -> list[str]:
@@ -150,9 +185,12 @@ def mount_image_root(view: ImageView, root: Path) -> list[str]:
     return notes
 
 
-def mount_layers(view: ImageView, root: Path) -> list[str]:
-    """Show the image's layers in `root`, which has the host's folders. Return lines for the log."""
-    layering = _layering(view, root)
+def mount_layers(view: ImageView, root: Path, *, apart: bool) -> list[str]:
+    """Show the image's layers in `root`, which has the host's folders. Return lines for the log.
+
+    `apart`: the replica is another user than the emulator.
+    """
+    layering = _layering(view, root, apart=apart)
     mounted = _mounts()
     folders = []
     for name in stack.names_in(view.folders):
@@ -167,8 +205,11 @@ def mount_layers(view: ImageView, root: Path) -> list[str]:
         for below in mounted:
             if below.startswith(f"/{path}/") and not Path(below).is_relative_to(view.scratch.parent):
                 with contextlib.suppress(OSError), ns.mount_point(root, below, create=False) as target:
-                    if target is not None:  # overlayfs hides the mounts below a folder
-                        ns.bind(below, target)
+                    if target is None:
+                        continue
+                    ns.bind(below, target)  # overlayfs hides the mounts below a folder
+                    if inner := stack.folders_at(view.folders, below):
+                        layering.show(inner, below)
     _working_dir(view, layering)
     return [_writable_work(view, root)] if layering.read_only else []
 
@@ -230,6 +271,16 @@ def _bind_entry(folder: Path, source: Path, name: str) -> None:
     if os.path.lexists(target) and target.is_dir() != is_folder:
         raise FileExistsError(f"the image has {source.name!r} where this machine has something else")
     ns.bind_at(folder, name, source, file=not is_folder)
+
+
+def _folders_in(folders: Sequence[Path]) -> set[str]:
+    """Return the names of the folders that any of some folders has, without following links."""
+    found: set[str] = set()
+    for folder in folders:
+        if folder.is_dir() and not folder.is_symlink():
+            with os.scandir(folder) as entries:
+                found.update(each.name for each in entries if each.is_dir(follow_symlinks=False))
+    return found
 
 
 def _names(folder: Path) -> list[str]:

@@ -38,6 +38,9 @@ _PROGRAMS = frozenset(
 """The folders of a machine that have programs, and not the files of its users."""
 _MOUNTS = (ROOT,)
 
+PROFILE = "profile"
+"""Name of the file in a replica's folder that login shells of a stand-in read as /etc/profile."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sandbox:
@@ -119,15 +122,19 @@ def make_folders(view: View) -> None:
     """Create the folders of a replica."""
     for name in ("home", "work", "tmp", "var-tmp", "root"):
         (view.folder / name).mkdir(parents=True, exist_ok=True)
-    for name, text in (("hosts", view.hosts), ("resolv.conf", view.resolver)):
-        path = view.folder / name
-        path.unlink(missing_ok=True)  # a restarted replica may have replaced it by a link
-        if text is not None:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+    for name, text in (("hosts", view.hosts), ("resolv.conf", view.resolver), (PROFILE, None)):
+        replace_file(view.folder / name, text)
     if view.image is not None:  # a restarted replica gets the image's original files
         remove_tree(view.image.scratch)
         view.image.scratch.mkdir()
+
+
+def replace_file(path: Path, text: str | None) -> None:
+    """Replace a file in a replica's folder, where a restarted replica may have put a link."""
+    path.unlink(missing_ok=True)
+    if text is not None:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
 
 
 def interpreter_paths() -> tuple[Path, ...]:
@@ -199,14 +206,16 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
                 ns.bind_at(root, path, source)
         ns.set_hostname(view.hostname)
     else:
+        closed = _close_private_folders(root, view) if user is not None else frozenset[Path]()
         if image is not None:
-            notes += mount_layers(image, root)
+            notes += mount_layers(image, root, apart=user is not None)
         _private_temporary_folders(root, view)
         if view.system_only:
             _show_visible(root, view)
-        if user is not None:
-            _open_private_folders(root, view)
+        _show_in(closed, root, view)
         _hide_data_folder(root, view)
+        if (view.folder / PROFILE).is_file() and (root / "etc/profile").is_file():
+            ns.bind_at(root, "etc/profile", view.folder / PROFILE, file=True)
         if (root / "etc/hosts").is_file():
             ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
             ns.set_hostname(view.hostname)
@@ -249,11 +258,13 @@ def _own(view: View, user: HostUser) -> list[str]:
     ]
 
 
-def _open_private_folders(root: Path, view: View) -> None:
-    """Replace folders that only the emulator's user can enter, if the replica needs a path below them."""
-    needed = [path for path in (*view.visible, view.folder) if not path.is_relative_to(view.hidden)]
+def _close_private_folders(root: Path, view: View) -> Collection[Path]:
+    """Hide folders that only the emulator's user can enter, if the replica needs a path below them.
+
+    Return the folders. What the image has in them is shown instead.
+    """
     private: set[Path] = set()
-    for path in (*needed, view.hidden):
+    for path in (*_needed(view), view.hidden):
         if any(path.is_relative_to(folder) for folder in _TEMPORARY):
             continue
         closed = (each for each in reversed(path.parents) if not each.stat().st_mode & stat.S_IXOTH)
@@ -262,9 +273,19 @@ def _open_private_folders(root: Path, view: View) -> None:
         with ns.mount_point(root, folder, create=False) as target:
             if target is not None:
                 ns.mount("tmpfs", target, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
-        for path in needed:
-            if path.is_relative_to(folder) and path != folder and not view.hidden.is_relative_to(path):
-                _show(root, path)
+    return private
+
+
+def _needed(view: View) -> list[Path]:
+    return [path for path in (*view.visible, view.folder) if not path.is_relative_to(view.hidden)]
+
+
+def _show_in(closed: Collection[Path], root: Path, view: View) -> None:
+    """Show the paths that a replica needs in folders that were hidden."""
+    for path in _needed(view):
+        above = [each for each in closed if path.is_relative_to(each) and path != each]
+        if above and not view.hidden.is_relative_to(path):
+            _show(root, path)
 
 
 def _mount_share(root: Path, at: str, folder: Path) -> None:

@@ -117,6 +117,7 @@ def run(emulator: JobEmulator, layers: list[bytes], code: str, **config: Any) ->
 
 LAYERS = [
     tar({"opt/own/a.txt": "a", "data/b.txt": "b", "usr/share/own.txt": "c", "tmp/t.txt": "t"}),
+    tar({"root/.cache/c.yaml": "r", "var/tmp/v.txt": "v", "home/trainer/h.txt": "h", "run/own/r.txt": "n"}),
     tar({"opt/own/.wh.a.txt": "", "opt/own/d.txt": "d", "bin/own-tool": "#!/bin/sh\necho tool\n"}),
 ]
 
@@ -132,6 +133,16 @@ LAYERS = [
         ),
         pytest.param("import os; print(os.listdir('/opt/own'))", ["['d.txt']"], id="whiteout"),
         pytest.param("print(open('/tmp/t.txt').read())", ["t"], id="temporary file"),
+        pytest.param(
+            "import os; print(open('/root/.cache/c.yaml').read(), os.path.expanduser('~/.cache'))",
+            ["r /root/.cache"],
+            id="root's home folder",
+        ),
+        pytest.param(
+            "open('/root/n', 'w').close(); print(open('/var/tmp/v.txt').read())", ["v"], id="var/tmp"
+        ),
+        pytest.param("print(open('/home/trainer/h.txt').read())", ["h"], id="a user's home folder"),
+        pytest.param("print(open('/run/own/r.txt').read())", ["n"], id="run"),
         pytest.param("import subprocess; subprocess.run('own-tool')", ["tool"], id="link on the host"),
         pytest.param(
             "open('/data/new', 'w').write('x'); print('wrote')", ["wrote"], id="own folder is writable"
@@ -173,6 +184,20 @@ def test_packages_for_a_python_that_the_machine_has_not(emulator: JobEmulator) -
     assert "it has packages for Python 3.99, and this machine has no python3.99" in ended["error"]["message"]
 
 
+@pytest.mark.parametrize("profile", [{}, {"etc/profile": "PATH=/bin:/usr/bin; export OF_IMAGE=yes\n"}])
+def test_a_login_shell_has_the_python_of_the_replica(emulator: JobEmulator, profile: dict[str, str]) -> None:
+    """Start one as public jobs do; the machine's /etc/profile, or the image's, sets a PATH of its own."""
+    image = push(registry(emulator), tar({"app/a": "a", **profile}))
+    script = (
+        "command -v python3; command -v pip; echo $OF_IMAGE; python3 -c 'import numpy; print(numpy.__name__)'"
+    )
+    for shell in (["bash", "-lc"], ["bash", "--login", "-c"], ["sh", "-lc"]):
+        name = succeeded(emulator, of(image, command=shell, args=[script]))
+        python, pip, *rest = emulator.printed(name)
+        assert python.endswith("/python/bin/python3") and pip.endswith("/python/bin/pip")
+        assert rest == ["yes" if profile else "", "numpy"]
+
+
 def test_a_user_of_the_image(emulator: JobEmulator) -> None:
     passwd = "root:x:0:0::/root:/bin/sh\ntrainer:x:1234:2345::/home/trainer:/bin/sh\n"
     code = "import os; print(os.getuid(), os.getgid()); open('/gcs/flags/by-user', 'w').close()"
@@ -187,7 +212,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def run_in_own_root(emulator: JobEmulator, program: bytes, *words: str, **config: Any) -> list[str]:
     """Return the output of the only program in an image's root."""
-    root = tar({"run": program, "etc/": None, "etc/hostname": "image\n", "data/a": "a\n"})
+    files = {"etc/hostname": "image\n", "data/a": "a\n", "tmp/t": "t\n", "var/tmp/v": "v\n", "root/r": "r\n"}
+    root = tar({"run": program, "etc/": None, **files})
     image = push(registry(emulator), root, stand_in=None, Entrypoint=["/run"], **config)
     return emulator.printed(succeeded(emulator, of(image, args=list(words))))
 
@@ -200,6 +226,9 @@ def run_in_own_root(emulator: JobEmulator, program: bytes, *words: str, **config
         pytest.param(["i"], {"User": "77:88"}, ["user 77 group 88 in /"], id="another user"),
         pytest.param(["i"], {"WorkingDir": "/w/d"}, ["user 0 group 0 in /w/d"], id="working directory"),
         pytest.param(["r:/etc/hostname"], {}, ["image"], id="its files"),
+        pytest.param(
+            ["r:/tmp/t", "r:/var/tmp/v", "r:/root/r"], {}, ["t", "v", "r"], id="its temporary files"
+        ),
         pytest.param(["r:/etc/passwd"], {}, ["no /etc/passwd"], id="not the host's"),
         pytest.param(["l:/usr"], {}, [], id="no folder of the host"),
         pytest.param(["w:/new", "w:/data/a"], {}, ["wrote /new", "wrote /data/a"], id="writable"),
@@ -218,7 +247,7 @@ def test_an_image_with_a_root_of_its_own(
 def test_the_root_of_an_image_has_the_image_s_entries_only(emulator: JobEmulator, program: bytes) -> None:
     said = run_in_own_root(emulator, program, "l:/", "l:/proc/self/task")
     found = {line.rpartition("/")[2] for line in said if line.startswith("//")}
-    assert found == {"data", "dev", "etc", "gcs", "proc", "run", "sys", "tmp"}
+    assert found == {"data", "dev", "etc", "gcs", "proc", "root", "run", "sys", "tmp", "var"}
 
 
 def test_machines_of_the_job_are_known_by_name(emulator: JobEmulator, program: bytes) -> None:

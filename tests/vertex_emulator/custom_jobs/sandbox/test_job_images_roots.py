@@ -272,6 +272,33 @@ def test_without_overlayfs_both_are_seen(tmp_path: Path, program: Path) -> None:
     assert {f"/usr/share/{name}" for name in names("/usr/share") if name[0] != "."} <= set(lines)
 
 
+CLOSED = ("/root", "/etc/ssl/private", "/etc/polkit-1/rules.d", "/etc/sudoers.d", "/var/cache/private")
+
+
+APART = [kind for kind in KINDS if kind.host_id is not None or os.geteuid() != 0]
+"""Without the sandboxes in which a replica is root, who may enter every folder."""
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize(
+    ("sandbox", "overlays"), [*((kind, True) for kind in APART), *((kind, False) for kind in APART[:1])]
+)
+def test_a_closed_folder_of_the_machine_shows_the_image_s_files_alone(
+    tmp_path: Path, program: Path, sandbox: Sandbox, depth: int, overlays: bool
+) -> None:
+    """Merge no folder that only root may enter: its files would be seen through that of the image."""
+    there = [Path(each) for each in CLOSED if each.count("/") >= depth and Path(each).is_dir()]
+    closed = next((each for each in there if not each.stat().st_mode & stat.S_IXOTH), None)
+    if closed is None:
+        pytest.skip("this machine has no such folder")
+    root = image_of(tmp_path, program)
+    (root / str(closed).lstrip("/")).mkdir(parents=True)
+    (root / str(closed).lstrip("/") / "own.txt").write_text("own")
+    _, said = output_of(tmp_path, sandbox, own=False, words=[f"l:{closed}"], overlays=overlays)
+    assert f"{closed}/own.txt" in said
+    assert [line for line in said.splitlines() if line.startswith(f"{closed}/")] == [f"{closed}/own.txt"]
+
+
 LINKS = ["proc", "dev", "tmp", "gcs", "sys", "etc/hosts", "etc/resolv.conf", "etc", "usr", "app/x"]
 
 
