@@ -49,7 +49,7 @@ _MAX_GENERATION = 1 << 62
 def read(member: Member) -> dict[str, Any]:
     """Read a member that holds one JSON object."""
     try:
-        value = parse_json(member.whole(most=MAX_DOCUMENT))
+        value = parse_json(member.whole(most=MAX_DOCUMENT), bounded=False)
     except (ValueError, RecursionError) as error:
         if isinstance(error, ArchiveError):
             raise
@@ -129,7 +129,7 @@ def replicas(value: Mapping[str, Any], path: str) -> dict[str, Any]:
 def log_line(line: bytes, path: str) -> bytes:
     """Return a line of a log in canonical form, or b"" for an incomplete line."""
     try:
-        value = parse_json(line)
+        value = parse_json(line, bounded=False)
         kept = {"t": value["t"], "s": value["s"], "n": value["n"], "m": value["m"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         return b""  # half a line, as a full disk leaves it

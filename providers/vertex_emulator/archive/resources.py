@@ -119,7 +119,7 @@ class ArchivedResources:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         with path.open("wb") as file:
             for line in documents.lines(member, most=documents.MAX_DOCUMENT):
-                value = parse_json(line)
+                value = parse_json(line, bounded=False)
                 if not isinstance(value, dict):
                     raise ArchiveError(f"{member.name}: a line is not a JSON object.")
                 file.write(_line(restored.read_line(value)))

@@ -25,7 +25,7 @@ from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.disk_space import is_out_of_space
 from vertex_emulator.kernel.reserve import Reserve
 from vertex_emulator.permissions.gate import path_of_parameters
-from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc import descriptors, payload
 from vertex_emulator.rpc.methods import HTTP_STATUS, Binding, RpcError, WithHeaders
 from vertex_emulator.rpc.refusals import refusal
 
@@ -127,8 +127,8 @@ class Method:
         except DecodeError as error:
             name = self.request.DESCRIPTOR.full_name
             raise RpcError("INVALID_ARGUMENT", f"The request is not a {name}.") from error
-        if unknown := list(unknown_fields(message)):
-            raise RpcError("INVALID_ARGUMENT", "\n".join(unknown))
+        if unknown := payload.first(("", text) for text in unknown_fields(message)):
+            raise RpcError("INVALID_ARGUMENT", "\n".join(text for _, text in unknown))
         return message
 
     def record(

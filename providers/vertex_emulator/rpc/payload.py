@@ -6,6 +6,7 @@ Cannot find field.` and `Invalid value at 'y' (TYPE_INT64), "z"`. Paths are in s
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -42,6 +43,9 @@ _JSON_FORM = frozenset(
 
 _UNDERSCORE = re.compile("_([a-z])")
 
+MOST_PROBLEMS = 100
+"""Problems in one error, as in the findings of `explain`."""
+
 Problem = tuple[str, str]
 """The path of a field ("" for the whole message), and the error message."""
 
@@ -61,7 +65,7 @@ def read(value: object, message: Message, *, path: str = "") -> None:
     1.0 or "1".
     """
     value = _normal(value, cast(Descriptor, message.DESCRIPTOR))
-    problems = list(_message_problems(value, cast(Descriptor, message.DESCRIPTOR), path))
+    problems = first(_message_problems(value, cast(Descriptor, message.DESCRIPTOR), path))
     if not problems:
         try:
             json_format.ParseDict(cast("dict[str, Any]", value), message, descriptor_pool=descriptors.pool())
@@ -69,6 +73,14 @@ def read(value: object, message: Message, *, path: str = "") -> None:
             problems = [(path, f"Invalid JSON payload received. {error}")]
     if problems:
         raise PayloadError(problems)
+
+
+def first(problems: Iterator[Problem]) -> list[Problem]:
+    """Return the first problems, and a sentence if more exist."""
+    found = list(itertools.islice(problems, MOST_PROBLEMS))
+    if len(found) == MOST_PROBLEMS and next(problems, None) is not None:
+        found.append(("", f"There are more problems. These are the first {MOST_PROBLEMS}."))
+    return found
 
 
 def set_parameter(message: Message, name: str, text: str) -> None:

@@ -6,7 +6,7 @@ import fnmatch
 from typing import Any
 
 import pytest
-from hypothesis import given, reject
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.emulated.emulator import call
@@ -34,7 +34,14 @@ from vertex_emulator.storage.objects import glob
         ("[!a-c]1", "d1", True),
         ("[^a-c]1", "b1", False),
         ("[!a]", "/", False),
-        ("a[]]b", "a]b", True),
+        ("a[\\]]b", "a]b", True),
+        ("[a-]", "-", True),
+        ("[-a]", "-", True),
+        ("[a-b-]", "-", True),
+        ("[\\a-c]", "b", True),
+        ("[a,b]", ",", True),
+        ("\\{a\\}", "{a}", True),
+        ("a\\", "a\\", True),
         ("{a,b/c}.txt", "b/c.txt", True),
         ("{a,b}.txt", "c.txt", False),
         ("x{1,{2,3}}", "x3", True),
@@ -53,19 +60,73 @@ def test_patterns(pattern: str, name: str, matches: bool) -> None:
     assert bool(glob.compiled(pattern).fullmatch(name)) is matches
 
 
-@pytest.mark.parametrize("pattern", ["[a", "{a", "{a,{b}", "{" * 9 + "}" * 9, "*a" * 33, "a" * 1025, "[z-a]"])
-def test_patterns_that_are_none(pattern: str) -> None:
+UNCLOSED = (
+    "Glob pattern character class has no closing ']' for opening '[' at index {}. Either add a closing ']' "
+    "or use '\\[' to match a literal '['."
+)
+BRACE = (
+    "Glob pattern brace expansion opening '{{' at index {} has no closing '}}'. Use '\\{{' to match a "
+    "literal '{{'."
+)
+CLOSED = (
+    "Glob pattern brace expansion closing '}}' at index {} has no previous opening '{{'. Use '\\}}' to match "
+    "a literal '}}'."
+)
+EMPTY = "Glob pattern character class at index {} must have at least one character in it."
+
+
+@pytest.mark.parity("Cloud Storage: listing")
+@every_row(
+    ("pattern", "message"),
+    [
+        ("a[bc", UNCLOSED.format(1)),
+        ("é[", UNCLOSED.format(2)),
+        ("[{a}]", UNCLOSED.format(0)),
+        ("{a,[}]}", UNCLOSED.format(3)),
+        ("{[a,b]}", UNCLOSED.format(1)),
+        ("[a\\", UNCLOSED.format(0)),
+        ("a{b", BRACE.format(1)),
+        ("{a,{b", BRACE.format(3)),
+        ("a}", CLOSED.format(1)),
+        ("[ab}", CLOSED.format(3)),
+        ("[]", EMPTY.format(0)),
+        ("[!]", EMPTY.format(0)),
+        ("[^]", EMPTY.format(0)),
+        ("[]a]", EMPTY.format(0)),
+        (
+            "a]",
+            "Glob pattern had closing character class ']' at index 1 without any previous opening '['. "
+            "Either add an opening '[' or use '\\]' to match ']'.",
+        ),
+        ("[z-a]", "Invalid range 'z-a' in glob pattern character class."),
+        ("[ω-α]", "Invalid range 'ω-α' in glob pattern character class."),
+        (
+            "[[]",
+            "Glob pattern character class does not support the unescaped '[' at index 1. Use '\\[' to match "
+            "'['.",
+        ),
+    ],
+)
+def test_errors_have_the_words_of_google(pattern: str, message: str) -> None:
+    with pytest.raises(StorageError) as refused:
+        glob.compiled(pattern)
+    assert (refused.value.status, refused.value.message) == (400, message)
+
+
+@pytest.mark.parametrize("pattern", ["{" * 9 + "}" * 9, "*a" * 33, "a" * 1025])
+def test_patterns_are_bounded(pattern: str) -> None:
     with pytest.raises(StorageError, match="Invalid glob pattern"):
         glob.compiled(pattern)
 
 
-@given(st.text(alphabet="ab*?[]!-.", max_size=8), st.text(alphabet="ab]!-.", max_size=6))
-def test_without_slashes_it_is_as_python_has_it(pattern: str, name: str) -> None:
-    try:
-        found = bool(glob.compiled(pattern).fullmatch(name))
-    except StorageError:
-        reject()  # Python takes a [ that is not closed, and a range that goes back, for what they are
-    assert found == fnmatch.fnmatchcase(name, pattern)
+PIECES = ["a", "b", "]", "!", "-", ".", "*", "?", "[ab]", "[!a]", "[a-b]", "[.-]", "[!-]", "[-a]", "[a-b.]"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6), st.text(alphabet="ab]!-.", max_size=6))
+def test_without_slashes_it_is_as_python_has_it(pieces: list[str], name: str) -> None:
+    pattern = "".join("\\]" if piece == "]" else piece for piece in pieces)
+    found = bool(glob.compiled(pattern).fullmatch(name))
+    assert found == fnmatch.fnmatchcase(name, "".join(pieces))
 
 
 @pytest.mark.parametrize(
