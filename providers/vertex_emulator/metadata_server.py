@@ -1,18 +1,21 @@
-"""The part of a machine's metadata server that gives credentials to Google's libraries and tools.
+"""The part of a machine's metadata server that Google's libraries and tools read.
 
-The project is part of the address (see `addresses`). Source of the paths and of the rules for headers:
-Compute Engine documentation, "About VM metadata" and "Query VM metadata"; google-auth and gcloud use no
-others.
+The project is part of the address (see `addresses`). Source of the paths, of the rules for headers, folders
+and formats: Compute Engine documentation, "About VM metadata" and "View and query VM metadata". gsutil reads
+folders, google-auth and gcloud read single values.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
-from vertex_emulator.http.messages import Handler, HttpError, Request, Response, Route, json_response
+from vertex_emulator.http.messages import HttpError, Request, Response, Route
 from vertex_emulator.kernel.projects import project_number
 
 LIFETIME_SECONDS = 3600
@@ -21,10 +24,21 @@ LIFETIME_SECONDS = 3600
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _UNIVERSE = "googleapis.com"
 _FLAVOR = {"Metadata-Flavor": "Google"}
-_ACCOUNT = r"instance/service-accounts/(?:default|[^/@]+@[^/]+)"
+_MACHINE = "vertex-training-emulator"
+_REGION = "us-central1"
+_ZONE = f"{_REGION}-a"
+_FORMATS = ("json", "text")
 
-Answer: TypeAlias = Callable[[str], object]
-"""Function from the project's ID to the value: text, or a value for JSON."""
+
+@dataclass(frozen=True)
+class _Apart:
+    """A value that neither the folder's list nor its recursive form has."""
+
+    value: _Value
+
+
+_Value: TypeAlias = "str | Sequence[str] | Mapping[str, object] | _Apart"
+"""Text, a list of lines, a folder, or a value apart. A mapping apart is a JSON document."""
 
 
 def email(project: str) -> str:
@@ -35,47 +49,121 @@ def email(project: str) -> str:
 def metadata_routes(token: str) -> list[Route]:
     """Return the routes; `token` is the access token in the response."""
 
-    def account(project: str) -> dict[str, object]:
-        return {"aliases": ["default"], "email": email(project), "scopes": list(_SCOPES)}
-
-    answers: dict[str, Answer] = {
-        "project/project-id": lambda project: project,
-        "project/numeric-project-id": project_number,
-        "universe/universe[-_]domain": lambda _: _UNIVERSE,
-        "instance/zone": lambda project: f"projects/{project_number(project)}/zones/us-central1-a",
-        "instance/service-accounts/": lambda project: f"default/\n{email(project)}/\n",
-        rf"{_ACCOUNT}/": lambda project: account(project),
-        rf"{_ACCOUNT}/email": email,
-        rf"{_ACCOUNT}/scopes": lambda _: "\n".join(_SCOPES) + "\n",
-        rf"{_ACCOUNT}/token": lambda _: {
-            "access_token": token,
-            "expires_in": LIFETIME_SECONDS,
-            "token_type": "Bearer",
-        },
-    }
-    return [
-        Route("GET", r"/([^/]+)/?", _handler(lambda _: "computeMetadata/\n")),
-        Route(
-            "GET",
-            r"/([^/]+)/computeMetadata/(?:v1/)?",
-            _handler(lambda _: "instance/\nproject/\nuniverse/\n"),
-        ),
-        *(
-            Route("GET", rf"/([^/]+)/computeMetadata/v1/{path}", _handler(each))
-            for path, each in answers.items()
-        ),
-    ]
-
-
-def _handler(answer: Answer) -> Handler:
     def handle(request: Request, match: re.Match[str]) -> Response:
         _check(request)
-        value = answer(unquote(match[1]))
-        if isinstance(value, str):
-            return Response(200, value.encode(), "application/text", _FLAVOR)
-        return json_response(value, headers=_FLAVOR)
+        return _answer(request, _tree(unquote(match[1]), token), match[2] or "/")
 
-    return handle
+    return [Route("GET", r"/([^/]+)(/.*)?", handle)]
+
+
+def _tree(project: str, token: str) -> Mapping[str, object]:
+    """Return the content of the server for a project, whose folders are mappings."""
+    number, address = project_number(project), email(project)
+    account = {
+        "aliases": ["default"],
+        "email": address,
+        "scopes": list(_SCOPES),
+        "token": _Apart({"access_token": token, "expires_in": LIFETIME_SECONDS, "token_type": "Bearer"}),
+    }
+    instance = {
+        "attributes": {},
+        "description": "",
+        "hostname": f"{_MACHINE}.{_ZONE}.c.{project}.internal",
+        "id": str(int(hashlib.sha256(project.encode()).hexdigest()[:15], 16)),
+        "maintenance-event": "NONE",
+        "name": _MACHINE,
+        "preempted": "FALSE",
+        "region": f"projects/{number}/regions/{_REGION}",
+        "service-accounts": {"default": account, address: account},
+        "tags": [],
+        "zone": f"projects/{number}/zones/{_ZONE}",
+    }
+    found = {
+        "instance": instance,
+        "project": {"attributes": {}, "numeric-project-id": number, "project-id": project},
+        # Older libraries ask with an underscore.
+        "universe": {"universe-domain": _UNIVERSE, "universe_domain": _Apart(_UNIVERSE)},
+    }
+    return {"computeMetadata": {"v1": found}}
+
+
+def _answer(request: Request, tree: Mapping[str, object], path: str) -> Response:
+    found: object = tree
+    for part in filter(None, map(unquote, path.split("/"))):
+        if not isinstance(found, Mapping) or (value := _child(found, part)) is None:
+            raise HttpError(404, "", f"The metadata server of the emulator has no {path}.", headers=_FLAVOR)
+        found = value
+    if not isinstance(found, Mapping):
+        if path.endswith("/"):
+            raise HttpError(404, "", f"{path.rstrip('/')} is not a folder.", headers=_FLAVOR)
+        return _response(request, found.value if isinstance(found, _Apart) else found)
+    if not path.endswith("/"):
+        query = urlencode([(name, value) for name, values in request.query.items() for value in values])
+        location = f"{request.base_url}{request.path}/{f'?{query}' if query else ''}"
+        return Response(301, b"", "text/html", {**_FLAVOR, "Location": location})
+    if (request.parameter("recursive") or "").lower() == "true":
+        if request.parameter("alt") == "text":
+            return _text("".join(f"{line}\n" for line in _flat(found)))
+        return _json(_recursive(found))
+    if request.parameter("alt") == "json":
+        return _json(list(_names(found)))
+    return _text("".join(f"{name}\n" for name in _names(found)))
+
+
+def _child(folder: Mapping[str, object], name: str) -> object | None:
+    """Return what a folder has by a name. Every address of an account stands for the only one."""
+    found = folder.get(name)
+    return folder.get("default") if found is None and "default" in folder and "@" in name else found
+
+
+def _names(folder: Mapping[str, object]) -> Iterator[str]:
+    """Yield the names in a folder, as the list of it has them."""
+    for name, value in folder.items():
+        if isinstance(value, Mapping):
+            yield f"{name}/"
+        elif not isinstance(value, _Apart) or isinstance(value.value, Mapping):
+            yield name
+
+
+def _recursive(folder: Mapping[str, object]) -> dict[str, object]:
+    """Return a folder as JSON, whose names are in camel case; those of accounts stay as they are."""
+    return {
+        name if "@" in name else re.sub("-([a-z])", lambda found: found[1].upper(), name): (
+            _recursive(value) if isinstance(value, Mapping) else value
+        )
+        for name, value in folder.items()
+        if not isinstance(value, _Apart)
+    }
+
+
+def _flat(folder: Mapping[str, object], above: str = "") -> Iterator[str]:
+    """Yield a line for each value below a folder: its path and the value."""
+    for name, value in folder.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name}/")
+        elif isinstance(value, str):
+            yield f"{above}{name} {value}"
+        elif not isinstance(value, _Apart) and isinstance(value, Sequence):
+            yield from (f"{above}{name} {each}" for each in value)
+
+
+def _response(request: Request, value: object) -> Response:
+    wanted = request.parameter("alt")
+    if wanted is not None and wanted not in _FORMATS:
+        raise HttpError(400, "", f"alt is {wanted!r}, but must be json or text.", headers=_FLAVOR)
+    if wanted == "json" or isinstance(value, Mapping):
+        return _json(value)
+    if isinstance(value, str):
+        return _text(value)
+    return _text("".join(f"{each}\n" for each in value) if isinstance(value, Sequence) else "")
+
+
+def _json(value: object) -> Response:
+    return Response(200, json.dumps(value).encode(), "application/json", _FLAVOR)
+
+
+def _text(text: str) -> Response:
+    return Response(200, text.encode(), "application/text", _FLAVOR)
 
 
 def _check(request: Request) -> None:

@@ -44,6 +44,66 @@ def test_what_it_tells(emulator: Daemon, path: str, expected: str) -> None:
     assert (answer.status, answer.body.decode()) == (200, expected)
 
 
+@pytest.mark.parametrize(
+    "path", ["", "instance", "instance/service-accounts", ACCOUNT, "instance/attributes"]
+)
+def test_a_folder_without_a_slash_leads_to_the_one_with_it(emulator: Daemon, path: str) -> None:
+    host = metadata_host(emulator.url, emulator.token, "demo")
+    address = f"/computeMetadata/v1/{path}".rstrip("/")
+    answer = call(f"http://{host}", "GET", f"{address}?recursive=true&alt=json", headers=FLAVOR)
+    assert (answer.status, answer.headers["Metadata-Flavor"]) == (301, "Google")
+    assert answer.headers["Location"] == f"http://{host}{address}/?recursive=true&alt=json"
+
+
+@pytest.mark.parametrize(
+    ("path", "listed"),
+    [
+        ("", "instance/\nproject/\nuniverse/\n"),
+        ("instance/attributes/", ""),
+        ("instance/service-accounts/", "default/\n{email}/\n"),
+        (f"{ACCOUNT}/", "aliases\nemail\nscopes\ntoken\n"),
+        ("project/", "attributes/\nnumeric-project-id\nproject-id\n"),
+    ],
+)
+def test_folders_are_listed(emulator: Daemon, path: str, listed: str) -> None:
+    email = ask(emulator, f"{ACCOUNT}/email").body.decode()
+    answer = ask(emulator, path)
+    assert (answer.status, answer.body.decode()) == (200, listed.format(email=email))
+    assert answer.headers["Content-Type"] == "application/text"
+
+
+def test_a_folder_as_one_document(emulator: Daemon) -> None:
+    found = ask(emulator, "?recursive=true").json()
+    number = project_number("demo")
+    assert found["project"] == {"attributes": {}, "numericProjectId": number, "projectId": "demo"}
+    assert found["universe"] == {"universeDomain": "googleapis.com"}
+    instance = found["instance"]
+    assert instance["attributes"] == {} and instance["id"].isdigit()
+    assert instance["hostname"] == f"{instance['name']}.us-central1-a.c.demo.internal"
+    assert instance["zone"] == f"projects/{number}/zones/us-central1-a"
+    account = instance["serviceAccounts"]["default"]
+    assert account == instance["serviceAccounts"][account["email"]]
+    assert "token" not in account
+    for name in ("id", "name", "hostname"):
+        assert ask(emulator, f"instance/{name}").body.decode() == instance[name]
+    text = ask(emulator, "project/?recursive=true&alt=text").body.decode()
+    assert text == f"numeric-project-id {number}\nproject-id demo\n"
+    assert ask(emulator, f"{ACCOUNT}/scopes?alt=json").json() == account["scopes"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("instance/attributes/none", 404),
+        ("instance/disks/", 404),
+        ("project/project-id/", 404),
+        ("instance/id?alt=xml", 400),
+    ],
+)
+def test_what_is_not_there(emulator: Daemon, path: str, status: int) -> None:
+    assert ask(emulator, path).status == status
+
+
 def test_every_answer_has_the_header_that_marks_a_metadata_server(emulator: Daemon) -> None:
     assert ask(emulator, "project/project-id").headers["Metadata-Flavor"] == "Google"
 
