@@ -160,12 +160,17 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 def read(name: str, *, argument: str = "FILE") -> Any:
     """Read the plain values in a file. `-` is standard input; `argument` is the argument's name in errors.
 
-    A file whose name ends in .json must be JSON. Other files may be JSON or YAML. Raises InputError, with
-    line and column if they are known.
+    A file whose name ends in .json must be JSON. Other files may be JSON or YAML, or have a gcloud command as
+    a shell reads it, which is returned under the key `gcloud`. Raises InputError, with line and column if
+    they are known.
     """
     text = _text(name, argument)
     if not text.strip():
         raise _error(name, argument, "the file is empty; write a job in it, as YAML or JSON")
+    if (commands := _commands(text)) and not name.lower().endswith(".json"):
+        if len(commands) > 1:
+            raise _error(name, argument, f"the file has {len(commands)} gcloud commands; keep one of them")
+        return {"gcloud": commands[0]}
     try:
         value = _values(text, only_json=name.lower().endswith(".json"))
     except TextError as fault:
@@ -174,6 +179,24 @@ def read(name: str, *, argument: str = "FILE") -> Any:
     if value is None:
         raise _error(name, argument, "the file has only null or comments; write a job in it")
     return value
+
+
+_COMMAND = re.compile(r"[ \t]*(?:\$[ \t]+)?(gcloud[ \t](?:[^\\\n]|\\\r?\n|\\.)*)")
+_OF_A_SHELL = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:\$[ \t]+)?gcloud[ \t]")
+
+
+def _commands(text: str) -> list[str]:
+    """Return the gcloud commands of a text in a shell's language, which begins with one or with `#!`."""
+    if not text.startswith("#!") and not _OF_A_SHELL.match(text):
+        return []
+    found, position = [], 0
+    while position < len(text):
+        match = _COMMAND.match(text, position)
+        if match:
+            found.append(match[1].strip())
+        end = text.find("\n", match.end() if match else position)
+        position = len(text) if end < 0 else end + 1
+    return found
 
 
 def called(name: str) -> str:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.registry import Entry
-from vertex_training.fields.schema import Origins, snake_case
+from vertex_training.fields.schema import Origins, child, snake_case
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import shown
 from vertex_training.job.framework_choices import Choice
 from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.rules.reduction_servers import Sizing
 
 Spec = TypeVar("Spec")
 
+DIRECTORY = "base_output_directory"
+"""The field of a job's output directory."""
 REGIONS = ("region", "location")
 """The keys of a region, which a job's document must not have."""
 _NAME = re.compile(r"projects/[^/]+/locations/([^/]+)/[A-Za-z]+/[^/]+")
@@ -91,6 +94,21 @@ def without_region(
         if key_name(key) in REGIONS and item is not None
     ]
     return {key: item for key, item in value.items() if key_name(key) not in REGIONS}, problems
+
+
+def flat_directory(value: Mapping[Any, object], path: str = "", *, is_api: bool = False) -> Iterator[Problem]:
+    """Yield a finding about an output directory that is a text, which is a message in the API.
+
+    In snake case it may be that of a program, where it is a text, unless `is_api` says otherwise.
+    """
+    for key, item in value.items():
+        if key_name(key) == DIRECTORY and isinstance(item, str) and (is_api or key != DIRECTORY):
+            inner = "outputUriPrefix" if key != DIRECTORY else "output_uri_prefix"
+            yield Problem(
+                path=child(path, DIRECTORY),
+                message=f"expected a mapping, got the text {shown(item)}; put it under {inner}: "
+                f"{key}: {{{inner}: ...}}",
+            )
 
 
 def location_in_name(value: Mapping[Any, object]) -> str | None:

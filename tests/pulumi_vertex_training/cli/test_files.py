@@ -19,6 +19,7 @@ from pulumi_vertex_training.cli.plain_values import MAX_DEPTH, MAX_VALUES, TextE
 from pulumi_vertex_training.views.failure import BAD_INPUT, InputError
 from support import properties  # noqa: F401
 from support.emulated.other_user import reachable_folder, without_privileges
+from support.tables import every_row
 
 
 def deep(opening: str, closing: str, depth: int) -> str:
@@ -219,6 +220,39 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     ]:
         with pytest.raises(InputError, match=said):
             files.read(str(name))
+
+
+LONG = "gcloud ai \\\n  custom-jobs \\\r\n  create --config: x"
+COMMAND = "gcloud ai custom-jobs create --region=r --args=^;^a,b;c"
+
+
+@every_row(
+    "text, command",
+    [
+        (f"{COMMAND}\n", COMMAND),
+        (f"  $ {COMMAND}", COMMAND),
+        (f"# A comment.\n\n{COMMAND}\n# the end", COMMAND),
+        (f"#!/bin/bash\nset -e\nexport REGION=r\n\n{COMMAND}\necho done\n", COMMAND),
+        (
+            "gcloud ai \\\n  custom-jobs \\\r\n  create --config: x\n",
+            "gcloud ai \\\n  custom-jobs \\\r\n  create --config: x",
+        ),
+    ],
+)
+def test_a_command_of_a_shell_is_read_as_one(tmp_path: Path, text: str, command: str) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text(text, newline="")
+    assert files.read(str(path)) == {"gcloud": command}
+
+
+def test_several_commands_are_refused_and_json_stays_json(tmp_path: Path) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text(f"{COMMAND}\n{COMMAND}\n")
+    with pytest.raises(InputError, match="the file has 2 gcloud commands; keep one of them"):
+        files.read(str(path))
+    (tmp_path / "train.json").write_text(COMMAND)
+    with pytest.raises(InputError, match="this is not JSON"):
+        files.read(str(tmp_path / "train.json"))
 
 
 def test_a_file_without_permission() -> None:

@@ -225,7 +225,7 @@ def test_without_a_spec_all_is_damaged(item):
         ),
         pytest.param({"customJob": {}}, "pass the value of customJob", id="a request"),
         pytest.param([{"replicaCount": 1}], "put a list of worker pools under workerPoolSpecs:", id="a list"),
-        pytest.param("gcloud ai-platform jobs", "put a command under the key gcloud", id="a command"),
+        pytest.param("gcloud ai-platform jobs", "write gcloud ai-platform jobs submit", id="a command"),
         pytest.param({"master": {}}, "did you mean chief?", id="master alone"),
     ],
 )

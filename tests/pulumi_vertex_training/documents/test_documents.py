@@ -16,6 +16,7 @@ from support.ground.specs.written_documents import (
     WORKERS,
     paths,
 )
+from support.tables import every_row
 from vertex_training.fields.schema import as_written, written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors
@@ -341,3 +342,114 @@ def test_a_finding_is_translated_in_path_basis_and_words():
 def test_what_was_written_once_is_reported_once():
     one, other = (Problem(path=f"worker_pool_specs[{i}].x", message="wrong") for i in (1, 2))
     assert len(as_written([one, other], {"worker_pool_specs[1]": "a", "worker_pool_specs[2]": "a"})) == 1
+
+
+# As gcloud reads a file.
+
+
+ONE = {
+    **POOL,
+    "containerSpec": {**CONTAINER, "args": "--a=1", "command": "run", "env": {"name": "A", "value": "b"}},
+}
+LISTED = {
+    **POOL,
+    "containerSpec": {
+        **CONTAINER,
+        "args": ["--a=1"],
+        "command": ["run"],
+        "env": [{"name": "A", "value": "b"}],
+    },
+}
+METRIC = {"metricId": "loss", "goal": "MINIMIZE"}
+PARAMETER = {"parameterId": "x", "categoricalValueSpec": {"values": "a"}}
+
+
+@every_row(
+    "single, listed",
+    [
+        ({"workerPoolSpecs": ONE}, {"workerPoolSpecs": [LISTED]}),
+        ({"worker_pool_specs": [ONE]}, {"workerPoolSpecs": [LISTED]}),
+        ({**JOB, "jobSpec": {"workerPoolSpecs": ONE}}, {**JOB, "jobSpec": {"workerPoolSpecs": [LISTED]}}),
+        (
+            {"workerPoolSpecs": POOL, "reservedIpRanges": "a", "network": "projects/1/global/networks/n"},
+            {"workerPoolSpecs": [POOL], "reservedIpRanges": ["a"], "network": "projects/1/global/networks/n"},
+        ),
+        (
+            {
+                "studySpec": {"metrics": METRIC, "parameters": PARAMETER},
+                "trialJobSpec": {"workerPoolSpecs": ONE},
+            },
+            {
+                "studySpec": {
+                    "metrics": [METRIC],
+                    "parameters": [{**PARAMETER, "categoricalValueSpec": {"values": ["a"]}}],
+                },
+                "trialJobSpec": {"workerPoolSpecs": [LISTED]},
+            },
+        ),
+    ],
+)
+def test_one_value_where_a_list_is_meant_is_a_list_of_one(single, listed):
+    found, wanted = read_document(single), read_document(listed)
+    assert found.spec == wanted.spec
+    assert words(found) == words(wanted)
+    assert found.spec is not None and not errors(found.problems)
+
+
+@every_row(
+    "pools", [{"0": POOL}, {"chief": POOL}, None, True], ids=["numbers", "roles", "null", "a truth value"]
+)
+def test_what_is_no_item_of_a_list_is_no_list_of_one(pools):
+    assert errors(read_document({"workerPoolSpecs": pools, "network": "n"}).problems)
+
+
+@every_row(
+    "value, path",
+    [
+        ({"workerPoolSpecs": [POOL], "baseOutputDirectory": "gs://bucket"}, "base_output_directory"),
+        (
+            {**JOB, "jobSpec": {"workerPoolSpecs": [POOL], "baseOutputDirectory": "gs://bucket"}},
+            "base_output_directory",
+        ),
+        (
+            {
+                "display_name": "a",
+                "job_spec": {"worker_pool_specs": [POOL], "base_output_directory": "gs://bucket"},
+            },
+            "base_output_directory",
+        ),
+        (
+            {
+                "studySpec": {},
+                "trialJobSpec": {"workerPoolSpecs": [POOL], "baseOutputDirectory": "gs://bucket"},
+            },
+            "trial_job_spec.base_output_directory",
+        ),
+        (
+            {
+                **PIPELINE,
+                "trainingTaskInputs": {"workerPoolSpecs": [POOL], "baseOutputDirectory": "gs://bucket"},
+            },
+            "training_task_inputs.base_output_directory",
+        ),
+    ],
+)
+def test_an_output_directory_of_the_api_is_a_message(value, path):
+    (found,) = [one for one in errors(read_document(value).problems) if one.path == path]
+    assert found.message.startswith("expected a mapping, got the text 'gs://bucket")
+    assert "{output" in found.message
+
+
+def test_an_output_directory_of_a_program_is_a_text():
+    assert not words(read_document({"worker_pool_specs": [POOL], "base_output_directory": "gs://bucket/x"}))
+
+
+@every_row("command", ["gcloud ai custom-jobs create {}", "gcloud beta ai custom-jobs create {}"])
+def test_a_command_alone_is_read_as_under_its_key(command):
+    flags = (
+        "--region=us-central1 --display-name=a "
+        "--worker-pool-spec=machine-type=n1-standard-4,container-image-uri=gcr.io/p/i"
+    )
+    text = command.format(flags)
+    assert read_document(text) == read_document({"gcloud": text})
+    assert not errors(read_document(text).problems)

@@ -73,10 +73,6 @@ def hint_about_nesting(names: Collection[str]) -> str:
 
 def hint_about_scalar(value: object) -> str:
     """Return the remedy for a document that is not a mapping."""
-    if isinstance(value, str) and value.split()[:1] == ["gcloud"] and "custom-jobs" in value.split():
-        return "a command of Vertex AI is not supported; pass its --config file"
-    if isinstance(value, str) and value.split()[:1] == ["gcloud"]:
-        return 'put a command under the key gcloud: {"gcloud": "gcloud ai-platform jobs submit training ..."}'
     if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
         return "expected a mapping, got a list; put a list of worker pools under workerPoolSpecs:"
     return f"expected a mapping, got {kind_of_value(value)}"
@@ -144,6 +140,8 @@ def read_document(value: object, *, options: CheckOptions = DEFAULT_OPTIONS) -> 
     Fields that only the service sets are ignored, so that its responses can be read, and so are keys that
     begin with "x-", which hold YAML anchors. The JSON of `explain` is read as the document that it explains.
     """
+    if isinstance(value, str) and value.split()[:1] == ["gcloud"]:
+        value = {"gcloud": value}
     if not isinstance(value, Mapping):
         return _nothing(f"{hint_about_scalar(value)}; {_EXAMPLES}")
     value = {key: item for key, item in value.items() if not (isinstance(key, str) and key.startswith("x-"))}

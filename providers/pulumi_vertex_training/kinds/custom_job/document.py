@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pulumi_vertex_training.documents.document import (
+    DIRECTORY,
     REGIONS,
     Document,
     DocumentForm,
     DocumentKind,
+    flat_directory,
     is_answer,
     key_name,
     location_in_name,
@@ -30,6 +32,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.gcloud import Creation, read_
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS, read_roles
 from pulumi_vertex_training.kinds.custom_job.kind import KIND, validate
 from vertex_training.fields.decode import decode, encode
+from vertex_training.fields.lists import with_lists
 from vertex_training.fields.schema import Origins, as_written
 from vertex_training.fields.values import kind
 from vertex_training.findings.options import CheckOptions
@@ -80,14 +83,15 @@ def read_job_or_pools(value: Mapping[Any, object], options: CheckOptions) -> Doc
                 problems.append(Problem(path=key_name(key), message=message))
             else:
                 fields[key] = item
+    problems += flat_directory(fields, is_api=nested is not None)
     named = nested is not None or any(key_name(key) == "display_name" for key in fields)
     document = _checked(
-        fields,
+        with_lists(CustomJobSpec, fields),
         form="job" if named else "pools",
         options=replace(options, location=options.location or location_in_name(value)),
         needs_name=named,
     )
-    twice = frozenset(problem.path for problem in problems if problem.path not in REGIONS)
+    twice = frozenset(problem.path for problem in problems if problem.path not in (*REGIONS, DIRECTORY))
     return replace(
         document,
         problems=(*problems, *document.problems),
@@ -218,6 +222,7 @@ DOCUMENT = DocumentKind(
     ),
     example='a custom job is read as {"displayName": ..., "jobSpec": {...}}, {"workerPoolSpecs": [...]}, '
     'roles {"chief": {...}, "worker": {...}, "parameter_server": {...}, "evaluator": {...}}, '
-    '{"trainingInput": {...}} of AI Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}',
+    '{"trainingInput": {...}} of AI Platform, or a command, `gcloud ai custom-jobs create ...` or '
+    '{"gcloud": "gcloud ai-platform jobs submit training ..."}',
     hints={"custom_job": "pass the value of customJob"},
 )

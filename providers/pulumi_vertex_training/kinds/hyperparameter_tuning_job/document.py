@@ -13,6 +13,8 @@ from pulumi_vertex_training.documents.document import (
     Document,
     DocumentForm,
     DocumentKind,
+    flat_directory,
+    given,
     has,
     is_answer,
     location_in_name,
@@ -22,6 +24,7 @@ from pulumi_vertex_training.documents.document import (
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read, validate
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
+from vertex_training.fields.lists import with_lists
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -48,6 +51,9 @@ def read_tuning_job(
     if not has(value, _NAME):
         unsaid = frozenset({_NAME, *(name for name in _COUNTS if not has(value, name))})
         fields = {**fields, _NAME: "", **dict.fromkeys(unsaid - {_NAME}, UNKNOWN)}
+    fields = with_lists(HyperparameterTuningJobSpec, fields)
+    trial = given(fields, "trial_job_spec")
+    wrong += flat_directory(trial, "trial_job_spec") if isinstance(trial, Mapping) else ()
     filled = fill_parts(fields, at=TUNING_JOB.at, location=location, framework=options.framework)
 
     def check(spec: HyperparameterTuningJobSpec) -> list[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from pulumi_vertex_training.documents.document import (
     Document,
     DocumentForm,
     DocumentKind,
+    flat_directory,
     given,
     has,
     is_answer,
@@ -30,7 +31,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     normalise,
     task_of,
 )
-from vertex_training.fields.schema import Origins, field_types, written_path
+from vertex_training.fields.schema import Origins, child, field_types, written_path
 from vertex_training.fields.values import describe, kind
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -66,6 +67,7 @@ def read_training_pipeline(
         fields = {key: item for key, item in fields.items() if key_name(key) not in (*_API, *TASKS)}
         if task is not None:
             fields[task] = from_inputs(inputs)
+            problems += _flat_directories(inputs)
             origins = dict.fromkeys(TASKS, INPUTS)
     fields = {
         key: _without_service_fields(item) if key_name(key) == _MODEL else item
@@ -94,6 +96,15 @@ def read_training_pipeline(
         origins=origins,
         answered=is_answer(value),
     )
+
+
+def _flat_directories(inputs: object) -> Iterator[Problem]:
+    """Yield the findings about output directories of a task in the API's form."""
+    if isinstance(inputs, Mapping):
+        yield from flat_directory(inputs, INPUTS, is_api=True)
+        trial = given(inputs, "trial_job_spec")
+        if isinstance(trial, Mapping):
+            yield from flat_directory(trial, child(INPUTS, "trial_job_spec"), is_api=True)
 
 
 def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -252,10 +252,14 @@ class _Reader:
         self._origins[f"{package}.executor_image_uri"] = f"{path}.executor-image-uri"
         self._origins[f"{package}.python_module"] = f"{path}.python-module"
         self._origins[f"{package}.package_uris"] = child(KEY, "--python-package-uris")
-        if "local-package-path" in given or "output-image-uri" in given:
+        self.problems += [POOL.broken(f"{path}.{key}", why) for key, why in _refused(given, self._pools)]
+        of_first = "local-package-path" in self._pools[0]
+        if of_first or "local-package-path" in given or "output-image-uri" in given:
             message = "gcloud builds the image when the job is submitted; a TrainingImage builds and pins it"
-            self.problems.append(LOCAL.broken(path, message))
-            return {"container_spec": {"image_uri": given.get("output-image-uri", UNKNOWN), **args}}
+            if given is self._pools[0] or not of_first:
+                self.problems.append(LOCAL.broken(path, message))
+            built = self._pools[0] if of_first else given
+            return {"container_spec": {"image_uri": built.get("output-image-uri", UNKNOWN), **args}}
         if "container-image-uri" in given:
             command = {"command": self._lists["--command"]} if "--command" in self._lists else {}
             return {"container_spec": {"image_uri": given["container-image-uri"], **command, **args}}
@@ -269,6 +273,44 @@ class _Reader:
         message = "has no image to run; give container-image-uri, or executor-image-uri and python-module"
         self.problems.append(POOL.broken(path, message))
         return {"container_spec": {"image_uri": UNKNOWN}}
+
+
+def _refused(given: Mapping[str, Any], pools: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield each key of a pool that gcloud refuses beside the others, and the reason.
+
+    Source: `googlecloudsdk/command_lib/ai/custom_jobs/validation.py`.
+    """
+    if given is not pools[0] and "local-package-path" in pools[0]:
+        for key in sorted({*_TASK, *_LOCAL} & given.keys()):
+            yield (
+                key,
+                "is not allowed, as all pools run the local package of the first; leave it out",
+            )
+    elif given is not pools[0] and "local-package-path" in given:
+        yield "local-package-path", "is only allowed in the first --worker-pool-spec; move it there"
+    elif "local-package-path" in given:
+        yield from _refused_with_package(given)
+    elif "container-image-uri" in given:
+        for key, remedy in (
+            ("executor-image-uri", "keep one of them"),
+            ("python-module", "leave it out, or give executor-image-uri in place of container-image-uri"),
+        ):
+            if key in given:
+                yield key, f"is not allowed together with container-image-uri; {remedy}"
+
+
+def _refused_with_package(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if "container-image-uri" in given:
+        yield (
+            "container-image-uri",
+            "is not allowed together with local-package-path, which gcloud builds; keep one",
+        )
+    if "executor-image-uri" not in given:
+        yield "executor-image-uri", "is missing; local-package-path needs the image on which gcloud builds"
+    if "python-module" in given and "script" in given:
+        yield "script", "is not allowed together with python-module; keep one of them"
+    elif "python-module" not in given and "script" not in given:
+        yield "local-package-path", "needs python-module or script, which it runs; give one of them"
 
 
 def _split(value: str) -> list[str]:

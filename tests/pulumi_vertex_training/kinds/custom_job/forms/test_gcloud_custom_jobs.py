@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.cli.explain.documents import Document, read_document
 from pulumi_vertex_training.kinds.custom_job.forms.gcloud import read_creation
+from support.tables import every_row
 from vertex_training.job.custom_job import CustomJobSpec
 
 IMAGE = "us-docker.pkg.dev/my-project/trainers/flowers:1"
@@ -133,6 +134,57 @@ def test_an_accelerator_without_a_count_is_one() -> None:
 def test_a_finding_names_what_was_written(words: str, path: str, message: str) -> None:
     found = findings(CREATE, POOL, words)
     assert any(where == path and message in what for where, what in found), found
+
+
+LOCAL = "--worker-pool-spec=machine-type=n1-standard-4,local-package-path=."
+EXECUTOR = "executor-image-uri=us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+POOL_0, POOL_1 = "gcloud.--worker-pool-spec[0]", "gcloud.--worker-pool-spec[1]"
+
+
+@every_row(
+    "words, path, message",
+    [
+        ((f"{POOL},python-module=a.b",), f"{POOL_0}.python-module", "together with container-image-uri"),
+        ((f"{POOL},{EXECUTOR}",), f"{POOL_0}.executor-image-uri", "together with container-image-uri"),
+        ((f"{LOCAL},script=a.py",), f"{POOL_0}.executor-image-uri", "is missing"),
+        ((f"{LOCAL},{EXECUTOR}",), f"{POOL_0}.local-package-path", "needs python-module or script"),
+        ((f"{LOCAL},{EXECUTOR},script=a.py,python-module=a",), f"{POOL_0}.script", "keep one of them"),
+        (
+            (f"{LOCAL},{EXECUTOR},script=a.py,container-image-uri={IMAGE}",),
+            f"{POOL_0}.container-image-uri",
+            "together with local-package-path",
+        ),
+        (
+            (POOL, f"{LOCAL},{EXECUTOR},script=a.py"),
+            f"{POOL_1}.local-package-path",
+            "allowed in the first",
+        ),
+        (
+            (f"{LOCAL},{EXECUTOR},script=a.py", POOL),
+            f"{POOL_1}.container-image-uri",
+            "all pools run the",
+        ),
+        ((POOL, f"{POOL},python-module=a.b"), f"{POOL_1}.python-module", "together with container-image-uri"),
+    ],
+)
+def test_keys_that_gcloud_refuses_together_are_errors(
+    words: tuple[str, ...], path: str, message: str
+) -> None:
+    found = [one for one in read(CREATE, *words).problems if one.level == "error"]
+    assert any(one.path == path and message in one.message for one in found), found
+
+
+def test_all_pools_run_the_local_package_of_the_first() -> None:
+    document = read(
+        CREATE,
+        f"{LOCAL},{EXECUTOR},script=a.py,output-image-uri={IMAGE}",
+        "--worker-pool-spec=machine-type=n1-standard-4,replica-count=3",
+    )
+    assert [(one.level, one.path) for one in document.problems] == [("warning", POOL_0)]
+    assert document.spec is not None
+    assert [dict(pool.images) for pool in document.spec.worker_pool_specs] == [
+        {"container_spec.image_uri": IMAGE}
+    ] * 2
 
 
 def test_a_missing_name_is_a_missing_flag() -> None:
