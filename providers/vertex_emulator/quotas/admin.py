@@ -11,7 +11,7 @@ from vertex_emulator.http.bodies import body_of, number
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.quotas import metrics
 from vertex_emulator.quotas.limits import ANY_REGION, Quota, Quotas, Usage
-from vertex_training.catalog import quota_metrics
+from vertex_training.catalog import accelerators, quota_metrics
 from vertex_training.catalog.regions import REGIONS
 from vertex_training.findings.words import did_you_mean
 
@@ -105,7 +105,8 @@ def _area(region: str) -> str:
 def _metric(given: object, *, preemptible: bool) -> str:
     found = metrics.metric(given, preemptible=preemptible) if isinstance(given, str) else None
     if found is None:
-        hint = did_you_mean(str(given), metrics.metric_names())
+        same = accelerators.meant(str(given))
+        hint = f" Did you mean {same!r}?" if same else did_you_mean(str(given), metrics.metric_names())
         raise HttpError(
             400,
             "",

@@ -11,6 +11,8 @@ machine, which is no longer published, and are the same for every machine here.
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -67,6 +69,41 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
     }
 )
 """Names of the enum that training jobs cannot use, with the remedy for each."""
+
+
+_MAKER = frozenset({"NVIDIA", "TESLA"})
+_MEMORY = re.compile(r"([0-9]{2,3})(?:G|GB|GIB)?", re.ASCII)
+_LONGEST = 100
+
+
+def meant(name: str) -> str:
+    """Return the accelerator that another spelling names, such as NVIDIA_L4 for NVIDIA_TESLA_L4; "" for none.
+
+    The model decides, and then the memory: NVIDIA_A100_80GB for A100-SXM4-80GB.
+    """
+    given = _words(name) if len(name) <= _LONGEST else frozenset()
+    found = [each for each in NAMES if _model(each) and _model(each) <= given]
+    return max(
+        found,
+        key=lambda each: (len(_model(each)), len(_words(each) & given), each in _WITHOUT_MEMORY),
+        default="",
+    )
+
+
+def _words(name: str) -> frozenset[str]:
+    """Return the words of a name without the maker; memory is its number."""
+    words = re.split(r"[^A-Z0-9]+", name.upper())
+    found = frozenset(match[1] if (match := _MEMORY.fullmatch(word)) else word for word in words if word)
+    return found - _MAKER
+
+
+@functools.cache
+def _model(name: str) -> frozenset[str]:
+    return frozenset(word for word in _words(name) if not _MEMORY.fullmatch(word))
+
+
+_WITHOUT_MEMORY = frozenset({"NVIDIA_TESLA_A100"})
+"""Names that have no memory in them, of a model that another name has with one."""
 
 
 def is_gpu(accelerator_type: str) -> bool:

@@ -15,6 +15,7 @@ from pulumi_vertex_training.cloud.prices import billing_catalog, price_file
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 from vertex_training.catalog.accelerators import NAMES as ACCELERATORS
+from vertex_training.catalog.accelerators import meant
 from vertex_training.catalog.machines import MACHINES
 from vertex_training.catalog.regions import REGIONS
 from vertex_training.findings.words import did_you_mean
@@ -65,7 +66,8 @@ def _named(name: str, skus: set[str]) -> str:
         more = f" and {len(alike) - _MOST_NAMES} more" if len(alike) > _MOST_NAMES else ""
         hint = f" Several names have it: {', '.join(alike[:_MOST_NAMES])}{more}."
     else:
-        hint = did_you_mean(name, names.values()) or did_you_mean(name.upper(), names.values())
+        spellings = (meant(name) or name, name.upper())
+        hint = next((hint for each in spellings if (hint := did_you_mean(each, names.values()))), "")
     raise InputError(
         f"{name!r} is not a machine type, an accelerator or a SKU of the table."
         f"{hint} `vertex-training prices` lists the SKUs.",

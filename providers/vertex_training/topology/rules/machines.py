@@ -243,14 +243,16 @@ def _accelerator(spec: MachineSpec) -> str | None:
 def _accelerator_hint(name: str, known: MachineType | None) -> str:
     """Suggest another name of an accelerator.
 
-    The first match wins: similar names of the machine's own accelerators, the older spelling, names that
-    contain the given one (such as T4), similar names, all names.
+    The first match wins: another spelling of the same model, similar names of the machine's own accelerators,
+    names that contain the given one (such as 80GB), similar names, all names.
     """
+    if kind := accelerators.meant(name):
+        if known is None or kind in (*known.accelerators, *accelerators.RETIRED):
+            return f"did you mean {kind}?"
+        where = _where_it_is(kind, known)
+        return f"did you mean {kind}? {where[:1].upper()}{where[1:]}"
     if known is not None and (hint := nearest(name, known.accelerators, count=1)):
         return hint
-    older = name.upper().replace("-", "_").replace("NVIDIA_", "NVIDIA_TESLA_")
-    if older in accelerators.NAMES:
-        return f"did you mean {older}?"
     parts = [each for each in accelerators.NAMES if len(name) > 1 and name.upper() in each]
     if 0 < len(parts) <= 3:
         return f"did you mean {one_of(parts)}?"

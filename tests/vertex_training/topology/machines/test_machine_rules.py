@@ -101,6 +101,18 @@ BROKEN = {
         "accelerator-type",
         "'T4' is not an accelerator of Vertex AI; did you mean NVIDIA_TESLA_T4?",
     ),
+    "a newer GPU with an older prefix": (
+        machine("n1-standard-8", "NVIDIA_TESLA_L4", 1),
+        "accelerator_type",
+        "accelerator-type",
+        "did you mean NVIDIA_L4? A machine that has NVIDIA_L4 is g2-standard-8.",
+    ),
+    "another spelling of the memory": (
+        machine("a2-highgpu-8g", "NVIDIA_TESLA_A100_80GIB", 8),
+        "accelerator_type",
+        "accelerator-type",
+        "did you mean NVIDIA_A100_80GB? A machine that has NVIDIA_A100_80GB is a2-ultragpu-8g.",
+    ),
     "an accelerator from nowhere": (
         machine(kind="ABACUS", count=1),
         "accelerator_type",
