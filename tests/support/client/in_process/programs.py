@@ -73,9 +73,22 @@ def _compiled(program: str) -> Any:
 def run(program: str, configured: Mapping[str, str], register: Register) -> None:
     """Run the program. Raise what the first registration that failed has raised.
 
-    Pulumi keeps the settings of a program in context variables, so later tests see none of them.
+    Pulumi keeps the settings of a program in context variables, so later tests see none of them. It sends the
+    whole stack of calls with each resource, so the program has a thread, whose stack has nothing of pytest.
     """
-    contextvars.copy_context().run(_run, program, configured, register)
+    failures: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            _run(program, configured, register)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=[guarded], name="program")
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
 
 
 def _run(program: str, configured: Mapping[str, str], register: Register) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Callable, Mapping
@@ -48,7 +49,7 @@ class Trial:
     def __post_init__(self) -> None:
         self.engine = SmallEngine({"vertex-training:dataDir": str(self.data_dir)})
 
-    @property
+    @functools.cached_property
     def control(self) -> Control:
         emulator = launcher.ensure(self.data_dir)
         return Control(url=emulator.url, token=emulator.token)
