@@ -137,12 +137,24 @@ def _version(venv: Path) -> str:
     return match[1] if match else "of unknown version"
 
 
+_OF_ENVIRONMENT = frozenset({"bin", "include", "lib", "lib64", "share", "pyvenv.cfg", ".gitignore"})
+
+
 def remove(venv: Path) -> None:
-    """Remove the environment, or only the link if it is a symbolic link."""
+    """Remove the environment, or only the link if it is a symbolic link.
+
+    Raises `ChoreError` for a folder that is no environment, not even one whose creation was killed.
+    """
     if venv.is_symlink():
         venv.unlink()
-    else:
-        shutil.rmtree(venv)
+        return
+    others = sorted(path.name for path in venv.iterdir() if path.name not in _OF_ENVIRONMENT)
+    if others and not (venv / "pyvenv.cfg").is_file():
+        raise ChoreError(
+            f"{venv} is not a Python environment: it has {', '.join(others[:5])}. Move it away, then run the "
+            "same command again."
+        )
+    shutil.rmtree(venv)
 
 
 def _create(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:

@@ -51,10 +51,8 @@ def release(layout: Layout, report: Report) -> int:
 
 def build(layout: Layout, dist: Path, step: Step) -> list[Path]:
     """Build sdist and wheel of both distributions, from copies: setuptools writes beside what it builds."""
-    if dist.exists():
-        shutil.rmtree(dist)
     with tempfile.TemporaryDirectory() as temporary:
-        root, cluster = Path(temporary, "root"), Path(temporary, "cluster")
+        root, cluster, out = (Path(temporary, name) for name in ("root", "cluster", "out"))
         for file in _tracked(layout):
             target = root / file
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -64,8 +62,17 @@ def build(layout: Layout, dist: Path, step: Step) -> list[Path]:
         for source in (root, cluster):
             step.say(f"building {source.name}")
             # The wheel is built from the sdist, which shows that the sdist is complete.
-            _run(layout, [layout.python, "-m", "build", "--no-isolation", "--outdir", dist, source])
-    return sorted(dist.iterdir())
+            _run(layout, [layout.python, "-m", "build", "--no-isolation", "--outdir", out, source])
+        return _replace(dist, sorted(out.iterdir()))
+
+
+def _replace(dist: Path, built: list[Path]) -> list[Path]:
+    """Move what was built to `dist`, in place of other versions of it. Other files there stay."""
+    dist.mkdir(exist_ok=True)
+    for name in {file.name.partition("-")[0] for file in built}:
+        for old in dist.glob(f"{name}-*"):
+            old.unlink()
+    return [Path(shutil.move(file, dist / file.name)) for file in built]
 
 
 def check(layout: Layout, built: list[Path]) -> None:

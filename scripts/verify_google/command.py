@@ -273,7 +273,7 @@ def _emulator(options: Options, services: Services) -> Iterator[Endpoint]:
     folder = options.folder / "emulator"
     try:
         launcher.stop(folder)  # that of a killed run
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_data(folder)
         found = launcher.ensure(folder)
         yield Endpoint(
             kind="emulator",
@@ -285,7 +285,16 @@ def _emulator(options: Options, services: Services) -> Iterator[Endpoint]:
         )
     finally:
         launcher.stop(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_data(folder)
+
+
+def _remove_data(folder: Path) -> None:
+    """Remove the data folder of an emulator. A folder that is none stays, and the next start refuses it."""
+    from vertex_emulator.kernel import ownership
+
+    with contextlib.suppress(ownership.DataFolderError):
+        if ownership.is_own(folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _agrees(options: Options, plan: Plan) -> bool:

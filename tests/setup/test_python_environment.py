@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import python_packages
+from scripts import python_packages, release
 from scripts.layout import Layout
 from scripts.python_packages import Stamp
 from scripts.report import ChoreError, Report
@@ -118,6 +118,24 @@ def test_only_the_link_of_a_linked_environment_is_removed(clone: Layout) -> None
     assert not clone.venv.is_symlink()
     python_packages.remove(elsewhere)
     assert not elsewhere.exists()
+
+
+def test_a_folder_that_is_no_environment_is_not_removed(clone: Layout) -> None:
+    (clone.venv / "pyvenv.cfg").unlink()
+    (clone.venv / "notes.txt").write_text("mine")
+    with pytest.raises(ChoreError, match=rf"{clone.venv} is not a Python environment: it has .*notes\.txt"):
+        python_packages.remove(clone.venv)
+    assert (clone.venv / "notes.txt").read_text() == "mine"
+
+
+def test_a_release_replaces_only_its_own_files(tmp_path: Path) -> None:
+    dist, out = tmp_path / "dist", tmp_path / "out"
+    for folder, names in ((dist, ("ours-0.1.tar.gz", "notes.txt")), (out, ("ours-0.2.tar.gz",))):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text(name)
+    assert release._replace(dist, sorted(out.iterdir())) == [dist / "ours-0.2.tar.gz"]
+    assert sorted(path.name for path in dist.iterdir()) == ["notes.txt", "ours-0.2.tar.gz"]
 
 
 def test_a_failed_installation_is_reported_and_retried(

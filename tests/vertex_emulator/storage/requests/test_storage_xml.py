@@ -371,7 +371,7 @@ class TestMultipartUploads:
             base = first.storage_url
             upload = xml(call(base, "POST", "/kept/o?uploads")).findtext("UploadId")
             etag = call(base, "PUT", f"/kept/o?partNumber=1&uploadId={upload}", body=b"kept").headers["ETag"]
-            (first.folder.parts / "left-by-a-kill").write_bytes(b"x")
+            (first.folder.parts / ("0" * 32)).write_bytes(b"left by a kill")
         with running(tmp_path / "data") as second, storage_client(second.storage_url) as client:
             body = (
                 f"<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>"
