@@ -289,7 +289,7 @@ def _emulator(options: Options, services: Services) -> Iterator[Endpoint]:
 
 
 def _remove_data(folder: Path) -> None:
-    """Remove the data folder of an emulator. A folder that is none stays, and the next start refuses it."""
+    """Remove the data folder of an emulator. Any other folder stays, and the next start refuses it."""
     from vertex_emulator.kernel import ownership
 
     with contextlib.suppress(ownership.DataFolderError):

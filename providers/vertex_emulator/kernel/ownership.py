@@ -26,6 +26,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import sqlite3
 import stat
 from collections.abc import Sequence
@@ -84,7 +85,8 @@ def claim(root: Path) -> None:
     if mode & 0o022:
         raise DataFolderError(
             f"Other users may write to the emulator's data folder {root} (mode {mode:04o}), and could "
-            f"replace its files. If it is yours alone, run: chmod 700 {root}. {_other_folder()}"
+            "replace its files. If it is yours alone, run this, then try again: chmod 700 "
+            f"{shlex.quote(str(root))}. {_other_folder()}"
         )
     if state is not _State.MARKED:
         _mark(root)
@@ -128,7 +130,8 @@ def _state(root: Path) -> _State:
     raise DataFolderError(
         f"{root} is not a data folder of the emulator: it has {_listed(root, names)}. Nothing in it was "
         "changed. The emulator deletes files in its data folder, so it takes only a folder that is new, "
-        f"empty or its own. {_other_folder()}, such as --data-dir {root / 'emulator-data'}"
+        f"empty or its own. {_other_folder()}, such as "
+        f"--data-dir {shlex.quote(str(root / 'emulator-data'))}"
     )
 
 

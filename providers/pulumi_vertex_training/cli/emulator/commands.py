@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -272,7 +273,8 @@ def reset(options: argparse.Namespace, output: Output) -> None:
             output.line(f"Ended live jobs: {was.ended_jobs}.")
         output.line(f"Deleted all jobs, logs, buckets and images in {data_dir}.")
     for path in was.kept:
-        output.note(f"{path} was kept: the emulator did not make it. To delete it, run: rm -r {path}")
+        remove = f"rm -r {shlex.quote(str(path))}"
+        output.note(f"{path} was kept: the emulator did not make it. To delete it, run: {remove}")
 
 
 def _facts(emulator: Emulator) -> dict[str, Any]:
