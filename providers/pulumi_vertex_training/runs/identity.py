@@ -8,6 +8,7 @@ deployment that was killed at any point finds its own job again, and nobody else
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass
 
@@ -16,6 +17,15 @@ SPEC_LABEL = "vertex-training-spec"
 DECLARATION_LABEL = "vertex-training-declaration"
 REASON_LABEL = "vertex-training-reason"
 """Label with the code of the reason why a job ran (`reasons`)."""
+
+RUN_NUMBER = "{run}"
+"""In a declared display name: the number of the run.
+
+It is filled in when the job is submitted, and only there. So it takes no part in the comparison of the
+declared job with the recorded one.
+"""
+
+_SCHEDULED = "scheduled"
 
 _ID_LENGTH = 16
 
@@ -61,6 +71,28 @@ def parse(key: str) -> RunKey:
     if not start or not generation.isdigit():
         raise ValueError(f"{key!r} is not the key of a run")
     return RunKey(identity=start, generation=int(generation))
+
+
+def with_number(display_name: str, key: str) -> str:
+    """Return the display name of a run's job: the number of the run stands in for `RUN_NUMBER`."""
+    if RUN_NUMBER not in display_name:
+        return display_name
+    return display_name.replace(RUN_NUMBER, str(parse(key).generation))
+
+
+def without_number(display_name: str) -> str:
+    """Return the display name of the jobs of a schedule, whose runs have one request and so no number."""
+    return display_name.replace(RUN_NUMBER, _SCHEDULED)
+
+
+def same_name(one: str, key: str, other: str, other_key: str) -> bool:
+    """Return whether the display names of two runs differ at most in the numbers of the runs."""
+
+    def bare(name: str, of: str) -> str:
+        number = of.rpartition("-")[2]
+        return re.sub(rf"(?<![0-9]){number}(?![0-9])", RUN_NUMBER, name) if number.isdigit() else name
+
+    return one == other or bare(one, key) == bare(other, other_key)
 
 
 def labels(key: str, spec_hash: str, *, reason: str = "") -> dict[str, str]:

@@ -79,7 +79,10 @@ def find_or_submit(
     before_submit()
     marks = identity.labels(submission.key, submission.spec_hash, reason=submission.reason)
     try:
-        return gateway.create(endpoint, {**wire, "labels": {**wire.get("labels", {}), **marks}}), False
+        sent = {**wire, "labels": {**wire.get("labels", {}), **marks}}
+        if "displayName" in wire:
+            sent["displayName"] = identity.with_number(wire["displayName"], submission.key)
+        return gateway.create(endpoint, sent), False
     except Unavailable:
         # The answer was lost, perhaps after the job was created: only the list shows that, and it may lag.
         found = _found_in_time(

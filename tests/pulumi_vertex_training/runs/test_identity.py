@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.runs.identity import new_key
+import pytest
+
+from pulumi_vertex_training.runs.identity import new_key, same_name, with_number
 
 
 def test_keys_are_unique_and_grow() -> None:
@@ -15,3 +17,23 @@ def test_keys_are_unique_and_grow() -> None:
 def test_a_key_fits_a_label() -> None:
     assert len(str(new_key())) <= 63
     assert set(str(new_key())) <= set("0123456789abcdef-")
+
+
+def test_the_number_of_a_run_stands_in_its_display_name() -> None:
+    assert with_number("train {run}, run {run}", "ab-12") == "train 12, run 12"
+    assert with_number("train {runs} {}", "no key") == "train {runs} {}"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("fit 2", "fit 3", True),
+        ("fit", "fit", True),
+        ("fit 2 of 2", "fit 3 of 3", True),
+        ("fit 2", "run 3", False),
+        ("fit 22", "fit 33", False),
+        ("fit", "fit 3", False),
+    ],
+)
+def test_names_that_differ_in_the_number_alone_are_the_same(one: str, other: str, same: bool) -> None:
+    assert same_name(one, "ab-2", other, "ab-3") is same

@@ -16,6 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.training_pipeline.spec import uploaded_model
+from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.progress import latest_report
@@ -111,6 +112,9 @@ def changes_since(before: JobRecord, record: JobRecord) -> tuple[str, ...]:
     kind = _kind(record)
     try:
         old, new = (_declared(kind, one) for one in (before, record))
+        keys = [one.labels.get(RUN_LABEL, "") for one in (before, record)]
+        if identity.same_name(old.display_name, keys[0], new.display_name, keys[1]):
+            new = replace(new, display_name=old.display_name)
         return kind.compare(old, new).changes
     except ValueError:
         return ()

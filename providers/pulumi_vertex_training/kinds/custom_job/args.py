@@ -21,8 +21,9 @@ class JobOptions(TypedDict, total=False):
     """Arguments of `CustomJob`, except the worker pools, for editors and type checkers."""
 
     display_name: Input[str] | None
-    """Name for people, up to 128 characters. Default: the resource's name. A change of the name alone reruns
-    nothing: the next run gets it.
+    """Name for people, up to 128 characters. Default: the resource's name. `{run}` in it is replaced with the
+    number of the run: `train {run}` becomes `train 3`. A change of the name alone reruns nothing: the next
+    run gets it.
     """
     scheduling: Input[SchedulingArgs | Mapping[str, Any] | None]
     """Timeout, restarts and scheduling strategy."""

@@ -99,8 +99,9 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param resource_name: Name of the resource in the program.
         :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
             evaluator. `topology` builds this list from roles.
-        :param display_name: Name for people, up to 128 characters. Default: the resource's name. A change of
-            the name alone reruns nothing: the next run gets it.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. `{run}` in
+            it is replaced with the number of the run: `train {run}` becomes `train 3`. A change of the name
+            alone reruns nothing: the next run gets it.
         :param scheduling: Timeout, restarts and scheduling strategy.
         :param service_account: Service account that the job runs as: a resource with an `email`, or the
             address. Default: Vertex AI's Custom Code Service Agent.

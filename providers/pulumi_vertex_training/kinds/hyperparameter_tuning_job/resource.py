@@ -170,8 +170,9 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
             service decides.
         :param persistent_resource: Resource on whose machines the trials run, as `persistent_resource_id` in
             `trial_job_spec`. The trials wait for it, and the preview checks them against its pools.
-        :param display_name: Name for people, up to 128 characters. Default: the resource's name. A change of
-            the name alone reruns nothing: the next run gets it.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. `{run}` in
+            it is replaced with the number of the run: `train {run}` becomes `train 3`. A change of the name
+            alone reruns nothing: the next run gets it.
         :param encryption_spec: Customer-managed key that encrypts the resources of the tuning job and its
             trials.
         :param labels: Labels of the tuning job. A change of labels alone reruns nothing: the next run gets

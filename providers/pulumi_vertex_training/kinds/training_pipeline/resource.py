@@ -131,8 +131,9 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         :param persistent_resource: Resource on whose machines the pipeline trains, as
             `persistent_resource_id` in the task or its `trial_job_spec`. The preview checks the task against
             its pools.
-        :param display_name: Name for people, up to 128 characters. Default: the resource's name. A change of
-            the name alone reruns nothing: the next run gets it.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. `{run}` in
+            it is replaced with the number of the run: `train {run}` becomes `train 3`. A change of the name
+            alone reruns nothing: the next run gets it.
         :param encryption_spec: Customer-managed key that encrypts the pipeline's resources.
         :param labels: Labels of the pipeline. A change of labels alone reruns nothing: the next run gets
             them.

@@ -64,8 +64,9 @@ class TrainingPipelineSpec:
     )
 
     display_name: str = field(metadata={CHANGES: next_run("the display name of {noun}")})
-    """Name for people, up to 128 characters. Default: the resource's name. A change of the name alone reruns
-    nothing: the next run gets it.
+    """Name for people, up to 128 characters. Default: the resource's name. `{run}` in it is replaced with the
+    number of the run: `train {run}` becomes `train 3`. A change of the name alone reruns nothing: the next
+    run gets it.
     """
     custom_task: JobSpec | None = None
     """Job to run: the fields of the API's CustomJobSpec, such as `worker_pool_specs`. `task_from_script`,

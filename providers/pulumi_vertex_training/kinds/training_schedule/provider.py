@@ -220,6 +220,7 @@ def _request_inputs(news: Mapping[str, Any]) -> dict[str, Any]:
     directory = declared.spec.output_directory(inputs)
     own = directory is None and bool(inputs.staging_bucket)
     spec = declared.spec_of(inputs)
+    spec = replace(spec, display_name=run_identity.without_number(spec.display_name))
     if own:
         resource = object_prefix(str(news["marks"]["resource"]))
         spec = declared.spec.with_output_directory(spec, f"gs://{inputs.staging_bucket}/{resource}/")

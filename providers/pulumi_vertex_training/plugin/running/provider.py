@@ -40,7 +40,7 @@ from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.plugin.running.rerun_decision import allow_on_demand, has_ended
 from pulumi_vertex_training.runs import deletion
 from pulumi_vertex_training.runs.deletion import StillRunningError, delete_run
-from pulumi_vertex_training.runs.identity import parse
+from pulumi_vertex_training.runs.identity import parse, with_number
 from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete, OnReplace
 from pulumi_vertex_training.runs.policies.rerun import Policy
@@ -213,7 +213,10 @@ def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRec
     if draft is None or not record.wire:
         return None
     spec = declared.spec_of(draft)
-    live = declared.spec.as_live(spec, record.wire)
+    wire = dict(record.wire)
+    if wire.get("displayName") == with_number(draft.display_name, draft.run):
+        wire["displayName"] = draft.display_name
+    live = declared.spec.as_live(spec, wire)
     if live is spec:
         return None
     values = {name: getattr(live, name) for name in declared.spec_fields}

@@ -82,6 +82,8 @@ def submit_all(endpoint: Endpoint) -> None:
     submit("renamed", **labels("cccc-1", "before", reason="first-run"))
     submit("renamed", **labels("cccc-2", "after", reason="run-token"))
     submit("both", **labels("dddd-1", "both", reason="reason-of-a-newer-version"))
+    submit("fit 1", **labels("ffff-1", "fit", reason="first-run"))
+    submit("fit 2", wide, **labels("ffff-2", "fit"))
     submit("of-nobody")
     tuning = {"studySpec": STUDY, "maxTrialCount": 1, "parallelTrialCount": 1, "displayName": "both"}
     tuning |= {"trialJobSpec": {"workerPoolSpecs": [POOL]}, "labels": labels("eeee-1", "both")}
@@ -105,6 +107,13 @@ def test_the_stack_that_is_selected_here_counts(listed: Listed) -> None:
     ended = listed("train", "--json", folder=listed.project, PULUMI_STACK="dev")
     assert numbers(ended) == [
         ("3", "the run before failed, rerun 1 of 2"),
+        ("2", "its spec changed: chief: machine type n1-standard-4 -> n1-standard-8"),
+        ("1", "first run"),
+    ]
+
+
+def test_the_number_in_a_display_name_is_no_change(listed: Listed) -> None:
+    assert numbers(listed("fit", "--json")) == [
         ("2", "its spec changed: chief: machine type n1-standard-4 -> n1-standard-8"),
         ("1", "first run"),
     ]

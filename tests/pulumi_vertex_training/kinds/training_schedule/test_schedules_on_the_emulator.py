@@ -229,6 +229,8 @@ def test_a_request_has_the_digits_of_its_numbers_and_no_internal_value(plugin: P
     again, _ = plugin.check(SCHEDULE, declared("plain"))
     assert checked == again
     assert set(checked["request"]) == {"displayName", "jobSpec"}
+    numbered = declared("plain", job={**JOBS["customJobs"], "display_name": "fit {run}"})
+    assert plugin.check(SCHEDULE, numbered)[0]["request"]["displayName"] == "fit scheduled"
     assert checked["name"] == f"{PARENT}/jobs/plain"
 
 

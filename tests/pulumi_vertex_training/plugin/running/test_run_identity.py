@@ -96,6 +96,33 @@ def test_every_rerun_on_failure_may_be_interrupted_and_counts(
     trial.engine.destroy()
 
 
+def test_the_number_of_the_run_in_a_display_name_is_of_the_submission_alone(trial: Trial) -> None:
+    def names() -> list[str]:
+        return sorted(one["displayName"] for one in trial.records())
+
+    kept = 'on_delete="cancel", on_replace="keep"'
+    plain = replace(FINISHED, options=f'{kept}, display_name="fit"')
+    numbered = replace(FINISHED, options=f'{kept}, display_name="fit {{run}} of {{run}}"')
+    trial.up(plain)
+    until_ended(trial)
+    trial.engine.refresh()
+    trial.control.forget_requests()
+    trial.up(numbered)  # a name is no reason to run
+    assert (trial.submissions(), names()) == (0, ["fit"])
+    trial.up(replace(numbered, spec="spec-2"))
+    until_ended(trial)
+    assert names() == ["fit", "fit 2 of 2"]
+    trial.engine.refresh()
+    assert trial.engine.refresh()  # nothing differs from the service
+    trial.up(replace(numbered, spec="spec-2"))
+    assert trial.submissions() == 1
+    assert kills(trial.engine, lambda: trial.up(replace(numbered, spec="spec-3")), at_submission("after"))
+    trial.up(replace(numbered, spec="spec-3"))
+    until_ended(trial)
+    assert (trial.submissions(), names()) == (2, ["fit", "fit 2 of 2", "fit 3 of 3"])
+    trial.engine.destroy()
+
+
 def test_a_job_that_is_not_listed_yet_is_not_run_again(trial: Trial) -> None:
     job = replace(A, options='rerun="on_failure", rerun_limit=1')
     trial.up(job)
