@@ -164,7 +164,10 @@ def _confirm(wanted: Wanted, found: Found, options: argparse.Namespace, output: 
         if here.stack is None:
             whose += ", and no stack is selected here"
         elif here.accepts(record.labels):
-            whose += ", but several stacks have this name, or it was destroyed and declared again"
+            whose += (
+                ", but not certainly of the stack that is selected here: its state does not have the job, or "
+            )
+            whose += "jobs of several declarations have this name"
         else:
             whose += f"; {here} is selected here"
     if sys.stdin.isatty() and output.terminal:

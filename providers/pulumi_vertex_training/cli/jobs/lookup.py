@@ -26,6 +26,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of, gateways
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL
 from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.study_view import cancelled_job_keys, job_key
 from vertex_training.fields.labels import ownership_label_value
@@ -79,6 +80,7 @@ def wanted_of(options: argparse.Namespace, text: str, *, path: str = "JOB") -> W
         name=name,
         stack=stack,
         here=functools.cache(functools.partial(stack_filter.selected_here, options.timeouts)),
+        state=functools.partial(stack_filter.state_here, options.timeouts),
         command=command,
         kind=getattr(options, "kind", None),
         path=path,
@@ -119,15 +121,19 @@ def choose(wanted: Wanted, records: Iterable[JobRecord]) -> Found | None:
 def is_certainly_meant(wanted: Wanted, found: Found) -> bool:
     """Return whether a job may be stopped without a question.
 
-    It is a job of the stack that is selected in the working directory, and of its only declaration: the stack
-    of another backend may have the same name. Or it is a job that no stack made, named by its id, or by its
-    display name where no stack is selected.
+    It is a job of the stack that is selected in the working directory, and the state has its declaration: a
+    stack of another backend may have the same name. Without a state, it is of the only declaration. Or it is
+    a job that no stack made, named by its id, or by its display name where no stack is selected.
     """
-    if not resource_of(found.record).stack:
+    record = found.record
+    if not resource_of(record).stack:
         return found.history is None or wanted.here().stack is None
     here = wanted.here()
-    if here.project is None or here.stack is None or not here.accepts(found.record.labels):
+    if here.project is None or here.stack is None or not here.accepts(record.labels):
         return False
+    state, declaration = wanted.state(), record.labels.get(DECLARATION_LABEL)
+    if state is not None and declaration:
+        return declaration in state
     return found.history is None or found.history.declarations == 1
 
 

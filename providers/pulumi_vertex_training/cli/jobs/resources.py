@@ -101,14 +101,16 @@ class Wanted:
     """A job or a resource as a command line names it.
 
     `text` is the argument, `name` the same without a stack. `stack` is the stack that is named with it, None
-    without one. `here` returns the stack that is selected in the working directory. `command` returns the
-    same command for another argument. `kind` is the value of `--kind`. `path` is the argument's name.
+    without one. `here` returns the stack that is selected in the working directory, `state` its state as
+    JSON, None if it cannot be read. `command` returns the same command for another argument. `kind` is the
+    value of `--kind`. `path` is the argument's name.
     """
 
     text: str
     name: str
     stack: StackFilter | None
     here: Callable[[], StackFilter]
+    state: Callable[[], str | None]
     command: Callable[[str], str]
     kind: str | None = None
     path: str = "JOB"

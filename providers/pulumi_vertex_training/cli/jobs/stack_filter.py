@@ -84,3 +84,12 @@ def selected_here(timeouts: Timeouts) -> StackFilter:
             return StackFilter(project=project)
         stack = ran.out.strip() if ran.code == 0 else ""
     return StackFilter(project=project, stack=stack.rpartition("/")[2] or None)
+
+
+def state_here(timeouts: Timeouts) -> str | None:
+    """Return the state of the selected stack as JSON, None if it cannot be read."""
+    try:
+        ran = pulumi_command.run(["stack", "export"], Path.cwd(), timeouts.pulumi)
+    except CommandError:
+        return None
+    return ran.out if ran.code == 0 else None

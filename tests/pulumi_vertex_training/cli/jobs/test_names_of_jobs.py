@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -246,7 +247,7 @@ def test_cancel_stops_without_a_question_only_what_is_certainly_meant(place: Pla
         (["digits/prod/train"], "is of stack digits/prod; stack digits/dev is selected here"),
         (["train", "--stack", "prod"], "is of stack digits/prod; stack digits/dev is selected here"),
         (["2"], "is of stack digits/prod; stack digits/dev is selected here"),
-        (["shared"], "several stacks have this name, or it was destroyed and declared again"),
+        (["shared"], "but not certainly of the stack that is selected here"),
         (["of-nobody"], "No stack submitted custom job 7 (of-nobody, RUNNING)"),
     ):
         refused = place.refused("cancel", *words)
@@ -258,6 +259,22 @@ def test_cancel_stops_without_a_question_only_what_is_certainly_meant(place: Pla
     assert "no stack is selected here" in place.refused("cancel", "only")
     place("cancel", "of-nobody")
     assert place.vertex.cancelled == ["4", "15", "7", "2", "7"]
+
+
+def test_cancel_asks_about_a_job_of_a_stack_of_another_backend(place: Place, tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    state = programs / "state.json"
+    (programs / "pulumi").write_text(f'#!/bin/sh\n[ "$1 $2" = "stack export" ] && cat {state}\n')
+    (programs / "pulumi").chmod(0o755)
+    place.monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    state.write_text('{"deployment": {}}')
+    assert "its state does not have the job" in place.at("dev").refused("cancel", "mxnet")
+    state.write_text('{"deployment": {"resources": [{"outputs": {"key": "0000000000000004-1"}}]}}')
+    place("cancel", "mxnet")
+    state.write_text('{"deployment": {"resources": [{"outputs": {"key": "cccc-1"}}]}}')
+    place("cancel", "shared")  # its other declaration was destroyed
+    assert place.vertex.cancelled == ["4", "17"]
 
 
 def test_cancel_asks_on_a_terminal(place: Place, service: Service, tmp_path: Path) -> None:
