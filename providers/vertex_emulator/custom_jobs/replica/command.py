@@ -72,6 +72,13 @@ def make_folder(buckets_dir: Path, address: str) -> None:
 
 _LOCAL = ("127.0.0.1", "localhost")
 
+_KUBERNETES_PORT = "tcp://192.0.2.1:443"
+"""KUBERNETES_PORT, which Kubernetes sets in every container. Lightning up to 2.0 chooses its cluster by it.
+
+No other variable of Kubernetes is set: with KUBERNETES_SERVICE_HOST, clients would call an API server. The
+address is one that no machine has (RFC 5737).
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
@@ -257,6 +264,7 @@ def _context(
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // len(plan.replicas))),
+        "KUBERNETES_PORT": _KUBERNETES_PORT,
     }
     given = unpacked_image.variables(image) if image is not None else {}
     _copy_temporary_files(view)

@@ -31,6 +31,7 @@ MACHINE = {
     "TMPDIR",
     "PYTHONUNBUFFERED",
     "OMP_NUM_THREADS",
+    "KUBERNETES_PORT",
     "no_proxy",
     "NO_PROXY",
     "PIP_CACHE_DIR",
@@ -116,8 +117,8 @@ EACH = pytest.mark.parametrize("task", TASKS)
 
 @pytest.mark.parity(
     "Custom jobs: the environment of a replica",
-    own_way="the same names and forms, with addresses of this machine; there are no `open_ports` and "
-    "no variables of Kubernetes services, and `MASTER_PORT` is the chief's own port",
+    own_way="the same names and forms, with addresses of this machine; there are no `open_ports`; "
+    "`MASTER_PORT` is the chief's own port; of the variables of Kubernetes only `KUBERNETES_PORT`",
 )
 @EACH
 def test_cluster_spec(printed: Printed, addresses: dict[str, str], task: str) -> None:
@@ -219,6 +220,15 @@ def test_there_is_nothing_else(printed: Printed, task: str, names: set[str]) -> 
 def test_own_variables_are_expanded_as_in_kubernetes(printed: Printed) -> None:
     environment = printed.environments["workerpool0-0"]
     assert (environment["A"], environment["B"]) == ("1", f"1-{job_id(printed.name)}-$(A)-$(NONE)")
+
+
+@EACH
+def test_lightning_finds_its_cluster(printed: Printed, task: str) -> None:
+    """Meet the condition of Lightning up to 2.0; with KUBERNETES_SERVICE_HOST, clients would call a server."""
+    environment = printed.environments[task]
+    needed = {"KUBERNETES_PORT", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK"}
+    assert (needed <= set(environment)) == ("RANK" in environment)
+    assert environment["KUBERNETES_PORT"] == "tcp://192.0.2.1:443"
 
 
 @EACH
