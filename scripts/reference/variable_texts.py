@@ -93,6 +93,7 @@ SHELL: Mapping[str, str] = {
     "CURL_CA_BUNDLE": "With `--proxy`: certificate authorities for curl and TensorFlow.",
     "REQUESTS_CA_BUNDLE": "With `--proxy`: the same for Google's Python clients, pip and gcloud.",
     "HTTPLIB2_CA_CERTS": "With `--proxy`: the same for google-api-python-client.",
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": "With `--proxy`: the same for gsutil of the Google Cloud CLI.",
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": "With `--proxy`: the same for gRPC.",
     "NODE_EXTRA_CA_CERTS": "With `--proxy`: the same for Node.",
 }

@@ -33,6 +33,7 @@ _BUNDLES = (
     "REQUESTS_CA_BUNDLE",  # requests, and with it Google's Python clients, pip and gcloud
     "SSL_CERT_FILE",  # OpenSSL (Python's ssl, aiohttp), Go
     "HTTPLIB2_CA_CERTS",  # google-api-python-client
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",  # gsutil, which reads no other one
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",  # gRPC's C core, and Node's gRPC
 )
 _ADDED = "NODE_EXTRA_CA_CERTS"

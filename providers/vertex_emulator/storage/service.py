@@ -43,7 +43,7 @@ _BUCKET = f"{_BUCKETS}/([^/]+)"
 _OBJECTS = f"{_BUCKET}/o"
 _OBJECT = f"{_OBJECTS}/([^/]+)"
 _TARGET = "/b/([^/]+)/o/([^/]+)"
-_UPLOAD = f"/(?:resumable/)?upload{_OBJECTS}"
+_UPLOAD = f"/(?:resumable/)?upload{_OBJECTS}/?"
 _DOWNLOAD = f"/download{_OBJECT}"
 _PROJECT = "/storage/v1/projects/([^/]+)"
 _ANY = "/(?:(?:resumable/)?upload/|download/|batch/)?storage/v1(?:/.*)?"
@@ -145,12 +145,12 @@ class StorageService:
     def _calls(self) -> Sequence[Route]:
         """Return the routes that a batch may call as well."""
         return (
-            Route("GET", _BUCKETS, self._buckets.list, "storage.buckets.list"),
-            Route("POST", _BUCKETS, self._buckets.insert, "storage.buckets.insert"),
-            Route("GET", _BUCKET, self._buckets.get, "storage.buckets.get"),
-            Route("PATCH", _BUCKET, self._buckets.patch, "storage.buckets.patch"),
-            Route("PUT", _BUCKET, self._buckets.update, "storage.buckets.update"),
-            Route("DELETE", _BUCKET, self._buckets.delete, "storage.buckets.delete"),
+            Route("GET", f"{_BUCKETS}/?", self._buckets.list, "storage.buckets.list"),
+            Route("POST", f"{_BUCKETS}/?", self._buckets.insert, "storage.buckets.insert"),
+            Route("GET", f"{_BUCKET}/?", self._buckets.get, "storage.buckets.get"),
+            Route("PATCH", f"{_BUCKET}/?", self._buckets.patch, "storage.buckets.patch"),
+            Route("PUT", f"{_BUCKET}/?", self._buckets.update, "storage.buckets.update"),
+            Route("DELETE", f"{_BUCKET}/?", self._buckets.delete, "storage.buckets.delete"),
             Route("POST", f"{_BUCKET}/restore", self._buckets.restore, "storage.buckets.restore"),
             Route(
                 "POST",
@@ -167,7 +167,7 @@ class StorageService:
                 self._policies.test,
                 "storage.buckets.testIamPermissions",
             ),
-            Route("GET", _OBJECTS, self._listing.list, "storage.objects.list"),
+            Route("GET", f"{_OBJECTS}/?", self._listing.list, "storage.objects.list"),
             Route("GET", _OBJECT, self._objects.get, "storage.objects.get"),
             Route("PATCH", _OBJECT, self._objects.patch, "storage.objects.patch"),
             Route("PUT", _OBJECT, self._objects.update, "storage.objects.update"),

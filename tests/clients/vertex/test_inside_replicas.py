@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.clients.tools import tool
 from support.emulated.job_emulator import JobEmulator, job_id, pool
 from vertex_emulator.kernel.projects import project_number
 
@@ -172,6 +173,21 @@ def test_the_plan_of_a_job_has_no_secret(emulator: JobEmulator) -> None:
     text = (emulator.folder(emulator.create(pool("pass"))) / "plan.json").read_text()
     assert emulator.daemon.token not in text
     assert "/m/" not in text
+
+
+@pytest.mark.slow
+@pytest.mark.parity("The interface: Application Default Credentials")
+def test_gsutil_inside_a_replica_copies(outer: str, emulator: JobEmulator) -> None:
+    script = (
+        "set -e; gsutil cp gs://train/data.txt /tmp/data.txt; "
+        "gsutil cp /tmp/data.txt gs://train/by/gsutil.txt; gsutil ls gs://train/by/; gsutil cat gs://train/by/gsutil.txt"
+    )
+    tool("gsutil")
+    name = emulator.create(pool(command=["bash", "-c", script]))
+    found = emulator.wait(name)
+    printed = emulator.printed(name)
+    assert found["state"] == "JOB_STATE_SUCCEEDED", printed
+    assert "gs://train/by/gsutil.txt" in printed and printed[-1] == "content"
 
 
 @pytest.mark.slow

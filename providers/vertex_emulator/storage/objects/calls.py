@@ -27,14 +27,17 @@ _BLOCK = 1 << 18
 _GZIP = 16 + zlib.MAX_WBITS
 
 
+def is_transcoded(stored: StoredObject) -> bool:
+    """Return whether a client gets the content as it accepts it, with the header Vary."""
+    settings = stored.settings
+    return settings.get("contentEncoding") == "gzip" and "no-transform" not in settings.get(
+        "cacheControl", ""
+    )
+
+
 def needs_decompression(stored: StoredObject, headers: Mapping[str, str]) -> bool:
     """Return whether the content must be decompressed for this request."""
-    settings = stored.settings
-    return (
-        settings.get("contentEncoding") == "gzip"
-        and "no-transform" not in settings.get("cacheControl", "")
-        and "gzip" not in headers.get("accept-encoding", "")
-    )
+    return is_transcoded(stored) and "gzip" not in headers.get("accept-encoding", "")
 
 
 def decompressed(file: BinaryIO) -> Iterator[bytes]:
@@ -210,6 +213,8 @@ def _content_headers(stored: StoredObject) -> dict[str, str]:
     ):
         if value := settings.get(name):
             headers[header] = value
+    if is_transcoded(stored):
+        headers["Vary"] = "Accept-Encoding"
     return headers
 
 

@@ -75,7 +75,7 @@ CLOSED = (
 EMPTY = "Glob pattern character class at index {} must have at least one character in it."
 
 
-@pytest.mark.parity("Cloud Storage: listing")
+@pytest.mark.parity("Cloud Storage: buckets and objects")
 @every_row(
     ("pattern", "message"),
     [

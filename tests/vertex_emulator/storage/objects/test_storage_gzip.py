@@ -37,6 +37,7 @@ def test_decompressed_for_who_does_not_take_it_compressed(emulator: Daemon, buck
     assert (answer.status, answer.body, answer.headers.get("Content-Encoding")) == (200, PLAIN, None)
     assert answer.headers["X-Goog-Stored-Content-Encoding"] == "gzip"
     assert answer.headers["Content-Type"] == "text/plain"
+    assert answer.headers["Vary"] == "Accept-Encoding"
 
 
 def test_as_stored_for_who_takes_it(emulator: Daemon, bucket: Any) -> None:
@@ -44,6 +45,7 @@ def test_as_stored_for_who_takes_it(emulator: Daemon, bucket: Any) -> None:
     put(bucket, stored)
     answer = get(emulator, bucket, Accept_Encoding="gzip")
     assert (answer.body, answer.headers["Content-Encoding"]) == (stored, "gzip")
+    assert answer.headers["Vary"] == "Accept-Encoding"
     assert bucket.blob("a").download_as_bytes(raw_download=True) == stored
     assert bucket.blob("a").download_as_bytes() == PLAIN
 
@@ -52,6 +54,7 @@ def test_no_transform(emulator: Daemon, bucket: Any) -> None:
     put(bucket, gzip.compress(PLAIN), cache_control="public, no-transform")
     answer = get(emulator, bucket)
     assert (gzip.decompress(answer.body), answer.headers["Content-Encoding"]) == (PLAIN, "gzip")
+    assert "Vary" not in answer.headers
 
 
 def test_a_range_is_ignored(emulator: Daemon, bucket: Any) -> None:

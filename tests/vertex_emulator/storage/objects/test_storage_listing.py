@@ -226,3 +226,12 @@ def test_after_prefix_is_the_least_name_above(prefix: str, rest: str) -> None:
     upper = after_prefix(prefix)
     assert upper is None or prefix + rest < upper
     assert upper is None or not upper.startswith(prefix) or prefix == ""
+
+
+def test_addresses_of_collections_may_end_with_a_slash(emulator: Daemon, bucket: Any) -> None:
+    bucket.blob("a").upload_from_string("x")
+    for path, query in (("b", "?project=local"), (f"b/{bucket.name}", ""), (f"b/{bucket.name}/o", "")):
+        one, other = (
+            call(emulator.storage_url, "GET", f"/storage/v1/{path}{slash}{query}") for slash in ("", "/")
+        )
+        assert one.status == 200 and one.body == other.body, path
