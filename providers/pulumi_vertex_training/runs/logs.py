@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry, Tail
 from pulumi_vertex_training.runs.diagnosis.diagnosis import without_log
-from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of
+from pulumi_vertex_training.runs.diagnosis.plain_text import drawn, lines_of
 from pulumi_vertex_training.runs.gateway import LogSource, gateway_of
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 from vertex_emulator.kernel import machine_clock
@@ -99,6 +99,36 @@ def _labelled(entry: LogEntry, source: LogSource) -> LogEntry:
     return replace(entry, task=f"{source.label}/{entry.task or SERVICE}") if source.label else entry
 
 
+class ShownMessages:
+    """The messages of a job's log for people, without what they have read already.
+
+    With `raw` they stay as they are. `with_tails` keeps the end of a replica's log in the message about its
+    failure, for a log in which the replica's own lines may be missing.
+    """
+
+    def __init__(self, *, raw: bool = False, with_tails: bool = False) -> None:
+        self._raw = raw
+        self._with_tails = with_tails
+        self._notices: set[str] = set()
+
+    def of(self, entry: LogEntry) -> str | None:
+        """Return the message of an entry to show; None for the emulator's notice about another replica."""
+        if self._raw:
+            return entry.message
+        if entry.severity == "NOTICE" and entry.message.startswith(_OF_EMULATOR):
+            if entry.message in self._notices:
+                return None
+            self._notices.add(entry.message)
+        is_of_service = entry.task.rpartition("/")[2] in ("", SERVICE)
+        message = entry.message
+        if is_of_service and not self._with_tails:
+            message = without_log(message, of_pip=False)
+        return "\n".join(map(drawn, message.split("\n")))
+
+
+_OF_EMULATOR = "Emulator: "
+"""Beginning of the emulator's notices about how it runs a replica."""
+
 LOCAL_LOG_PACE = Pace(first=0.2, most=1.0)
 CLOUD_LOG_PACE = Pace(first=4.0, most=20.0)
 """Cloud Logging answers 60 reads a minute and project (Cloud Logging documentation, "Quotas and limits")."""
@@ -137,13 +167,17 @@ class LogLines:
         self._counted_at = clock()
         self._noticed_at = float("-inf")
         self._left_out = 0
+        self._messages = ShownMessages()
         self.complete = True
         """True unless a line was omitted."""
 
     def of(self, entry: LogEntry) -> Iterator[str]:
         """Yield the lines to show for an entry, after a notice if lines were omitted before."""
-        # The service's entry about a failure repeats lines of the replica's log.
-        for line in lines_of(entry.message if entry.task else without_log(entry.message)):
+        message = self._messages.of(entry)
+        if message is None:
+            return
+        # The service's entry about a failure repeats lines of the replica's log, and of pip.
+        for line in lines_of(message if entry.task else without_log(message)):
             if not self._is_allowed():
                 self._left_out += 1
                 self.complete = False

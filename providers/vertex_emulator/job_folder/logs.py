@@ -73,6 +73,7 @@ class LogWriter:
             found = found.replace(self._hidden, b"***")
         *lines, rest = found.split(b"\n")
         entries = [(severity, piece) for line in lines for piece in _pieces(line)]
+        rest = _last_state(rest)
         while len(rest) > MAX_MESSAGE:
             entries.append((severity, _decode(rest[:MAX_MESSAGE])))
             rest = rest[MAX_MESSAGE:]
@@ -133,10 +134,15 @@ class LogWriter:
 
 
 def _pieces(line: bytes) -> list[str]:
-    line = line.removesuffix(b"\r")
+    line = _last_state(line.removesuffix(b"\r"))
     if len(line) <= MAX_MESSAGE:
         return [_decode(line)]
     return [_decode(line[at : at + MAX_MESSAGE]) for at in range(0, len(line), MAX_MESSAGE)]
+
+
+def _last_state(line: bytes) -> bytes:
+    """Return a line, of one that is too long only the last state of its progress bar."""
+    return line[line.rfind(b"\r") + 1 :] if len(line) > MAX_MESSAGE else line
 
 
 def _decode(data: bytes) -> str:

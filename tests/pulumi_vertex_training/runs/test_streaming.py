@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pulumi_vertex_training.cloud.errors import CloudError, Internal, PermissionDenied
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.runs.logs import Limits, LogLines, stream
+from pulumi_vertex_training.runs.logs import Limits, LogLines, ShownMessages, stream
 from pulumi_vertex_training.runs.watching import Pace
+from support.tables import every_row
 from support.waiting import TIMEOUT
 
 
@@ -152,3 +153,29 @@ def test_an_end_while_it_sleeps_is_noticed_at_once() -> None:
 
 async def _nothing() -> Sequence[LogEntry]:
     return ()
+
+
+WORDS = "Job failed. The replica workerpool0-0 exited."
+FAILED = f"{WORDS}\nThe last lines of its log:\n    boom\nTo find out more: x"
+NOTICE = "Emulator: the image a is not run."
+
+
+@every_row(
+    "shown, messages",
+    [
+        (ShownMessages(), [NOTICE, None, "Emulator: other", "30%\nok", WORDS]),
+        (ShownMessages(with_tails=True), [NOTICE, None, "Emulator: other", "30%\nok", FAILED]),
+        (ShownMessages(raw=True), [NOTICE, NOTICE, "Emulator: other", "\r10%\r30%\r\nok", FAILED]),
+    ],
+)
+def test_what_people_have_read_is_not_said_again(shown: ShownMessages, messages: list[str | None]) -> None:
+    entries = [
+        replace(entry(NOTICE), severity="NOTICE"),
+        replace(entry(NOTICE, task="workerpool1-0"), severity="NOTICE"),
+        replace(entry("Emulator: other", task="trial-2/workerpool0-0"), severity="NOTICE"),
+        entry("\r10%\r30%\r\nok"),
+        entry(FAILED, task=""),
+    ]
+    assert [shown.of(each) for each in entries] == messages
+    assert shown.of(entry(FAILED, task="trial-2/service")) == messages[-1]
+    assert shown.of(entry(FAILED.replace("its log", "pip"), task="")) == FAILED.replace("its log", "pip")

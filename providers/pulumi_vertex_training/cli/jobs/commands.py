@@ -25,7 +25,7 @@ from pulumi_vertex_training.runs import progress
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, has_failed
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.logs import SERVICE, RunLog
+from pulumi_vertex_training.runs.logs import SERVICE, RunLog, ShownMessages
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
@@ -104,17 +104,18 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     width = max(map(len, tasks))
     numbers = {task: number for number, task in enumerate(tasks)}
     any_entry = False
+    messages = ShownMessages(raw=options.raw, with_tails=bool(options.task))
     for entry in entries:
         any_entry = True
         task = entry.task or SERVICE
         if output.as_json:
             output.document_line(entry_json(entry))
-        else:
+        elif (message := messages.of(entry)) is not None:
             number = numbers.setdefault(task, len(numbers))
             output.log_line(
                 task=task,
                 severity=entry.severity,
-                message=entry.message,
+                message=message,
                 width=width,
                 number=number,
                 raw=options.raw,

@@ -92,10 +92,13 @@ def take_apart(message: str) -> Failure:
     )
 
 
-def without_log(message: str) -> str:
-    """Return an error message, or a line of the service about it, without the lines of a log or of pip."""
+def without_log(message: str, *, of_pip: bool = True) -> str:
+    """Return an error message, or a line of the service about it, without the lines of a log.
+
+    With `of_pip`, it is also without the lines of pip, which no log has.
+    """
     tail = _TAIL.search(message)
-    return message[: tail.start()] if tail else message
+    return message[: tail.start()] if tail and (of_pip or tail["of"] != "pip") else message
 
 
 def diagnose(message: str, *, exit_code: int | None = None, lines: Sequence[str] = ()) -> Diagnosis:

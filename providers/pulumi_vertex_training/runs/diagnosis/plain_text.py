@@ -24,13 +24,28 @@ _ESCAPES = re.compile(
 def plain(line: str) -> str:
     """Return a line without terminal escape sequences; other control characters become escapes.
 
-    A progress bar, which rewrites its line after carriage returns, keeps its last state.
+    A progress bar, which rewrites its line, keeps its last state.
     """
-    text = _ESCAPES.sub("", line).rstrip("\r\n")
-    text = text.rpartition("\r")[2].expandtabs(4)
+    text = drawn(_ESCAPES.sub("", line).rstrip("\r\n")).expandtabs(4)
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def drawn(line: str) -> str:
+    """Return the last state of a line that carriage returns and backspaces rewrite, as on a terminal."""
+    text = line.rstrip("\r").rpartition("\r")[2]
+    if "\b" not in text:
+        return text
+    cells: list[str] = []
+    at = 0
+    for character in text:
+        if character == "\b":
+            at = max(0, at - 1)
+        else:
+            cells[at : at + 1] = [character]
+            at += 1
+    return "".join(cells).rstrip()
 
 
 def lines_of(entry: str, *, length: int = LINE_LENGTH, most: int = LINES_OF_ONE_ENTRY) -> Iterator[str]:
@@ -38,7 +53,7 @@ def lines_of(entry: str, *, length: int = LINE_LENGTH, most: int = LINES_OF_ONE_
     lines = entry.rstrip("\n").split("\n")
     for line in lines[:most]:
         # Cut before the search for escapes: a hostile line makes that slow.
-        yield shortened(plain(line[: 8 * length]), length)
+        yield shortened(plain(drawn(line)[: 8 * length]), length)
     if len(lines) > most:
         yield f"... and {len(lines) - most} more lines of this entry"
 

@@ -104,10 +104,7 @@ def _python(image: ReplicaImage, timeouts: Timeouts) -> str:
         return text
     if not expected(image.stand_in):
         return f"{text} and, of packages, only those of the job and of the image's own layers"
-    return (
-        f"{text} and, unless the job or image has requirements of its own, those packages of {sys.prefix} "
-        "that Google's image has, too"
-    )
+    return f"{text}, with those packages of {sys.prefix} that the image has"
 
 
 def _warnings(image: ReplicaImage, sandbox: Sandbox, timeouts: Timeouts) -> list[str]:

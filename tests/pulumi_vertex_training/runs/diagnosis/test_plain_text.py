@@ -20,6 +20,11 @@ from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, plain
         pytest.param("\x9b31mred", "red", id="one-byte"),
         pytest.param("text\x1b[", "text", id="cut"),
         pytest.param(" 10%\r 50%\r100%", "100%", id="progress"),
+        pytest.param(" 10%\r 50%\r100%\r", "100%", id="progress with a return at its end"),
+        pytest.param("10%\b\b\b50%\b\b\b100%", "100%", id="backspaces"),
+        pytest.param("ab\b\b\b\bcd", "cd", id="more backspaces than characters"),
+        pytest.param("working\b\b\b\b\b\b\bdone   ", "done", id="shorter than before"),
+        pytest.param("a\rbc\bd", "bd", id="both"),
         pytest.param("line\r", "line", id="windows"),
         pytest.param("a\tb", "a   b", id="tab"),
         pytest.param("bell\x07 \x00", "bell\\x07 \\x00", id="control"),
@@ -35,6 +40,11 @@ def test_a_line(line: str, shown: str) -> None:
 @given(st.text(alphabet=st.sampled_from("\x1b[]\\\x07\x9b0;m\r\nab")))
 def test_whatever_is_printed_is_shown_as_plain_lines(text: str) -> None:
     assert all(line.isprintable() for line in lines_of(text))
+
+
+def test_the_last_state_of_a_long_progress_bar_is_not_cut_off() -> None:
+    bar = "".join(f"\r{done:4}/9999" for done in range(10_000))
+    assert list(lines_of(bar, length=100)) == ["9999/9999"]
 
 
 def test_lines_and_their_length_are_bounded_and_it_is_said() -> None:

@@ -58,6 +58,19 @@ def test_lines_in_and_entries_out(tmp_path: Path) -> None:
     assert writer.tail()[-2:] == ("xy", "no end")
 
 
+def test_a_progress_bar_that_is_longer_than_an_entry_keeps_its_last_state(tmp_path: Path) -> None:
+    writer = LogWriter(tmp_path / "workerpool0-0.jsonl")
+    for done in range(MAX_MESSAGE):
+        writer.feed("ERROR", f"\r{done:9}/{MAX_MESSAGE}".encode())
+    writer.feed("ERROR", b"\n")
+    writer.feed("INFO", b"\r10%\r20%\n")
+    writer.close()
+    bar, short = read(tmp_path / "workerpool0-0.jsonl")
+    assert len(bar.message) <= MAX_MESSAGE
+    assert bar.message.rpartition("\r")[2].strip() == f"{MAX_MESSAGE - 1}/{MAX_MESSAGE}"
+    assert short.message == "\r10%\r20%"
+
+
 def test_a_full_disk_costs_lines_and_nothing_else(tmp_path: Path) -> None:
     writer = LogWriter(Path("/dev/full"))
     writer.feed("INFO", b"one\ntwo\n")
