@@ -1,7 +1,8 @@
 """The cost of a plan: each job and persistent resource before and after, the sum, and the limits.
 
 The cost of an hour is the sum of the live jobs and persistent resources, before and after the deployment: a
-job that has ended and stays as it is costs nothing. A schedule counts as its job.
+job that has ended and stays as it is costs nothing. A schedule counts as its job, and
+with runs that overlap as many of them as can be live at the same time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.plan.checks import CheckFinding, CheckResult, PlanContext
-from pulumi_vertex_training.cli.plan.jobs import has_ended, job_cost, job_kind_of, machines_cost
+from pulumi_vertex_training.cli.plan.jobs import (
+    has_ended,
+    job_cost,
+    job_kind_of,
+    machines_cost,
+    without_texts,
+)
 from pulumi_vertex_training.cli.plan.plan import INTERNAL, Effect, effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
@@ -26,6 +33,7 @@ from pulumi_vertex_training.costs.configured import (
 )
 from pulumi_vertex_training.costs.declared import NOT_YET, ResourceCost, cost_of, unknown_cost
 from pulumi_vertex_training.costs.reports import HIDDEN
+from pulumi_vertex_training.costs.schedules import cost_of_runs
 from pulumi_vertex_training.costs.spent import region_of
 from pulumi_vertex_training.costs.words import NOT_SHOWN
 from vertex_training.cost import cost as ground
@@ -242,12 +250,19 @@ def _cost_of_schedule(inputs: Mapping[str, Any], prices: PriceTable) -> Cost | N
         return unknown_cost("request", NOT_SHOWN if request == HIDDEN else NOT_YET)
     kind: JobKind[Any] = entry.part("kind", "KIND", JobKind)
     if "declaration" in request:  # reported by the program, as a part of the request is a secret
-        return job_cost(kind, request["declaration"], prices)
+        found = job_cost(kind, request["declaration"], prices)
+        return found and cost_of_runs(found, *_times(inputs))
     try:
         spec = kind.normalise(kind.from_wire(request))
     except ValueError:  # of a newer version
         return None
-    return cost_of(spec, region=region_of(str(inputs.get("parent"))), table=prices)
+    found = cost_of(spec, region=region_of(str(inputs.get("parent"))), table=prices)
+    return found and cost_of_runs(found, *_times(inputs))
+
+
+def _times(inputs: Mapping[str, Any]) -> tuple[object, object]:
+    """Return the cron expression of a schedule, and its policy for runs that overlap."""
+    return without_texts(inputs.get("schedule")), without_texts(inputs.get("overlap"))
 
 
 def _state(step: Mapping[str, Any], side: str) -> Mapping[str, Any]:

@@ -118,7 +118,13 @@ class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedu
         }
         super().__init__(TrainingScheduleProvider(), resource_name, props, opts)
         if paused is not True:
-            cost_limits.count_job(self, request.collection, resource_name, request.declaration, repeats=True)
+            cost_limits.count_job(
+                self,
+                request.collection,
+                resource_name,
+                request.declaration,
+                schedule={"schedule": schedule, "overlap": overlap},
+            )
 
 
 def _not_a_job(given: object) -> str:

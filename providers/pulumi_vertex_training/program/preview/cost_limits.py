@@ -59,20 +59,26 @@ def count_job(
     name: str,
     declaration: Mapping[str, Any],
     *,
-    repeats: bool = False,
+    schedule: Mapping[str, Any] | None = None,
 ) -> None:
-    """Count a job, or the job that a schedule starts, in a preview of a stack with limits."""
-    report_inputs(resource, {"request": {"declaration": declaration}} if repeats else declaration)
+    """Count a job, or the job that a schedule starts, in a preview of a stack with limits.
+
+    `schedule` has the inputs of a schedule that decide how many of its runs are live at the same time.
+    """
+    report_inputs(resource, {"request": {"declaration": declaration}} if schedule else declaration)
 
     def cost_of(values: Mapping[str, Any], table: PriceTable) -> Cost | None:
         from pulumi_vertex_training import registry
         from pulumi_vertex_training.costs.declared import cost_of_inputs
+        from pulumi_vertex_training.costs.schedules import cost_of_runs
         from vertex_training.job.job_kind import JobKind
 
         kind = registry.runnable(collection).part("kind", "KIND", JobKind)
-        return cost_of_inputs(kind, {"display_name": name, **values}, table=table)
+        cost = cost_of_inputs(kind, {"display_name": name, **values}, table=table)
+        return cost and cost_of_runs(cost, values.get("schedule"), values.get("overlap"))
 
-    _count(resource, name, declaration, cost_of, repeats=repeats)
+    counted = {**declaration, **(schedule or {})}
+    _count(resource, name, counted, cost_of, repeats=schedule is not None)
 
 
 def count_machines(

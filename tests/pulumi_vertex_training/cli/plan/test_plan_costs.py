@@ -140,6 +140,34 @@ def test_a_schedule_counts_as_a_run_of_its_job(paused: bool | None, after: float
     assert found.started.per_timeout == (pytest.approx(24 * JOB) if after else None)
 
 
+@pytest.mark.parametrize(
+    ("cron", "overlap", "runs"),
+    [
+        ("0 3 * * *", "allow", 1),
+        ("0 */6 * * *", "allow", 4),
+        ("0,5 3 * * *", "allow", 2),
+        ("* * * * *", "allow", 1440),
+        ("0 */6 * * *", "skip", 1),
+        ("never", "allow", 1),
+    ],
+)
+def test_runs_of_a_schedule_that_may_overlap_count_together(cron: str, overlap: str, runs: int):
+    night = schedule(REQUEST, schedule=cron, overlap=overlap)
+    found = cost(step("create", "night", None, night, resource="TrainingSchedule"))
+    assert hourly(found) == (0, pytest.approx(runs * JOB))
+    assert found.started.per_timeout == pytest.approx(24 * JOB)
+    change = found.changes[0].after
+    assert change is not None and change.known_per_timeout == pytest.approx(24 * JOB)
+    assert sum(item.hourly for item in change.items) == pytest.approx(runs * JOB)
+
+
+def test_a_schedule_that_may_overlap_and_is_not_known_is_a_gap():
+    night = schedule(REQUEST, schedule=ENGINES_UNKNOWN, overlap="allow")
+    found = cost(step("create", "night", None, night, resource="TrainingSchedule"))
+    assert [(gap.path, gap.cause) for gap in found.after.unknown] == [("schedule", "value")]
+    assert found.after.hourly is None
+
+
 def test_a_schedule_that_is_paused_costs_nothing_any_more():
     old, new = schedule(REQUEST), schedule(REQUEST, paused=True)
     found = cost(step("update", "night", old, new, resource="TrainingSchedule"))
