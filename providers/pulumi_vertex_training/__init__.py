@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import lazy_loader
 
-from pulumi_vertex_training.program.preview import declared_names
+from pulumi_vertex_training import hidden_modules
+
+hidden_modules.require_visible()
+
+from pulumi_vertex_training.program.preview import declared_names  # noqa: E402 - after the check above
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -57,6 +57,7 @@ def get_training_environment(
             f"the environment {stack!r} is not the full name of a stack; give ORGANIZATION/PROJECT/STACK, "
             f"such as organization/training-environment/{pulumi.get_stack()}"
         )
+    _require_stack(stack)
     reference = pulumi.StackReference(stack, opts=opts)
     checked = reference.outputs.apply(lambda outputs: _checked(stack, outputs))
 
@@ -66,6 +67,21 @@ def get_training_environment(
     values = {name: value(name) for name in (*REQUIRED, *OPTIONAL)}
     values["notification_channels"] = values["notification_channels"].apply(lambda found: found or [])
     return ExistingEnvironment(**values)
+
+
+def _require_stack(stack: str) -> None:
+    """Raise `pulumi.RunError` if there is no such stack; the engine's own error has no remedy."""
+    try:
+        pulumi.runtime.invoke("pulumi:pulumi:readStackOutputs", {"name": stack})
+    except Exception as error:
+        if "unknown stack" not in str(error):
+            return  # the stack reference fails in the same way
+        _organization, project, name = stack.split("/")
+        raise pulumi.RunError(
+            f"the environment {stack} is not deployed. Deploy it first: run "
+            f"`make up FOLDER=environment STACK={name}` in a clone of the repository, or `pulumi up --stack "
+            f"{name}` in the folder of the project {project}"
+        ) from None
 
 
 def _checked(stack: str, outputs: Mapping[str, Any] | None) -> Mapping[str, Any]:

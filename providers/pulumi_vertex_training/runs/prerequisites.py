@@ -135,6 +135,13 @@ def names_in(path: str, text: str) -> frozenset[str]:
     return frozenset({text, text.partition("/")[0]})
 
 
+def kind_in(path: str, text: str) -> str:
+    """Return what the text at a path needs, as `resource_names.can_make` takes it."""
+    if uris.parse_or_none(text) is not None:
+        return "object" if "package" in _folded(path) else "bucket"
+    return "image" if _HOST.match(text) else ""
+
+
 def problems_of(
     needs: Iterable[Need],
     answers: Mapping[Need, Answer],

@@ -44,6 +44,47 @@ def names_made(token: str, inputs: Mapping[str, Any]) -> Iterator[str]:
                 yield name.rpartition("/")[2] if field == "network" else name
 
 
+def can_make(token: str, need: str) -> bool:
+    """Return whether a resource of a type can make what a job needs.
+
+    `need` is "image", "bucket", "object", or "" for anything else, such as an account. A resource of another
+    provider, such as a command, can make anything.
+    """
+    name = token.rpartition(":")[2]
+    if token.startswith("pulumi-python:dynamic/") and name in _OURS:
+        return name in _OUR_MAKERS.get(need, _OURS)
+    return not token.startswith("gcp:") or token.startswith(_GOOGLES_MAKERS.get(need, "gcp:"))
+
+
+_OURS = frozenset(
+    {
+        "CustomJob",
+        "HyperparameterTuningJob",
+        "ImageRepository",
+        "Model",
+        "PersistentResource",
+        "StagedFile",
+        "StagedFolder",
+        "StagedPackage",
+        "StagingBucket",
+        "TrainingImage",
+        "TrainingPipeline",
+        "TrainingSchedule",
+    }
+)
+_OUR_MAKERS: Mapping[str, frozenset[str]] = {
+    "image": frozenset({"ImageRepository", "TrainingImage"}),
+    "bucket": frozenset({"StagingBucket"}),
+    "object": frozenset({"StagedFile", "StagedFolder", "StagedPackage"}),
+    "": _OURS - {"ImageRepository", "StagedFile", "StagedFolder", "StagingBucket", "TrainingImage"},
+}
+_GOOGLES_MAKERS: Mapping[str, str | tuple[str, ...]] = {
+    "image": ("gcp:artifactregistry/", "gcp:cloudbuild"),
+    "bucket": "gcp:storage/",
+    "object": "gcp:storage/",
+}
+
+
 def _camel_case(field: str) -> str:
     first, *others = field.split("_")
     return first + "".join(word.capitalize() for word in others)

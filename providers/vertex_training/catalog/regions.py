@@ -9,6 +9,7 @@ a region have an accelerator.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -94,6 +95,19 @@ REGIONS: Mapping[str, frozenset[str]] = MappingProxyType(
 
 An entry is a name of `accelerators`, "TPU_V2 pod", "TPU_V3 pod" or a series of `machines.TPU_FAMILIES`.
 """
+
+
+_REGION = re.compile(r"([a-z]+-[a-z]+)\d+")
+_AREAS = frozenset(region.rstrip("0123456789") for region in REGIONS)
+
+
+def is_misspelled(location: str) -> bool:
+    """Return whether a location looks like a region, and is in no area that has one.
+
+    A region that is newer than this list, such as us-west8, is in an area that is known.
+    """
+    found = _REGION.fullmatch(location.lower())
+    return found is not None and found[1] not in _AREAS
 
 
 def regions_with(accelerator: str) -> tuple[str, ...]:

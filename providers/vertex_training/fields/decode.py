@@ -214,7 +214,10 @@ class _Reader:
 
     def _list(self, value: object, hint: Any, path: str) -> tuple[Any, ...]:
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, (list, tuple)):
-            self.fail(path, f"expected a list, got {kind(value)}; write one entry each, in brackets", hint)
+            like = ', such as ["python", "-m", "trainer.task"]' if path.endswith(".command") else ""
+            self.fail(
+                path, f"expected a list, got {kind(value)}; write one entry each, in brackets{like}", hint
+            )
             return ()
         return tuple(self._item(item, hint, f"{path}[{i}]") for i, item in enumerate(value))
 

@@ -119,7 +119,12 @@ def steps(shared_engine: Engine) -> Steps:
 
 
 def test_a_missing_environment_fails_the_preview_by_its_name(steps: Steps) -> None:
-    assert 'unknown stack "organization/training-environment/test"' in steps.no_environment.failed().output
+    output = steps.no_environment.failed().output
+    assert (
+        "the environment organization/training-environment/test is not deployed. Deploy it first: " in output
+    )
+    assert "make up FOLDER=environment STACK=test" in output
+    assert "Traceback" not in output
 
 
 def test_the_environment_is_made_of_what_the_emulator_has(steps: Steps) -> None:

@@ -8,7 +8,12 @@ import pulumi
 import pytest
 
 import pulumi_vertex_training as vt
-from pulumi_vertex_training.program.arguments.worker_pools import Tasks, filled, missing
+from pulumi_vertex_training.program.arguments.worker_pools import (
+    Tasks,
+    filled,
+    missing,
+    with_names_and_counts,
+)
 
 MACHINE = {"machine_type": "n1-standard-4"}
 IMAGE = Tasks(image_uri="r/image@sha256:1")
@@ -124,3 +129,11 @@ def test_what_is_left_open_and_not_given_is_named(pool: Any, tasks: Tasks, path:
 @pytest.mark.parametrize("pool", [None, {}])
 def test_an_unused_pool_misses_nothing(pool: Any) -> None:
     assert missing("workers", pool, Tasks()) == []
+
+
+def test_a_pool_that_is_a_dictionary_has_one_replica_as_in_its_class() -> None:
+    pool = {"machine_spec": MACHINE}
+    given = [pool, {**pool, "replicaCount": 2}, {**pool, "replica_count": 0}, {}]
+    assert with_names_and_counts(given) == [{**pool, "replica_count": 1}, *given[1:]]
+    typed = [vt.WorkerPoolSpecArgs(machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"))]
+    assert with_names_and_counts(typed) == typed

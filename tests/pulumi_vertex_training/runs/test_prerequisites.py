@@ -16,11 +16,14 @@ from pulumi_vertex_training.runs.prerequisites import (
     Need,
     answers_of,
     is_looked_up,
+    kind_in,
     names_in,
     needs_of,
     problems_of,
 )
+from pulumi_vertex_training.runs.resource_names import can_make
 from support.ground.jobs import package_pool, pool
+from support.tables import every_row
 from support.waiting import TIMEOUT
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec
@@ -141,3 +144,31 @@ def test_an_answer_is_for_every_path_of_its_need(monkeypatch: pytest.MonkeyPatch
     answers = answers_of(needs, Lookups(), "here", lambda: ENDPOINT, seconds=TIMEOUT)
     assert answers == dict.fromkeys(needs, MISSING)
     assert sorted(need.name for need in asked) == sorted([IMAGE.name, BUCKET.name])
+
+
+JOB = "pulumi-python:dynamic/customJob:CustomJob"
+BUCKET_TYPE = "pulumi-python:dynamic/stagingBucket:StagingBucket"
+IMAGE_TYPE = "pulumi-python:dynamic/trainingImage:TrainingImage"
+
+
+@every_row(
+    "token, text, made",
+    (
+        (IMAGE_TYPE, OWN, True),
+        ("gcp:artifactregistry/repository:Repository", OWN, True),
+        ("docker-build:index:Image", OWN, True),
+        ("command:local:Command", OWN, True),
+        ("pulumi-python:dynamic:Resource", OWN, True),
+        (BUCKET_TYPE, OWN, False),
+        (JOB, OWN, False),
+        ("gcp:storage/bucket:Bucket", OWN, False),
+        ("gcp:compute/network:Network", OWN, False),
+        (BUCKET_TYPE, "gs://trainer/a", True),
+        ("gcp:storage/bucket:Bucket", "gs://trainer/a", True),
+        (IMAGE_TYPE, "gs://trainer/a", False),
+        (BUCKET_TYPE, "trainer@p.iam.gserviceaccount.com", False),
+        ("gcp:serviceaccount/account:Account", "trainer@p.iam.gserviceaccount.com", True),
+    ),
+)
+def test_a_name_stands_for_what_a_resource_of_its_type_makes(token: str, text: str, made: bool) -> None:
+    assert can_make(token, kind_in("service_account" if "@" in text else "image_uri", text)) is made

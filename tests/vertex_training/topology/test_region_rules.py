@@ -9,7 +9,17 @@ from vertex_training.catalog.regions import REGIONS
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import known
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
-from vertex_training.topology.rules.regions import region_problems
+from vertex_training.topology.rules.regions import bucket_region_problems, region_problems
+
+
+def test_a_misspelled_location_is_no_reason_to_move_the_other() -> None:
+    def named(bucket: str, job: str) -> list[str]:
+        return [one.message for one in bucket_region_problems("b", bucket_location=bucket, location=job)]
+
+    assert named("us-east1", "us-central1")
+    assert named("us-west8", "us-central1")  # newer than the list
+    for bucket, job in (("us-east1", "us-centrall1"), ("US-CENTRALL1", "us-central1")):
+        assert named(bucket, job) == []
 
 
 def having(kind=None, machine="n1-standard-4", count=1, replicas=1):

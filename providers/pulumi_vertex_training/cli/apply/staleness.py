@@ -127,7 +127,7 @@ def _differing(old: object, new: object) -> list[str]:
     options = {
         name for name in {*before, *after} if name != "inputDiff" and before.get(name) != after.get(name)
     }
-    return sorted(inputs) or sorted(options)
+    return sorted(name for name in inputs if not name.startswith("__")) or sorted(inputs or options)
 
 
 def _goal(plan: object) -> Mapping[str, Any]:

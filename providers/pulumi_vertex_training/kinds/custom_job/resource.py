@@ -27,7 +27,7 @@ from pulumi_vertex_training.program.arguments.run_options import (
     RunOptions,
     Wait,
 )
-from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool, with_image_names
+from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool, with_names_and_counts
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.run import Run
@@ -173,7 +173,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
             resource_name,
             spec={
                 "display_name": display_name,
-                "worker_pool_specs": with_image_names(worker_pool_specs),
+                "worker_pool_specs": with_names_and_counts(worker_pool_specs),
                 "scheduling": scheduling,
                 "service_account": service_account_email(service_account),
                 "network": network,

@@ -24,11 +24,11 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import (
 )
 from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.arguments.references import service_account_email
-from pulumi_vertex_training.program.arguments.worker_pools import with_image_names
+from pulumi_vertex_training.program.arguments.worker_pools import with_names_and_counts
 
 _NAMED: Mapping[str, Callable[[Any], Any]] = {
-    "worker_pool_specs": with_image_names,
-    "workerPoolSpecs": with_image_names,
+    "worker_pool_specs": with_names_and_counts,
+    "workerPoolSpecs": with_names_and_counts,
     "service_account": service_account_email,
     "serviceAccount": service_account_email,
 }

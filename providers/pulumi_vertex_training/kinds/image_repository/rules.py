@@ -12,7 +12,7 @@ from pulumi_vertex_training.kinds.image_repository.spec import (
     RepositorySpec,
     normalise,
 )
-from vertex_training.catalog.regions import REGIONS
+from vertex_training.catalog.regions import REGIONS, is_misspelled
 from vertex_training.fields import durations
 from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
@@ -133,7 +133,7 @@ def _name_problems(name: str) -> Iterator[Problem]:
 
 
 def _location_problems(location: str) -> Iterator[Problem]:
-    if _REGION.fullmatch(location) or location in MULTI_REGIONS:
+    if (_REGION.fullmatch(location) and not is_misspelled(location)) or location in MULTI_REGIONS:
         return
     guess = (
         nearest(location, (*REGIONS, *MULTI_REGIONS)) or "give the region of the jobs, such as us-central1"

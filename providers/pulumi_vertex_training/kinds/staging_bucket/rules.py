@@ -12,6 +12,7 @@ from pulumi_vertex_training.kinds.staging_bucket.lifecycle_rules import (
     lifecycle_problems,
 )
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec, normalise
+from vertex_training.catalog.regions import REGIONS, is_misspelled
 from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.labels import MAX_PROVIDER_LABELS, label_problems
 from vertex_training.findings.problems import Problem
@@ -112,6 +113,10 @@ def validate(spec: BucketSpec) -> list[Problem]:
 
 def _location_problems(spec: BucketSpec) -> Iterator[Problem]:
     location = spec.location.lower()
+    if is_misspelled(location):
+        guess = nearest(location, REGIONS) or "give the region of the jobs, for example us-central1"
+        yield LOCATION.broken("location", f"{shown(location)} is not a region; {guess}")
+        return
     if _REGION.fullmatch(location):
         return
     if _MULTI_REGION.fullmatch(location) or (spec.custom_placement_config and _COUNTRY.fullmatch(location)):
@@ -132,7 +137,8 @@ def _placement_problems(spec: BucketSpec) -> Iterator[Problem]:
     location, path = spec.location.lower(), "custom_placement_config.data_locations"
     if spec.custom_placement_config:
         regions = [region.lower() for region in spec.custom_placement_config.data_locations]
-        if len(set(regions)) != 2 or len(regions) != 2 or not all(map(_REGION.fullmatch, regions)):
+        wrong = [region for region in regions if is_misspelled(region) or not _REGION.fullmatch(region)]
+        if len(set(regions)) != 2 or len(regions) != 2 or wrong:
             given = ", ".join(regions)
             yield PLACEMENT.broken(
                 path,

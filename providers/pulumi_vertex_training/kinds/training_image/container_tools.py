@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tarfile
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -99,6 +99,13 @@ def build_options(plan: ImagePlan) -> tuple[str, ...]:
     )
 
 
+_INSTEAD: Mapping[str, str] = {
+    "chmod": "write COPY --chmod=755 SOURCE DESTINATION, or set the mode of the file itself",
+    "chown": "write COPY --chown=USER SOURCE DESTINATION",
+    "mkdir": "WORKDIR FOLDER and COPY make missing folders",
+}
+
+
 def choose_builder(
     plan: ImagePlan, *, builder: Builder, build_bucket: str | None, on_google: bool
 ) -> Tool | str | Problem:
@@ -135,9 +142,19 @@ def choose_builder(
         f"{here} is not usable on this machine" if len(names) == 1 else f"{here} is usable on this machine"
     )
     return Problem(
-        path=path,
-        message=f"{shown(run.text)} needs a container tool, but {missing}. Install one, use requirements= "
-        "instead of a RUN for Python packages, or, on Google Cloud, use Cloud Build: build_bucket=",
+        path=path, message=f"{shown(run.text)} needs a container tool, but {missing}. {_instead(run.text)}"
+    )
+
+
+def _instead(run: str) -> str:
+    """Return what to do instead of a RUN, by the programs that it runs."""
+    programs = {(words.split() or [""])[0] for words in re.split(r"&&|;|\n", run.removeprefix("RUN"))}
+    if programs <= _INSTEAD.keys():
+        ways = [_INSTEAD[program] for program in sorted(programs)]
+        return f"No RUN is needed for it: {'; '.join(ways)}"
+    return (
+        "Install one, use requirements= instead of a RUN for Python packages, or, on Google Cloud, use Cloud "
+        "Build: build_bucket="
     )
 
 

@@ -28,11 +28,20 @@ _TASK_KEYS = {
 }
 
 
-def with_image_names(pools: Any) -> Any:
-    """Replace image resources in pools by their names, also in plain dictionaries."""
+def with_names_and_counts(pools: Any) -> Any:
+    """Do for pools that are plain dictionaries what `WorkerPoolSpecArgs` does.
+
+    Image resources become their names, and a pool without `replica_count` has one replica.
+    """
     if isinstance(pools, (list, tuple)):
-        return [_with_image_names(pool) for pool in pools]
-    return pools.apply(with_image_names) if isinstance(pools, pulumi.Output) else pools
+        return [_with_name_and_count(pool) for pool in pools]
+    return pools.apply(with_names_and_counts) if isinstance(pools, pulumi.Output) else pools
+
+
+def _with_name_and_count(pool: Any) -> Any:
+    if isinstance(pool, pulumi.Output):
+        return pool.apply(_with_name_and_count)
+    return _with_default_count(_with_image_names(pool))
 
 
 def _with_image_names(pool: Any) -> Any:

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Collection
 from typing import Any
 
-from pulumi_vertex_training.runs.resource_names import names_made
+from pulumi_vertex_training.runs.resource_names import can_make, names_made
 
-_names: set[str] = set()
+_names: dict[str, set[str]] = {}
+"""The types of the resources that have each name."""
 _roots: weakref.WeakSet[Any] = weakref.WeakSet()
 """The stacks whose resources are noted: one process may run the programs of several."""
 
 
-def names() -> set[str]:
+def names() -> Collection[str]:
     """Return the names so far. All resources outside of an `apply` are known before the first is created."""
-    return _names
+    return _names.keys()
+
+
+def is_made(name: str, need: str) -> bool:
+    """Return whether a resource with this name can make what a job needs, by `can_make`."""
+    return any(can_make(token, need) for token in _names.get(name, ()))
 
 
 def collect() -> None:
@@ -32,4 +39,5 @@ def collect() -> None:
 
 
 def _note(declared: Any) -> None:
-    _names.update(names_made(declared.type_, declared.props))
+    for name in names_made(declared.type_, declared.props):
+        _names.setdefault(name, set()).add(declared.type_)

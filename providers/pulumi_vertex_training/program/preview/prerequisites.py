@@ -203,9 +203,10 @@ async def _is_made_here(value: pulumi.Output[Any]) -> bool:
 def _names_own_resource(path: str, text: str) -> bool:
     if not declared_names.names():
         return False
-    from pulumi_vertex_training.runs.prerequisites import names_in  # imported only if needed
+    from pulumi_vertex_training.runs.prerequisites import kind_in, names_in  # imported only if needed
 
-    return not declared_names.names().isdisjoint(names_in(path, text))
+    need = kind_in(path, text)
+    return any(declared_names.is_made(name, need) for name in names_in(path, text))
 
 
 def _depends_on_others(opts: pulumi.ResourceOptions | None) -> bool:

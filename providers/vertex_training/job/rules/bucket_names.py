@@ -11,6 +11,11 @@ _ADDRESS = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 
 def bucket_name_faults(name: str) -> list[str]:
     """Return what is wrong with a bucket's name, a sentence with the rule each."""
+    if name == "None":
+        return [
+            "the bucket has no value: an output that names it is None. If it is from a StackReference, that "
+            "stack has no such output; require_output in place of get_output names it"
+        ]
     faults = []
     longest = 222 if "." in name else 63
     if not 3 <= len(name) <= longest:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from vertex_training.catalog import accelerators
 from vertex_training.catalog.accelerators import is_gpu
 from vertex_training.catalog.machines import CLOUD_TPU, POD_CORES, TPU_FAMILIES, series
-from vertex_training.catalog.regions import POD, REGIONS, regions_with
+from vertex_training.catalog.regions import POD, REGIONS, is_misspelled, regions_with
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Level, Problem
 from vertex_training.findings.rules import Rule
@@ -134,8 +134,13 @@ BUCKET_REGION = Rule(
 def bucket_region_problems(
     bucket: str | None, *, bucket_location: str | None, location: str | None, path: str = "staging_bucket"
 ) -> Iterator[Problem]:
-    """Yield a finding if the bucket is not in the job's location, in upper or lower case."""
+    """Yield a finding if the bucket is not in the job's location, in upper or lower case.
+
+    A misspelled location has a finding of its own, and says nothing about the other one.
+    """
     if not bucket_location or not location or bucket_location.lower() == location.lower():
+        return
+    if is_misspelled(bucket_location) or is_misspelled(location):
         return
     other = f", or run the job in {bucket_location.lower()}" if "-" in bucket_location else ""
     yield BUCKET_REGION.broken(

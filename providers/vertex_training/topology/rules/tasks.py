@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from vertex_training.catalog.prebuilt_images import prebuilt_image
@@ -42,6 +44,7 @@ PACKAGE_KIND = Rule(
     source=_CREATE,
     level="warning",
 )
+_SHELL = re.compile(r"[|&;<>$`]")
 COMMAND_WORDS = Rule(
     name="command-words",
     says="each word of a command is an entry of its own",
@@ -145,12 +148,23 @@ def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
 
 
 def _command_problems(task: ContainerSpec, path: str) -> Iterator[Problem]:
-    if len(task.command) == 1 and len(words := task.command[0].split()) > 1:
+    if len(task.command) == 1 and len(task.command[0].split()) > 1:
         yield COMMAND_WORDS.broken(
             f"{path}.command[0]",
             f"{shown(task.command[0])} would run as the name of one program; write each word as an entry of "
-            f"its own: {shown(', '.join(words))}",
+            f"its own: {_words_of(task.command[0])}",
         )
+
+
+def _words_of(line: str) -> str:
+    """Return a command line as a list that Python, YAML and JSON read."""
+    try:
+        words = shlex.split(line)
+    except ValueError:  # an open quotation mark
+        words = line.split()
+    if _SHELL.search(line):
+        words = ["bash", "-c", line]
+    return shown(json.dumps(words, ensure_ascii=False))[1:-1]
 
 
 def _common_problems(task: ContainerSpec | PythonPackageSpec, path: str, replicas: int) -> Iterator[Problem]:

@@ -181,6 +181,18 @@ def test_named_contexts_are_copied_without_what_they_leave_out(tmp_path: Path, f
     assert sorted(path.name for path in written["library"].iterdir()) == [".dockerignore", "a.py"]
 
 
+def test_a_run_that_copy_replaces_names_the_option_of_copy(tools: Path, folder: Path) -> None:
+    for run, expected in (
+        ("RUN chmod +x /app/a.sh", "--chmod=755"),
+        ("RUN mkdir -p /app && chown 1000 /app", "--chown=USER SOURCE DESTINATION; WORKDIR"),
+        ("RUN chmod +x /a && apt-get update", "Install one"),
+    ):
+        (folder / "Dockerfile").write_text(f"FROM python:3.11\n{run}\n")
+        found = choose_builder(plan_of(folder), builder="auto", build_bucket=None, on_google=False)
+        assert isinstance(found, Problem)
+        assert expected in found.message
+
+
 @pytest.mark.parametrize("builder", ["cloud_build", "auto"])
 def test_cloud_build_takes_no_named_contexts(tools: Path, folder: Path, builder: Any) -> None:
     plan = plan_of(folder, build_contexts={"library": folder})
