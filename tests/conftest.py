@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from support.suite import worker
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 # Processes that tests start wait longer for each other than an ordinary user's: the machine is busy.
 os.environ.setdefault("VERTEX_TRAINING_TIMEOUT_SCALE", "5")
+# An emulator has 400 patterns of routes, of 512 that are kept: the next one in the process needs them again.
+re._MAXCACHE = 4096  # type: ignore[attr-defined]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -16,12 +16,14 @@ import io
 import marshal
 import os
 import pkgutil
+import re
 import resource
 import runpy
 import selectors
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import traceback
 import types
@@ -44,6 +46,10 @@ Programs and providers import them themselves, and all modules that depend on th
 """
 READY = "--ready-fd"
 """The emulator's option whose value is a descriptor, which has another number in the fork."""
+CACHED_PATTERNS = 4096
+"""More than an emulator has routes: `re` keeps 512 patterns, each of which takes half a millisecond."""
+EMULATOR = "vertex_emulator.daemon"
+"""The module of emulators, of which one is opened before the first fork."""
 COMMAND = "pulumi_vertex_training.cli"
 """The module that keeps the imported modules of PACKAGE."""
 
@@ -229,6 +235,16 @@ def _fresh(imports: Mapping[str, Set[str]]) -> frozenset[str]:
     return frozenset((found | packages) & sys.modules.keys())
 
 
+def _open_emulator() -> None:
+    """Open an emulator and close it: its forks find the patterns of routes in the cache of `re`."""
+    from vertex_emulator.daemon import Daemon, Settings
+
+    re._MAXCACHE = CACHED_PATTERNS  # type: ignore[attr-defined]
+    with tempfile.TemporaryDirectory(prefix="warm-python-") as folder:
+        Daemon(Settings(data_dir=Path(folder))).close()
+    assert threading.active_count() == 1, threading.enumerate()  # a fork has the main thread alone
+
+
 def main() -> None:
     address, *modules = sys.argv[1:]
     with _recorded_imports() as imports:
@@ -238,6 +254,8 @@ def main() -> None:
                 for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                     if not module.name.endswith(".__main__"):
                         importlib.import_module(module.name)
+    if EMULATOR in modules:
+        _open_emulator()
     fresh = _fresh(imports)
     gc.collect()
     gc.freeze()

@@ -62,6 +62,10 @@ _EMULATOR_MODULES = (
     "vertex_emulator.__main__",
     "vertex_emulator.lookup",
     "vertex_emulator.daemon",
+    "vertex_emulator.grpc_server.calls",
+    "vertex_emulator.grpc_server.server",
+    "vertex_emulator.proxy.authority",
+    "vertex_emulator.proxy.server",
     "vertex_emulator.custom_jobs.supervisor.fork_server",
     "vertex_emulator.custom_jobs.supervisor.supervisor",
 )
