@@ -109,6 +109,7 @@ class Job:
     def environment(self, pool: int, index: int) -> dict[str, str]:
         return {
             "PATH": os.environ["PATH"],
+            "OPENBLAS_NUM_THREADS": "1",  # more threads wait for each other, which takes processor time
             "PYTHONPATH": os.pathsep.join([str(EXAMPLE), str(ROOT / "providers")]),
             "CLUSTER_SPEC": cluster_spec(self.pools, pool, index),
             "CLOUD_ML_JOB_ID": "2970106362064797696",
