@@ -182,12 +182,15 @@ def read(name: str, *, argument: str = "FILE") -> Any:
 
 
 _COMMAND = re.compile(r"[ \t]*(?:\$[ \t]+)?(gcloud[ \t](?:[^\\\n]|\\\r?\n|\\.)*)")
-_OF_A_SHELL = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:\$[ \t]+)?gcloud[ \t]")
+_BEFORE_COMMAND = 1 << 16
+"""The most characters before the first command of a script."""
+_SETTING = r"(?:export[ \t]+)?[A-Za-z_][A-Za-z0-9_]*=[^\n]*|set[ \t]+-[^\n]*"
+_OF_A_SHELL = re.compile(rf"(?:[ \t]*(?:#[^\n]*|{_SETTING})?\n)*[ \t]*(?:\$[ \t]+)?gcloud[ \t]")
 
 
 def _commands(text: str) -> list[str]:
     """Return the gcloud commands of a text in a shell's language, which begins with one or with `#!`."""
-    if not text.startswith("#!") and not _OF_A_SHELL.match(text):
+    if not text.startswith("#!") and not _OF_A_SHELL.match(text, 0, _BEFORE_COMMAND):
         return []
     found, position = [], 0
     while position < len(text):

@@ -231,6 +231,7 @@ COMMAND = "gcloud ai custom-jobs create --region=r --args=^;^a,b;c"
     [
         (f"{COMMAND}\n", COMMAND),
         (f"  $ {COMMAND}", COMMAND),
+        (f"set -e\nexport REGION=r\nNAME='a b'\n{COMMAND}\n", COMMAND),
         (f"# A comment.\n\n{COMMAND}\n# the end", COMMAND),
         (f"#!/bin/bash\nset -e\nexport REGION=r\n\n{COMMAND}\necho done\n", COMMAND),
         (
