@@ -2,7 +2,7 @@
 
 A name is first a resource of the stack that the user names, or of the stack that is selected in the working
 directory, and then a display name in that stack. Without such a job it is the display name of a job that no
-stack made. A job of any other stack has to be named with that stack. Outside of a Pulumi project, a name has
+stack made. A job of any other stack has to be named with that stack. Where no stack is selected, a name has
 to be unique. An id or a full name is always found.
 """
 
@@ -166,7 +166,7 @@ def resolve(wanted: Wanted, known: Sequence[History]) -> History | None:
         inside = [one for one in alike if _is_in(scope, one)]
         found = [one for one in inside if _is_resource(one, wanted.name)] or inside
         if not found and wanted.stack is None:
-            found = [one for one in alike if not one.resource.stack]
+            found = alike if scope.stack is None else [one for one in alike if not one.resource.stack]
         if not found:
             raise InputError(
                 f"{_sentence(scope)} has no job {wanted.name!r}. {choices(wanted, alike)}", path=wanted.path

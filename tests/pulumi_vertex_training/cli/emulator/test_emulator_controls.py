@@ -228,8 +228,9 @@ def test_jobs_are_found_by_all_their_names(env: dict[str, str], control: Control
     assert "Did you mean 'workerpool0-0'?" in refused("replica", "kill", "digits", "workerpool0-1", env=env)
     owner = {"pulumi-project": "other", "pulumi-stack": "dev", "pulumi-resource": "mxnet"}
     control.call("POST", JOBS, {**job(pool(SLEEP), name="nets"), "labels": owner})
-    elsewhere = refused("replica", "kill", "mxnet", "workerpool0-0", "--times", "2", env=env)
-    assert "Project digits has no job 'mxnet'." in elsewhere
+    here = {**env, "PULUMI_STACK": "dev"}
+    elsewhere = refused("replica", "kill", "mxnet", "workerpool0-0", "--times", "2", env=here)
+    assert "Stack digits/dev has no job 'mxnet'." in elsewhere
     assert "vertex-training emulator replica kill other/dev/mxnet workerpool0-0 --times 2\n" in elsewhere
     order = printed("replica", "kill", "nets", "workerpool0-0", "--stack", "other/dev", env=env)
     assert order["kind"] == "kill"
