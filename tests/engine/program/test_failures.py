@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,10 +120,10 @@ def failures(shared_engine: Engine) -> Iterator[Failures]:
         lines = (engine.folder / "events").read_text().splitlines()
         found = [json.loads(line).get("diagnosticEvent") for line in lines]
 
-        # The command of the message, as in a shell.
-        printed = diagnostics(first.output, "first")
-        (command,) = re.findall(r"Run it again as it is: pulumi (up --replace .*)", printed)
-        again = engine.run(*shlex.split(command), "--yes", "--skip-preview", "--non-interactive")
+        # The message names the cause and what to change: no command that runs the job as it is.
+        assert "Run it again" not in diagnostics(first.output, "first")
+        (urn,) = {one["urn"] for one in found if one and one.get("urn", "").endswith("CustomJob::first")}
+        again = engine.run("up", "--replace", urn, "--yes", "--skip-preview", "--non-interactive")
         again_jobs = job_ids(engine)
 
         fixed = FAILURES.replace('"import flowers"', '"print(1)"')

@@ -282,32 +282,38 @@ async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Li
             waiting.resource,
         )
     elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":
-        message = await _failure(waiting, record, link)
+        message, has_remedy = await _failure(waiting, record, link)
         urn = await waiting.resource.urn.future() if waiting.resource else None
         fails = policy.waits and (waiting.ours or not watched.first_was_terminal)
-        again = waiting.again.command(urn or "URN", record.state.word, stays=not fails)
+        # To run a job again as it is does not go with advice on what to change first.
+        again = "" if has_remedy else waiting.again.command(urn or "URN", record.state.word, stays=not fails)
         if fails:
-            raise WaitFailed(f"{message}\n{again}", state=record.state.word, command=waiting.logs)
+            told = f"{message}\n{again}".rstrip()
+            raise WaitFailed(told, state=record.state.word, command=waiting.logs)
         why = (
             "It ended before this deployment began."
             if policy.waits
             else "This deployment does not wait for it."
         )
-        messages.warn(f"{message}\n{why} {again}", waiting.resource)
+        messages.warn(f"{message}\n{why} {again}".rstrip(), waiting.resource)
 
 
-async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> str:
-    """Return the message about a failed job, without log lines that were already streamed."""
+async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> tuple[str, bool]:
+    """Return the message about a failed job, without log lines that were already streamed.
+
+    The second value is true if the message has a remedy.
+    """
     from pulumi_vertex_training.runs.diagnosis.diagnosis import examine, report  # imported only if needed
 
     diagnosis = await asyncio.to_thread(examine, link.endpoint, record, mask=program_secrets().masked)
-    return report(
+    message = report(
         diagnosis,
         label=waiting.title,
         state=record.state.word,
         logs=waiting.logs,
         with_lines=not link.log_was_shown,
     )
+    return message, bool(diagnosis.cause)
 
 
 class _Link:
