@@ -237,11 +237,10 @@ def _fresh(imports: Mapping[str, Set[str]]) -> frozenset[str]:
 
 def _open_emulator() -> None:
     """Open an emulator and close it: its forks find the patterns of routes in the cache of `re`."""
-    from vertex_emulator.daemon import Daemon, Settings
-
+    daemon = importlib.import_module(EMULATOR)
     re._MAXCACHE = CACHED_PATTERNS  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory(prefix="warm-python-") as folder:
-        Daemon(Settings(data_dir=Path(folder))).close()
+        daemon.Daemon(daemon.Settings(data_dir=Path(folder))).close()
     assert threading.active_count() == 1, threading.enumerate()  # a fork has the main thread alone
 
 
