@@ -288,8 +288,8 @@ async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Li
         # To run a job again as it is does not go with advice on what to change first.
         again = "" if has_remedy else waiting.again.command(urn or "URN", record.state.word, stays=not fails)
         if fails:
-            told = f"{message}\n{again}".rstrip()
-            raise WaitFailed(told, state=record.state.word, command=waiting.logs)
+            reported = f"{message}\n{again}".rstrip()
+            raise WaitFailed(reported, state=record.state.word, command=waiting.logs)
         why = (
             "It ended before this deployment began."
             if policy.waits
