@@ -333,7 +333,8 @@ def test_prices_of_the_users_file_count_as_in_a_plan(steps: Steps) -> None:
     assert reported(steps.dearer.failed(), "mandatory") == {"hourly-cost": {"train", "priced"}}
     assert steps.planned_dearer is not None
     violations = steps.planned_dearer.document["violations"]
-    (found,) = (one for one in violations if not one["undecided"])
+    assert {one["resource"] for one in violations if not one["undecided"]} == {"train", "priced"}
+    (found,) = (one for one in violations if one["resource"] == "priced")
     assert found["message"].startswith("$400.")
     assert f"priced: {found['path']}: {found['message']}" in steps.dearer.output
 
