@@ -299,14 +299,13 @@ def test_a_schedule_that_starts_no_other_runs_is_not_checked(steps: Steps) -> No
     assert {one["resource"] for one in steps.findings("resumed")} == {"idle", "of-hidden"}
 
 
-@pytest.mark.parametrize(("step", "resource"), [("scheduled", "hidden"), ("resumed", "of-hidden")])
-def test_the_quota_of_a_job_with_a_secret_is_unknown(steps: Steps, step: str, resource: str) -> None:
+@pytest.mark.parametrize(
+    ("step", "resource", "together"), [("scheduled", "hidden", 12), ("resumed", "of-hidden", 4)]
+)
+def test_a_secret_variable_hides_no_quota(steps: Steps, step: str, resource: str, together: int) -> None:
     (finding,) = (one for one in steps.findings(step) if one["resource"] == resource)
-    assert (finding["check"], finding["level"]) == ("quota", "unknown")
-    assert (finding["message"], finding["path"]) == (
-        "the quota that these machines take is not known",
-        "worker_pool_specs",
-    )
+    assert (finding["check"], finding["level"]) == ("quota", "error")
+    assert finding["remedy"] == f"vertex-training emulator quota set cpus {together} --region us-central1"
 
 
 def test_a_job_that_is_replaced_leaves_its_quota(steps: Steps) -> None:
