@@ -225,7 +225,7 @@ def test_own_variables_are_expanded_as_in_kubernetes(printed: Printed) -> None:
 
 @EACH
 def test_lightning_finds_its_cluster(printed: Printed, task: str) -> None:
-    """Meet the condition of Lightning up to 2.0, and give no client the address of an API server."""
+    """Meet the condition of Lightning up to 2.0.6, and give no client the address of an API server."""
     environment = printed.environments[task]
     needed = {"KUBERNETES_PORT", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK"}
     assert (needed <= set(environment)) == ("RANK" in environment)
