@@ -391,7 +391,7 @@ def test_reset_leaves_nothing_behind(env: dict[str, str], endpoint: Endpoint, da
     wait_for_state(env, "doomed", "RUNNING")
     done = run("emulator", "reset", "--json", env=env)
     assert done.code == 0, done
-    expected = {"dataDir": str(data_dir), "stopped": True, "endedJobs": 1, "deleted": True}
+    expected = {"dataDir": str(data_dir), "stopped": True, "endedJobs": 1, "deleted": True, "kept": []}
     assert done.json == expected
     assert processes_in(data_dir) == []
     assert not (data_dir / "buckets").exists() and not (data_dir / "jobs").exists()
@@ -419,5 +419,8 @@ def test_reset_of_a_folder_that_is_no_emulators_touches_nothing(env: dict[str, s
     (other / "jobs").mkdir(parents=True)
     (other / "jobs" / "chapter").write_text("words")
     done = run("emulator", "reset", "--data-dir", str(other), env=env)
-    assert (done.code, done.out) == (0, f"There is nothing to delete in {other}.\n")
+    assert (done.code, done.out) == (1, "")
+    assert (
+        f"{other} is not a data folder of the emulator: it has jobs/. Nothing in it was changed" in done.err
+    )
     assert (other / "jobs" / "chapter").read_text() == "words"
