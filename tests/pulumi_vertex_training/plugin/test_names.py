@@ -20,7 +20,7 @@ from pulumi_vertex_training.program.arguments.references import (
     image_uri,
     repository_url,
 )
-from pulumi_vertex_training.program.arguments.worker_pools import with_image_names
+from pulumi_vertex_training.program.arguments.worker_pools import with_names_and_counts
 from vertex_training.findings.options import CheckOptions
 
 
@@ -149,7 +149,7 @@ def test_a_plain_pool_takes_an_image(task: str, image: str) -> None:
     def uri() -> Any:
         build = resource(ref=IMAGE, digest="sha256:1")
         pools = [{"replica_count": 1, task: {image: build, "args": ["a"]}}, {}]
-        first, second = with_image_names(pools)
+        first, second = with_names_and_counts(pools)
         assert (first["replica_count"], first[task]["args"], second) == (1, ["a"], {})
         return first[task][image]
 
@@ -160,7 +160,7 @@ def test_plain_pools_that_are_known_later_take_an_image() -> None:
     def uri() -> Any:
         pools = [{"python_package_spec": {"executor_image_uri": resource(repo_digest=IMAGE)}}]
         later = pulumi.Output.from_input(0).apply(lambda _: pools)
-        return with_image_names(later).apply(
+        return with_names_and_counts(later).apply(
             lambda found: found[0]["python_package_spec"]["executor_image_uri"]
         )
 
