@@ -28,7 +28,7 @@ from vertex_emulator.grpc_server.calls import (
     unimplemented,
 )
 from vertex_emulator.http.messages import MAX_DOCUMENT, HttpError, Response
-from vertex_emulator.kernel.open_files import connections_for
+from vertex_emulator.kernel.file_limit import connections_for
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import GrpcBinding, RpcError, Streaming

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from vertex_emulator.http.auth import Access
 from vertex_emulator.kernel import machine_clock
-from vertex_emulator.kernel.open_files import connections_for
+from vertex_emulator.kernel.file_limit import connections_for
 
 _MOST = 256
 _RESERVED = 8

@@ -9,6 +9,7 @@ LEAST = 128
 """Files that the emulator, and the supervisor of a small job, may have to open at the same time."""
 
 _USUAL = 1024
+_LEAST_CONNECTIONS = 4
 
 
 def problem() -> str:
@@ -36,3 +37,9 @@ def remedy(error: OSError) -> str:
         f" Each process may open {soft} files here (`ulimit -n`): run `vertex-training emulator stop`, set a "
         f"higher limit such as `ulimit -n {_USUAL * 4}`, and create the job again."
     )
+
+
+def connections_for(*, most: int, one_of: int) -> int:
+    """Return a number of connections, at most one for `one_of` files, so that the rest has files too."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return most if soft == resource.RLIM_INFINITY else max(_LEAST_CONNECTIONS, min(most, soft // one_of))

@@ -16,7 +16,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
-from vertex_emulator.kernel.open_files import connections_for
+from vertex_emulator.kernel.file_limit import connections_for
 
 MOST = 256
 """Connections at a time, as for the emulator's server. A browser opens six."""
