@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+import pytest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,3 +120,14 @@ class Service:
             handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(body)
+
+
+@contextmanager
+def as_emulator(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Service]:
+    """Yield a service that the command in this process takes for a running emulator."""
+    with closing(Service()) as made:
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.delenv("VERTEX_TRAINING_DATA_DIR", raising=False)
+        monkeypatch.setenv("VERTEX_EMULATOR_HOST", made.url)
+        monkeypatch.setenv("VERTEX_EMULATOR_TOKEN", "t")
+        yield made

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cli.main import main
-from support.scripted_service import Answer, Asked, Service
+from support.scripted_service import Answer, Asked, Service, as_emulator
 
 PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 PARENT = "projects/7/locations/us-central1"
@@ -109,14 +109,9 @@ class Vertex:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service]:
-    made = Service()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("VERTEX_TRAINING_DATA_DIR", raising=False)
-    monkeypatch.setenv("VERTEX_EMULATOR_HOST", made.url)
-    monkeypatch.setenv("VERTEX_EMULATOR_TOKEN", "t")
-    made.script(Vertex())
-    yield made
-    made.close()
+    with as_emulator(monkeypatch, tmp_path) as made:
+        made.script(Vertex())
+        yield made
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.runs import identity
 from support.emulated.command import environment, run_on_terminal
-from support.scripted_service import Answer, Asked, Service, refusal
+from support.scripted_service import Answer, Asked, Service, as_emulator, refusal
 from support.tables import not_empty
 
 PARENT = "projects/7/locations/us-central1"
@@ -136,13 +136,8 @@ class Place:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service]:
-    made = Service()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("VERTEX_TRAINING_DATA_DIR", raising=False)
-    monkeypatch.setenv("VERTEX_EMULATOR_HOST", made.url)
-    monkeypatch.setenv("VERTEX_EMULATOR_TOKEN", "t")
-    yield made
-    made.close()
+    with as_emulator(monkeypatch, tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
