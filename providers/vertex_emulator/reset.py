@@ -6,6 +6,7 @@ that the emulator did not make is kept as well: it may be a person's.
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, suppress
@@ -20,7 +21,7 @@ from vertex_emulator.kernel import data_folder, machine_clock, ownership
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.locks import LockHeldError, locked
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
-from vertex_emulator.kernel.trees import is_empty, remove_empty, remove_tree
+from vertex_emulator.kernel.trees import is_empty, mounts_in, remove_tree
 from vertex_emulator.notifications import subscriptions
 from vertex_emulator.storage.disk.files import is_aside, is_incoming
 from vertex_emulator.storage.xml.parts import is_part
@@ -104,10 +105,11 @@ def _end_jobs(folder: DataFolder, timeouts: ClientTimeouts) -> int:
 
 
 def _delete(folder: DataFolder) -> tuple[bool, tuple[Path, ...]]:
-    """Delete the emulator's own files. Return whether there were any, and the other files beside them."""
+    """Delete the emulator's own files. Return whether there were any, and the other files beside them.
+
+    Raises `ResetError` if a file system is mounted in what is to be deleted; then nothing was deleted.
+    """
     database = folder.database
-    reserve = database.with_name(f"{database.name}.reserve")
-    reserve.unlink(missing_ok=True)  # on a full disk, this gives the space to read the database
     jobs, buckets = _recorded(database, "custom_jobs", "id"), _recorded(database, "storage_buckets", "name")
     own: Mapping[Path, Callable[[Path], bool]] = {
         folder.jobs: lambda path: path.name in jobs or job_folder.is_own(path),
@@ -116,19 +118,23 @@ def _delete(folder: DataFolder) -> tuple[bool, tuple[Path, ...]]:
         folder.incoming: is_incoming,
         folder.parts: is_part,
     }
-    found, kept = False, []
-    for place, is_own in own.items():
-        for path in sorted(place.iterdir()) if place.is_dir() else ():
-            if is_own(path):
-                remove_tree(path)
-                found = True
-            else:
-                kept.append(path)
-        remove_empty(place)
+    entries = {place: sorted(place.iterdir()) if place.is_dir() else [] for place in own}
+    to_delete = [path for place, is_own in own.items() for path in entries[place] if is_own(path)]
+    if mounted := [place for path in to_delete for place in mounts_in(path)]:
+        raise ResetError(
+            f"A file system is mounted at {mounted[0]}, so nothing was deleted: its files may be yours. Try "
+            f"again when it is unmounted: umount {shlex.quote(str(mounted[0]))}"
+        )
+    for path in to_delete:
+        remove_tree(path)
+    found = bool(to_delete)
+    kept = [path for paths in entries.values() for path in paths if path not in to_delete]
     if folder.registry.is_dir():
         found |= BlobFiles(folder.registry).remove_all()
         kept += sorted(path for path in folder.registry.rglob("*") if not path.is_dir())
-        remove_empty(folder.registry)
+    for place in (*own, folder.registry):
+        with suppress(OSError):  # it has files of a person, or is a link
+            place.rmdir()
     subscriptions.remove_all(folder.root)
     folder.clock.unlink(missing_ok=True)
     for ending in ("-wal", "-shm", "-journal", ""):  # the database last: a new one would read an old log

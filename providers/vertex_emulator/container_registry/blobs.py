@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -85,12 +86,20 @@ class BlobFiles:
         self.upload_path(identifier).unlink(missing_ok=True)
 
     def remove_all(self) -> bool:
-        """Remove all blobs and uploads. Return whether there were any."""
+        """Remove all blobs and uploads, and their folders if nothing else is there.
+
+        Return whether there were any blobs or uploads.
+        """
         digests, uploads = list(self.digests()), list(self.uploads())
+        parents = {self.path(digest).parent for digest in digests}
         for digest in digests:
             self.remove(digest)
         for identifier in uploads:
             self.remove_upload(identifier)
+        algorithms = (self._blobs / algorithm for algorithm in ALGORITHMS)
+        for folder in (*parents, *algorithms, self._blobs, self._uploads):
+            with suppress(OSError):
+                folder.rmdir()
         return bool(digests or uploads)
 
     def _make_folders(self) -> None:

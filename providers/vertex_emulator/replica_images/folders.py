@@ -37,6 +37,7 @@ _UNFINISHED = re.compile(rf"{re.escape(_NEW)}[0-9a-f]{{16}}")
 _FOLDERS_LOCK = ".places.lock"
 _MARKER = "image.json"
 _LOCKS = (".lock", ".used")
+_KEY = re.compile(r"[0-9a-f]{32}")
 _BLOCK = 4096
 
 Document = Mapping[str, Any]
@@ -197,8 +198,8 @@ def _remove(images: Path, key: str) -> bool:
 
 def _remove_locks(images: Path) -> None:
     """Remove the locks of folders that do not exist: one is made for every image that a job tries."""
-    for key in {path.stem for path in images.iterdir() if path.suffix in _LOCKS and path.stem != ".places"}:
-        if not (images / key).is_dir():
+    for key in {path.stem for path in images.iterdir() if path.suffix in _LOCKS}:
+        if _KEY.fullmatch(key) and not (images / key).is_dir():
             with _only_user(images, key) as free:
                 if free and not (images / key).is_dir():
                     for suffix in _LOCKS:

@@ -18,7 +18,7 @@ from support.emulated.registries.registry import RegistryClient
 from support.waiting import eventually
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.custom_jobs.replica import package_cache
-from vertex_emulator.kernel import data_folder, ownership
+from vertex_emulator.kernel import data_folder, ownership, trees
 from vertex_emulator.kernel.data_folder import DataFolderError
 from vertex_emulator.kernel.database import connect
 from vertex_emulator.replica_images import folders
@@ -193,6 +193,7 @@ def strangers(root: Path) -> set[str]:
         "venvs/mine/list.txt",
         "venvs/code/mine/list.txt",
         "images/.new-mine/list.txt",
+        "images/poetry.lock",
         "notifications/list.json",
         "notifications/output/list.log",
         "state.sqlite3.backup",
@@ -232,6 +233,50 @@ def test_only_the_emulators_own_files_are_deleted(tmp_path: Path) -> None:
     assert done.deleted and not (root / "buckets/own").exists() and not (root / "state.sqlite3").exists()
     named = {str(path.relative_to(root)) for path in done.kept}
     assert {"jobs/my-experiments", "buckets/precious", "registry/list.txt", "objects-aside/list.txt"} <= named
+
+
+def test_empty_folders_and_links_of_a_person_stay(tmp_path: Path) -> None:
+    """A folder that was moved to a larger disk may be one that a person uses as well."""
+    root, disk = tmp_path / "data", tmp_path / "disk"
+    (disk / "plan/2027").mkdir(parents=True)
+    data_folder.prepare(root)
+    for name in ("jobs", "registry", "objects-parts"):
+        if (root / name).is_dir():
+            (root / name).rmdir()
+        (root / name).symlink_to(disk, target_is_directory=True)
+    with running(root) as daemon:
+        RegistryClient(daemon.url, daemon.token, "gcr.io/a/b").push_image("v1")
+        (root / "buckets/precious").mkdir()
+        (root / "buckets/precious/link").symlink_to(disk, target_is_directory=True)
+    (root / "objects-aside/mine").mkdir()
+    emulator_reset.reset(root)
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")}
+    assert {"disk/plan/2027", "data/objects-aside/mine", "data/buckets/precious/link"} <= found
+    assert list(disk.iterdir()) == [disk / "plan"], "blobs are the emulator's"
+
+
+def test_mounted_files_are_never_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "my data"
+    table = tmp_path / "mountinfo"
+    monkeypatch.setattr(trees, "_MOUNTS", table)
+    mounted = root / "buckets/own/data set"
+    table.write_text(
+        f"22 1 0:21 / / rw - ext4 /dev/vda rw\n36 22 98:0 / {mounted} rw - ext4 /dev/sdb rw\n".replace(
+            "my data", r"my\040data"
+        ).replace("data set", r"data\040set")
+    )
+    with running(root) as daemon, storage_client(daemon.storage_url) as client:
+        client.create_bucket("own").blob("a").upload_from_string("1")
+        write(mounted / "train.csv")
+        assert call(daemon.url, "POST", "/_local/reset", body={}, token=daemon.token).status == 200
+        assert (mounted / "train.csv").read_text() == "mine", "after a reset of the running emulator"
+        client.create_bucket("own")
+    with pytest.raises(ResetError, match=rf"mounted at {mounted}, .*nothing was deleted.*umount '{mounted}'"):
+        emulator_reset.reset(root)
+    assert (mounted / "train.csv").read_text() == "mine" and (root / "state.sqlite3").exists()
+    table.write_text(f"36 22 98:0 / {root}/buckets rw - ext4 /dev/sdb rw\n".replace("my data", r"my\040data"))
+    emulator_reset.reset(root)
+    assert not (root / "buckets/own").exists(), "the disk of all buckets is the emulator's"
 
 
 def test_what_a_new_database_does_not_know_is_named_and_kept(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from vertex_emulator.kernel.data_folder import DataFolder
-from vertex_emulator.kernel.trees import remove_empty, remove_tree
+from vertex_emulator.kernel.trees import mounts_in, remove_empty, remove_tree
 from vertex_emulator.storage.disk.records import FileState, RecordedState
 from vertex_emulator.storage.names import MAX_OBJECT_NAME
 
@@ -99,7 +99,12 @@ class ObjectFiles:
         remove_tree(self.folder.buckets / bucket)
 
     def move_away(self, path: Path) -> Path:
-        """Move a bucket's folder away, and return its new path. The next start removes what is left there."""
+        """Move a bucket's folder away, and return its new path. The next start removes what is left there.
+
+        A folder in which a file system is mounted stays, and so does what is mounted.
+        """
+        if mounts_in(path):
+            return path
         target = self.folder.incoming / f"{_REMOVED}{secrets.token_hex(8)}"
         try:
             path.rename(target)
