@@ -14,8 +14,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vertex_emulator.kernel.disk_space import size_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +37,10 @@ ARCHIVE = Limits(files=100_000, size=8 << 30, ratio=50, ratio_from=100 << 20)
 
 BUILD = Limits(files=500_000, size=24 << 30)
 """For the folder in which packages are built and installed, with all that they require."""
+
+_HEADERS = frozenset(b"%c" % letter for letter in b"xgXLK")
+_MOST_OF_HEADER = 1 << 20
+"""The most bytes of a header that is not of a file: a long name, or attributes of other entries."""
 
 _REMEDY = (
     "The emulator does not install it: it could fill the disk. Upload data to a bucket, and let the program "
@@ -54,7 +62,7 @@ def check_archive(archive: Path, name: str, *, limits: Limits = ARCHIVE) -> None
     if limits.ratio:
         most = min(most, max(limits.ratio_from, limits.ratio * packed))
     unreadable = (OSError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, ValueError)
-    with contextlib.suppress(*unreadable):
+    try:
         for each in _sizes(archive, most):
             files, size = files + 1, size + each
             if files > limits.files:
@@ -67,6 +75,28 @@ def check_archive(archive: Path, name: str, *, limits: Limits = ARCHIVE) -> None
                     f"The package {name} has {size_text(packed)} and unpacks to more than {size_text(most)}, "
                     f"the most for a package of its size. {_REMEDY}"
                 )
+    except unreadable:
+        return
+    except _LongHeaderError as error:
+        raise LimitError(
+            f"The package {name} has a name or attributes of {size_text(error.args[0])}; the most is "
+            f"{size_text(_MOST_OF_HEADER)}. Build the source distribution again."
+        ) from None
+
+
+class _LongHeaderError(Exception):
+    """A header has more than `_MOST_OF_HEADER` bytes."""
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry of an archive. `tarfile` reads some kinds of entries into memory as a whole, such as names."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type in _HEADERS and entry.size > _MOST_OF_HEADER:
+            raise _LongHeaderError(entry.size)
+        return entry
 
 
 def _sizes(archive: Path, most: int) -> Iterator[int]:
@@ -74,7 +104,7 @@ def _sizes(archive: Path, most: int) -> Iterator[int]:
         with zipfile.ZipFile(archive) as packed:
             yield from (each.file_size for each in packed.infolist())
         return
-    with tarfile.open(archive) as unpacked:
+    with tarfile.open(archive, tarinfo=_Entry) as unpacked:
         for member in unpacked:
             yield member.size if member.isfile() else 0
             if member.size > most:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -258,6 +259,18 @@ def test_too_many_files(tmp_path: Path) -> None:
         check_archive(archive, "trainer", limits=Limits(files=3, size=10_000))
     (tmp_path / "no-1.whl").write_bytes(b"no archive")
     check_archive(tmp_path / "no-1.whl", "no")  # pip reports it
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_that_would_fill_the_memory(tmp_path: Path, kind: bytes) -> None:
+    archive, header = tmp_path / "trainer-1.tar.gz", tarfile.TarInfo("header")
+    header.type, header.size = kind, 64 << 20
+    with gzip.open(archive, "wb", compresslevel=1) as file:
+        file.write(header.tobuf())
+        for _ in range(64):
+            file.write(bytes(1 << 20))
+    with pytest.raises(LimitError, match=r"The package trainer has a name or attributes of 64 MiB; the most"):
+        check_archive(archive, "trainer")
 
 
 def test_a_build_that_writes_too_much_is_stopped(tmp_path: Path) -> None:
