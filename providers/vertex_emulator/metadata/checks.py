@@ -53,7 +53,7 @@ def check_schema(schema: Any) -> str:
     try:
         document = yaml.safe_load(schema.schema)
         title = document.get("title", "") if isinstance(document, dict) else ""
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         found.append(Violation("metadata_schema.schema", f"It is not YAML: {error}"))
     if not found and not (isinstance(title, str) and title):
         found.append(Violation("metadata_schema.schema", "It has no title."))

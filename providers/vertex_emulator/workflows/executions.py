@@ -68,8 +68,10 @@ class Executions:
             started = self._store.change(execution_id, lambda one: replace(one, wake_at=None))
             if started is not None and started.is_active:
                 self._go_on(started)
-        except Exception:
+        except Exception as error:
             log.exception("The execution %s has failed in the emulator", execution_id)
+            if (failed := self._store.execution(execution_id)) is not None:
+                self._end(failed, FAILED, error=f"{type(error).__name__}: {error}")
         finally:
             with self._lock:
                 self._running.discard(execution_id)

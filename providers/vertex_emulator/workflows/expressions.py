@@ -2,6 +2,9 @@
 
 The syntax of an expression is a subset of Python's (Workflows documentation, "Expressions"), so Python's
 parser reads it. Nothing of it is executed as Python.
+
+Anybody with a token can run a workflow, and it runs in the emulator's process. So patterns are those of RE2,
+as in Workflows, numbers have 64 bits, and values have the limit of a variable.
 """
 
 from __future__ import annotations
@@ -14,15 +17,58 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from vertex_emulator.rpc.patterns import compiled
+
+MOST_MEMORY = 512 << 10
+"""Bytes of all variables of an execution, as JSON (Workflows documentation, "Quotas and limits")."""
+
+MOST_EXPRESSION = 400
+"""Characters of an expression (the same page)."""
+
 _EXPRESSION = re.compile(r"\$\{(.*)\}", re.DOTALL)
 _CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "null": None, "True": True, "False": False}
+
+
+def _of_numbers(calculate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operator that takes numbers alone: in Python, `*` and `%` also make texts, of any size."""
+
+    def apply(left: Any, right: Any) -> Any:
+        for value in (left, right):
+            if not isinstance(value, (int, float)):
+                raise TypeError(f"expected a number, not {value!r:.100}")
+        found = calculate(left, right)
+        if isinstance(found, int) and not -(1 << 63) <= found < 1 << 63:
+            raise OverflowError("the number has more than 64 bits")
+        return found
+
+    return apply
+
+
+def _sum(left: Any, right: Any) -> Any:
+    if isinstance(left, (int, float)):
+        return _of_numbers(operator.add)(left, right)
+    return _bounded(left + right)
+
+
+def _bounded(value: Any) -> Any:
+    if len(value) > MOST_MEMORY:
+        raise OverflowError(f"the value has more than {MOST_MEMORY >> 10} KiB")
+    return value
+
+
+def _replace_all(source: str, old: str, new: str) -> str:
+    if len(source) + source.count(old) * (len(new) - len(old)) > MOST_MEMORY:
+        raise OverflowError(f"the text has more than {MOST_MEMORY >> 10} KiB")
+    return source.replace(old, new)
+
+
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Add: _sum,
+    ast.Sub: _of_numbers(operator.sub),
+    ast.Mult: _of_numbers(operator.mul),
+    ast.Div: _of_numbers(operator.truediv),
+    ast.FloorDiv: _of_numbers(operator.floordiv),
+    ast.Mod: _of_numbers(operator.mod),
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -51,8 +97,8 @@ def functions(*, now: Callable[[], float], environment: Mapping[str, str]) -> Fu
         "string": lambda value: value if isinstance(value, str) else json.dumps(value),
         "map.get": _map_get,
         "map.merge": lambda first, second: {**first, **second},
-        "text.match_regex": lambda source, regex: re.search(regex, source) is not None,
-        "text.replace_all": lambda source, old, new: source.replace(old, new),
+        "text.match_regex": lambda source, regex: compiled(regex)(source),
+        "text.replace_all": _replace_all,
         "text.substring": lambda source, start, end: source[start:end],
         "json.encode_to_string": lambda value: json.dumps(value, separators=(",", ":")),
         "sys.get_env": lambda name: environment[name],
@@ -93,9 +139,13 @@ def check(value: Any) -> None:
 
 
 def _parsed(text: str) -> ast.expr:
+    if len(text) > MOST_EXPRESSION:
+        raise ExpressionError(
+            f"the expression {text[:50]!r}... has {len(text)} characters; the most is {MOST_EXPRESSION}"
+        )
     try:
         return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError) as error:
         raise ExpressionError(f"the expression {text!r} cannot be read: {error}") from None
 
 
@@ -109,7 +159,7 @@ class _Evaluation:
     def of(self, node: ast.expr) -> Any:
         try:
             return self._of(node)
-        except (TypeError, ValueError, ZeroDivisionError, re.error) as error:
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, OSError) as error:
             raise ExpressionError(f"TypeError: {error} in {ast.unparse(node)}") from None
 
     def _of(self, node: ast.expr) -> Any:

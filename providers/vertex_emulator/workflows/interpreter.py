@@ -25,10 +25,16 @@ _ACTIONS = ("assign", "call", "switch", "for", "try", "return", "raise", "steps"
 _OTHER_KEYS = ("next", "args", "result", "retry", "except", "condition")
 _CALLS = ("http.get", "http.post", "sys.sleep", "sys.log")
 _MOST_STEPS = 100_000
+_MOST_VALUES = 50_000
 _HTTP_SECONDS = 60.0
 _ATTEMPTS = 5
 _TRANSIENT = (429, 502, 503, 504)
 END = "end"
+
+_OUT_OF_MEMORY = (
+    f"ResourceLimitError: the variables of an execution may have {expressions.MOST_MEMORY >> 10} KiB. Use "
+    "fewer or smaller values"
+)
 
 Step = tuple[str, Mapping[str, Any]]
 
@@ -90,6 +96,9 @@ def read(source: str) -> Program:
         document = yaml.safe_load(source)
     except yaml.YAMLError as error:
         raise DefinitionError(f"the definition is not YAML: {error}") from None
+    except RecursionError:
+        raise DefinitionError("the definition is nested too deeply") from None
+    _check_size(document)
     if not isinstance(document, Mapping) or not isinstance(document.get("main"), Mapping):
         raise DefinitionError("the definition has no workflow main with steps")
     if others := sorted(set(document) - {"main"}):
@@ -103,6 +112,18 @@ def read(source: str) -> Program:
     program = Program(parameter=parameters[0] if parameters else None, steps=_steps(main.get("steps")))
     _check_steps(program.steps, top=True)
     return program
+
+
+def _check_size(document: Any) -> None:
+    """Raise `DefinitionError` for too many values, which few aliases of YAML can make of one."""
+    found, values = 0, [document]
+    while values:
+        value = values.pop()
+        found += 1
+        if found > _MOST_VALUES:
+            raise DefinitionError(f"the definition has more than {_MOST_VALUES:,} values")
+        if isinstance(value, (Mapping, list)):
+            values += value.values() if isinstance(value, Mapping) else value
 
 
 def run(program: Program, state: State, *, call: Call, known: Functions) -> Sleep | Returned:
@@ -156,6 +177,10 @@ def _check_steps(steps: Sequence[Step], *, top: bool = False) -> None:
             raise DefinitionError(f"step {name}: {error}") from None
 
 
+def _size(value: Any) -> int:
+    return len(json.dumps(value))
+
+
 class _Run:
     """One run of a program from a state to its end or its next sleep."""
 
@@ -165,6 +190,7 @@ class _Run:
         self._call = call
         self._known = known
         self._count = 0
+        self._sizes = {name: _size(value) for name, value in state.variables.items()}
 
     def on(self) -> Sleep | Returned:
         positions = {name: index for index, (name, _) in enumerate(self._steps)}
@@ -271,19 +297,28 @@ class _Run:
     def _assign(self, target: str, value: Any) -> None:
         """Set a variable, or a key inside it: `request.jobSpec.serviceAccount`. The maps on the way exist."""
         first, *path = target.split(".")
-        if not path:
+        if path:
+            self._assign_within(first, path, value)
+        else:
             self._state.variables[first] = value
-            return
+        self._sizes[first] = _size(self._state.variables[first])
+        if sum(self._sizes.values()) > expressions.MOST_MEMORY:
+            raise Raised(_OUT_OF_MEMORY)
+
+    def _assign_within(self, first: str, path: Sequence[str], value: Any) -> None:
         inner: Any = self._state.variables.get(first)
         for key in path[:-1]:
             inner = inner.get(key) if isinstance(inner, Mapping) else None
         if not isinstance(inner, dict):
-            raise ExpressionError(f"KeyError: key not found: {target}")
+            raise ExpressionError(f"KeyError: key not found: {'.'.join([first, *path])}")
         inner[path[-1]] = value
 
     def _value(self, value: Any) -> Any:
         found = expressions.evaluate(value, self._state.variables, self._known)
-        return json.loads(json.dumps(found))  # values are copied, never shared
+        text = json.dumps(found)
+        if len(text) > expressions.MOST_MEMORY:
+            raise Raised(_OUT_OF_MEMORY)
+        return json.loads(text)  # values are copied, never shared
 
     def _do_call(self, name: str, args: Mapping[str, Any]) -> Any:
         if name == "sys.log":

@@ -227,6 +227,14 @@ def test_a_call_elsewhere_fails(workflows: Workflows) -> None:
 
 
 @pytest.mark.parity("Schedules: workflows and executions")
+def test_a_step_that_cannot_run_ends_the_execution(workflows: Workflows) -> None:
+    ended = workflows.run("odd", {"nap": {"call": "sys.sleep", "args": {"seconds": "${[1]}"}}})
+    assert (ended.state, ended.error.payload) == (
+        State.FAILED,
+        json.dumps("TypeError: float() argument must be a string or a real number, not 'list'"),
+    )
+
+
 def test_a_sleeping_execution_survives_the_emulator(tmp_path: Path) -> None:
     with running(tmp_path / "data") as daemon:
         first = Workflows(daemon)
