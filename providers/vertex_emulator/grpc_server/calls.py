@@ -16,6 +16,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from vertex_emulator.grpc_server.admission import Pool, RequestDeadlines
+from vertex_emulator.grpc_server.connections import Connections
 from vertex_emulator.http.auth import CALLER, Access, Authenticator
 from vertex_emulator.http.connection import Faults, Gate, Intervention, no_space
 from vertex_emulator.http.messages import Headers, HttpError, Response
@@ -194,11 +195,13 @@ class Call:
     is_beta: bool
     beta_operations: BetaOperations
     deadlines: RequestDeadlines
+    connections: Connections
     experimental_thread_pool: Pool
 
     def __call__(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         """Answer the serialized request."""
         method, started = self.method, self.started
+        self.connections.shown(context.peer(), started.access)
         error: RpcError | None = None
         fault: int | None = None
         data = answer = b""

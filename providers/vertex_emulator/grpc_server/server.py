@@ -27,6 +27,7 @@ from vertex_emulator.grpc_server.calls import (
     abort,
     unimplemented,
 )
+from vertex_emulator.grpc_server.connections import Connections
 from vertex_emulator.http.messages import MAX_DOCUMENT, HttpError, Response
 from vertex_emulator.kernel.file_limit import connections_for
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
@@ -45,11 +46,13 @@ class StreamCall:
     binding: Streaming
     streams: Streams
     deadlines: RequestDeadlines
+    connections: Connections
     experimental_thread_pool: Pool
 
     def __call__(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         """Yield the serialized responses."""
         method, started = self.method, self.started
+        self.connections.shown(context.peer(), started.access)
         error: RpcError | None = None
         fault: int | None = None
         received = sent = 0
@@ -95,8 +98,8 @@ class StreamCall:
 
 log = logging.getLogger(__name__)
 
-_CONNECTIONS = 1 << 16
-"""gRPC cannot close one connection for another, so only the files of the other servers bound them."""
+_CONNECTIONS = 1024
+"""Most connections, if the limit of open files allows them. A program has one or a few."""
 
 _IDLE_SECONDS = 600
 """A connection without calls is closed after so long, as one through the proxy. Clients connect again."""
@@ -118,12 +121,19 @@ class GrpcServer:
         self._timeouts = timeouts
         self._streams = Streams()
         self._deadlines = RequestDeadlines(timeouts.body)
+        self._connections = Connections(connections_for(most=_CONNECTIONS, one_of=2))
         pools = Pools()
         self._server = grpc.server(
             pools.owner,
             handlers=[
                 _Methods(
-                    services, bindings, surroundings, pools, streams=self._streams, deadlines=self._deadlines
+                    services,
+                    bindings,
+                    surroundings,
+                    pools,
+                    streams=self._streams,
+                    deadlines=self._deadlines,
+                    connections=self._connections,
                 )
             ],
             options=[
@@ -131,7 +141,7 @@ class GrpcServer:
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", MAX_DOCUMENT),
                 ("grpc.max_send_message_length", -1),
-                ("grpc.max_allowed_incoming_connections", connections_for(most=_CONNECTIONS, one_of=2)),
+                ("grpc.max_allowed_incoming_connections", self._connections.most),
                 ("grpc.server_handshake_timeout_ms", round(timeouts.first_byte * 1000)),
                 ("grpc.max_connection_idle_ms", _IDLE_SECONDS * 1000),
             ],
@@ -144,6 +154,7 @@ class GrpcServer:
             log.info("The last gRPC port, %d, is in use: using another port", port)
             self.port = self._server.add_insecure_port("127.0.0.1:0")
         self._server.start()
+        self._connections.start(self.port)
 
     @property
     def address(self) -> str:
@@ -154,6 +165,7 @@ class GrpcServer:
         self._streams.stopping.set()
         self._server.stop(self._timeouts.calls_end).wait()
         self._deadlines.stop()
+        self._connections.stop()
 
 
 class _Methods(grpc.GenericRpcHandler):
@@ -168,12 +180,14 @@ class _Methods(grpc.GenericRpcHandler):
         *,
         streams: Streams,
         deadlines: RequestDeadlines,
+        connections: Connections,
     ) -> None:
         self._bindings = bindings
         self._surroundings = surroundings
         self._pools = pools
         self._streams = streams
         self._deadlines = deadlines
+        self._connections = connections
         self._beta_operations = BetaOperations()
         self._requests = {
             method.name: method.request for service in services for method in descriptors.methods(service)
@@ -211,6 +225,7 @@ class _Methods(grpc.GenericRpcHandler):
                 binding=binding,
                 streams=self._streams,
                 deadlines=self._deadlines,
+                connections=self._connections,
                 experimental_thread_pool=pool,
             )
             return grpc.stream_stream_rpc_method_handler(streamed)
@@ -221,6 +236,7 @@ class _Methods(grpc.GenericRpcHandler):
             is_beta=is_beta,
             beta_operations=self._beta_operations,
             deadlines=self._deadlines,
+            connections=self._connections,
             experimental_thread_pool=pool,
         )
         return grpc.stream_unary_rpc_method_handler(call)

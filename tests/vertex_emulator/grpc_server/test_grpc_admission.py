@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import grpc
@@ -15,6 +15,7 @@ from support.emulated.clients.grpc_channel import connected
 from support.emulated.emulator import PROJECT, running
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
+from vertex_emulator.grpc_server import server
 from vertex_emulator.grpc_server.admission import OWNER, SERVICES
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.timeouts import DaemonTimeouts
@@ -34,7 +35,9 @@ def field(name: bytes, value: bytes) -> bytes:
 
 
 @contextmanager
-def half_open(daemon: Daemon, count: int, *, token: str | None = None, method: str = GET) -> Iterator[None]:
+def half_open(
+    daemon: Daemon, count: int, *, token: str | None = None, method: str = GET
+) -> Iterator[socket.socket]:
     """Open a connection with calls that have their metadata and no request, once the server has them."""
     assert daemon.grpc_address is not None
     host, _, port = daemon.grpc_address.partition(":")
@@ -55,8 +58,24 @@ def half_open(daemon: Daemon, count: int, *, token: str | None = None, method: s
         connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0) + calls + ping)
         received = b""
         while b"all sent" not in received:  # the answer to the ping comes after the calls were read
-            received += connection.recv(65536)
-        yield
+            data = connection.recv(65536)
+            if not data:
+                raise ConnectionResetError("the server has closed the connection")
+            received += data
+        yield connection
+
+
+def is_open(connection: socket.socket) -> bool:
+    """Return whether the server has not closed the connection."""
+    connection.setblocking(False)
+    try:
+        while connection.recv(65536):
+            pass
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def unknown_job(daemon: Daemon, token: str) -> grpc.StatusCode:
@@ -97,3 +116,26 @@ def test_a_call_whose_request_does_not_come_ends(tmp_path: Path) -> None:
                 eventually(lambda: unknown_job(daemon, daemon.token) is grpc.StatusCode.NOT_FOUND)
         counts = daemon._requests.counts()
         assert counts["JobService.GetCustomJob"] >= OWNER.most
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+@pytest.mark.parametrize("is_replica", [False, True])
+def test_connections_of_one_client_make_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, calls: int, is_replica: bool
+) -> None:
+    monkeypatch.setattr(server, "_CONNECTIONS", 32)
+    with running(tmp_path) as daemon, ExitStack() as stack:
+        token = data_folder.service_token(daemon.token) if is_replica else None
+        own = stack.enter_context(half_open(daemon, 1, token=daemon.token))
+        others: list[socket.socket] = []
+        for _ in range(40):
+
+            def one_more() -> bool:
+                with suppress(OSError):
+                    others.append(stack.enter_context(half_open(daemon, calls, token=token)))
+                    return True
+                return False
+
+            eventually(one_more, what=lambda: f"connection {len(others)}")
+        eventually(lambda: unknown_job(daemon, daemon.token) is grpc.StatusCode.NOT_FOUND)
+        assert is_open(own) and not all(map(is_open, others))
