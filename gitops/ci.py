@@ -147,7 +147,7 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> str:
             return f"{options.file} is kept as {options.name}."
         case "ended":
             return "\n".join(ended(at, json.loads(options.stacks.read_text())))
-    shutil.rmtree(options.to, ignore_errors=True)
+    _remove(options.to)
     try:
         if isinstance(at, GitLab):
             at.fetch(options.name, options.to)
@@ -159,6 +159,17 @@ def _run(options: argparse.Namespace, environ: Mapping[str, str]) -> str:
             f"{environ.get('REMEDY', '')}".rstrip()
         ) from error
     return f"{options.name} is in {options.to}."
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder of an earlier plan. Raises CiError for the folder of a project."""
+    place = folder.resolve()
+    if Path.cwd().is_relative_to(place) or any((place / name).exists() for name in (".git", "Pulumi.yaml")):
+        raise CiError(
+            f"--to {folder}: fetch deletes this folder first, and a project is in it. Nothing was deleted. "
+            "Name a folder for the plan alone, such as --to plans."
+        )
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _plan(folder: Path) -> str:

@@ -332,6 +332,20 @@ def test_only_the_plan_that_the_merged_requests_pipeline_kept_is_fetched(site: S
         assert "no merge request with a pipeline was merged into main" in site.run(*fetch, code=1)
 
 
+@pytest.mark.parametrize("to", [".", "..", "../project"])
+def test_the_folder_of_a_project_is_not_deleted_for_a_plan(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    for name in ("work/program.py", "project/Pulumi.yaml"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.chdir(tmp_path / "work")
+    said = site.run("fetch", "--name", "plan-prod-0a1b", "--to", to, code=1)
+    assert f"--to {to}: fetch deletes this folder first, and a project is in it." in said
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_missing_plan_says_what_to_do(site: Site, tmp_path: Path) -> None:
     command = ("fetch", "--name", "plan-prod-0a1b", "--to", str(tmp_path / "plans"))
     said = site.run(*command, code=1, REMEDY="Plan again: do this.")
