@@ -1,8 +1,8 @@
 """The connections to the gRPC server, and which of them are closed so that others can be opened.
 
-The library has a limit of connections and no rule for them. So the sockets among the files of this process
-are looked at. The rule is that of the HTTP server: a connection whose calls never showed a token is worth
-nothing, replicas have a share, and connections of programs with the emulator's token stay.
+The library has a limit of connections and no rule for them. So this checks the sockets among the files of
+this process. The rule is that of the HTTP server: a connection that never showed a token is worth nothing,
+replicas have a share, and connections of programs with the emulator's token stay.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _FILES = "/dev/fd"
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 """The library listens at 127.0.0.1 by a socket of either family."""
 
-_LOOK_SECONDS = 0.25
+_CHECK_SECONDS = 0.25
 _BUSY_SECONDS = 0.02
-"""The time between two looks if the last one closed connections."""
+"""The time between two checks if the last one closed connections."""
 
 
 class Connections:
@@ -61,9 +61,9 @@ class Connections:
 
     def _watch(self, port: int) -> None:
         closed = False
-        while not self._stopping.wait(_BUSY_SECONDS if closed else _LOOK_SECONDS):
+        while not self._stopping.wait(_BUSY_SECONDS if closed else _CHECK_SECONDS):
             closed = False
-            # A look at each file takes much longer than their number.
+            # To check each file takes much longer than to count them.
             if len(self._access) > self._known or len(_files()) > self._most_of_services:
                 with _sockets(port) as found:
                     closed = self._close_some(found)

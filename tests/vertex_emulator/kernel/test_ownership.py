@@ -236,7 +236,7 @@ def test_only_the_emulators_own_files_are_deleted(tmp_path: Path) -> None:
 
 
 def test_empty_folders_and_links_of_a_person_stay(tmp_path: Path) -> None:
-    """A folder that was moved to a larger disk may be one that a person uses as well."""
+    """Show it for folders on a larger disk, which a person uses as well."""
     root, disk = tmp_path / "data", tmp_path / "disk"
     (disk / "plan/2027").mkdir(parents=True)
     data_folder.prepare(root)
