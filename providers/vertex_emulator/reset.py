@@ -130,7 +130,9 @@ def _delete(folder: DataFolder) -> tuple[bool, tuple[Path, ...]]:
     found = bool(to_delete)
     kept = [path for paths in entries.values() for path in paths if path not in to_delete]
     if folder.registry.is_dir():
-        found |= BlobFiles(folder.registry).remove_all()
+        blobs = BlobFiles(folder.registry)
+        found |= blobs.remove_all()
+        blobs.remove_folders()
         kept += sorted(path for path in folder.registry.rglob("*") if not path.is_dir())
     for place in (*own, folder.registry):
         with suppress(OSError):  # it has files of a person, or is a link

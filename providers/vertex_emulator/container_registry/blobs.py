@@ -86,21 +86,21 @@ class BlobFiles:
         self.upload_path(identifier).unlink(missing_ok=True)
 
     def remove_all(self) -> bool:
-        """Remove all blobs and uploads, and their folders if nothing else is there.
-
-        Return whether there were any blobs or uploads.
-        """
+        """Remove all blobs and uploads. Return whether there were any."""
         digests, uploads = list(self.digests()), list(self.uploads())
-        parents = {self.path(digest).parent for digest in digests}
         for digest in digests:
             self.remove(digest)
         for identifier in uploads:
             self.remove_upload(identifier)
-        algorithms = (self._blobs / algorithm for algorithm in ALGORITHMS)
+        return bool(digests or uploads)
+
+    def remove_folders(self) -> None:
+        """Remove the folders, except those with other files. Nothing can be stored any longer."""
+        algorithms = [self._blobs / algorithm for algorithm in ALGORITHMS]
+        parents = (path for algorithm in algorithms for path in algorithm.glob("[0-9a-f][0-9a-f]"))
         for folder in (*parents, *algorithms, self._blobs, self._uploads):
             with suppress(OSError):
                 folder.rmdir()
-        return bool(digests or uploads)
 
     def _make_folders(self) -> None:
         algorithms = (self._blobs / algorithm for algorithm in ALGORITHMS)

@@ -226,7 +226,6 @@ def test_a_call_elsewhere_fails(workflows: Workflows) -> None:
     assert "only its own APIs" in ended.error.payload
 
 
-@pytest.mark.parity("Schedules: workflows and executions")
 def test_a_step_that_cannot_run_ends_the_execution(workflows: Workflows) -> None:
     ended = workflows.run("odd", {"nap": {"call": "sys.sleep", "args": {"seconds": "${[1]}"}}})
     assert (ended.state, ended.error.payload) == (
@@ -235,6 +234,7 @@ def test_a_step_that_cannot_run_ends_the_execution(workflows: Workflows) -> None
     )
 
 
+@pytest.mark.parity("Schedules: workflows and executions")
 def test_a_sleeping_execution_survives_the_emulator(tmp_path: Path) -> None:
     with running(tmp_path / "data") as daemon:
         first = Workflows(daemon)
