@@ -1,7 +1,8 @@
-"""Adoption of files that replicas write, change and delete under /gcs.
+"""Adoption of files and folders that replicas write, change and delete under /gcs.
 
-A file becomes an object at the next access to it. Content that a program overwrote in place is lost by then:
-it leaves no noncurrent version and nothing to restore, and holds and retention do not protect it.
+A file or a new folder becomes an object at the next access to it. Content that a program overwrote in place
+is lost by then: it leaves no noncurrent version and nothing to restore, and holds and retention do not
+protect it.
 
 On a full disk nothing can be recorded once half of the reserve is used. Then reads of one object describe the
 file as it is, and listings have what is recorded.
@@ -13,14 +14,16 @@ import logging
 import mimetypes
 import sqlite3
 import threading
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from vertex_emulator.kernel.disk_space import is_out_of_space
-from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
+from vertex_emulator.storage.disk import checksums, folders, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known, Sums
 from vertex_emulator.storage.disk.files import ObjectFiles, natural_path, state_of
+from vertex_emulator.storage.disk.folders import FOLDER
 from vertex_emulator.storage.disk.records import FileState, StoredObject
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import no_object
@@ -138,7 +141,8 @@ class Adoption:
         recorded = self.store.states(bucket, prefix)
         without_file = dict(recorded)
         small: list[tuple[str, FileState]] = []
-        for name, state in self.files.changes(bucket, prefix, without_file):
+        implicit: list[str] = []
+        for name, state in self.files.changes(bucket, prefix, without_file, implicit):
             known = recorded.get(name)
             if known is None and state.size <= _SMALL:
                 small.append((name, state))
@@ -157,6 +161,26 @@ class Adoption:
             with self._recording(bucket), self.store.transaction():
                 for name in removed:
                     self._reconciled(bucket, name, self.store.live(bucket, name), None)
+            self._adopt_renamed(bucket, implicit, sorted(recorded))
+
+    def _adopt_renamed(self, bucket: str, implicit: Iterable[str], recorded: Sequence[str]) -> None:
+        """Record implicit folders that a replica renamed: below the new name no object was recorded.
+
+        As with gcsfuse, the renamed folder becomes an object, and implicit folders in it do not.
+        """
+
+        def has_old_objects(folder: str) -> bool:
+            at = bisect_left(recorded, folder)
+            return at < len(recorded) and recorded[at].startswith(folder)
+
+        for name in implicit:
+            *parents, folder, _ = name.split("/")
+            parent = "".join(f"{each}/" for each in parents)
+            if has_old_objects(name) or not has_old_objects(parent):
+                continue
+            if self.files.mark_explicit(bucket, (*parents, folder)):
+                with self._recording(bucket):
+                    self._reconciled(bucket, name, None, FOLDER)
 
     def _all_new(self, bucket: str, files: Iterable[tuple[str, FileState]]) -> None:
         with self._recording(bucket), self.store.transaction():
@@ -172,7 +196,7 @@ class Adoption:
             log.info("gs://%s/%s: removed, because its file was deleted", bucket, name)
             self.store.remove_object(row)
             return None
-        if row is not None and row.aside is None and row.state == state:
+        if row is not None and (state == FOLDER or (row.aside is None and row.state == state)):
             return row
         return self._adopt(bucket, name, row)
 
@@ -216,7 +240,8 @@ class Adoption:
                 sums = self._known_sums(bucket, name, state) or checksums.of_file(file)
                 if state == state_of(file) and sums.size == state.size:
                     break
-        moment = self.store.clock.file_time(state.mtime_ns)
+        clock = self.store.clock
+        moment = clock.now() if state == FOLDER else clock.file_time(state.mtime_ns)
         owner = self.store.bucket(bucket)
         return StoredObject(
             bucket=bucket,
@@ -229,10 +254,16 @@ class Adoption:
             settings=soft_deletion.with_access_list(
                 owner,
                 {
-                    "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
+                    "contentType": _content_type(name),
                     **soft_deletion.defaults(owner),
                 },
             ),
             state=state._replace(size=sums.size),
             retained_until=preconditions.retained_until(owner, moment),
         )
+
+
+def _content_type(name: str) -> str:
+    if name.endswith("/"):
+        return folders.CONTENT_TYPE
+    return _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream"

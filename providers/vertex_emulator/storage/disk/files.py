@@ -1,7 +1,7 @@
 """The files of objects, at their natural path in the bucket's folder or aside, and copies of them.
 
 Replicas see a bucket's folder at /gcs/BUCKET and may write anything there, so it is not trusted: paths are
-walked one component at a time without following symbolic links, and only regular files count.
+walked one component at a time without following symbolic links, and only regular files and folders count.
 
 A live object's file never has a second name, because a program that writes in place under /gcs would then
 change two objects.
@@ -16,13 +16,15 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.trees import mounts_in, remove_empty, remove_tree
+from vertex_emulator.storage.disk import folders
+from vertex_emulator.storage.disk.folders import FOLDER, Components, is_folder
 from vertex_emulator.storage.disk.records import FileState, RecordedState
 from vertex_emulator.storage.names import MAX_OBJECT_NAME
 
@@ -40,16 +42,17 @@ _EXPECTED = "buckets.json"
 _ASIDE = re.compile(r"[0-9a-f]{64}")
 _INCOMING = re.compile(rf"[0-9a-f]+|{re.escape(_REMOVED)}[0-9a-f]{{16}}|case-[0-9a-f]{{16}}|{_EXPECTED}")
 
-Components = tuple[str, ...]
-
 StepHook = Callable[[str], object]
 """Called with the name of a store's internal step right before the step. Tests interrupt a store with it."""
 
 
 def natural_path(name: str) -> Components | None:
-    """Return the path components of an object's name, or None if the name is impossible for a file."""
+    """Return the path components of an object's name, or None if it is impossible for a file or folder.
+
+    The last component of a folder's name, which has a slash at its end, is "".
+    """
     components = tuple(name.split("/"))
-    if "\0" in name or not _NOT_FILES.isdisjoint(components):
+    if "\0" in name or not _NOT_FILES.isdisjoint(components[:-1] if name.endswith("/") else components):
         return None
     if len(name) <= _MAX_COMPONENT // _MAX_BYTES:
         return components
@@ -156,7 +159,7 @@ class ObjectFiles:
             for component in components:
                 if create:
                     with suppress(FileExistsError):
-                        os.mkdir(component, dir_fd=descriptor)
+                        os.mkdir(component, folders.IMPLICIT_MODE, dir_fd=descriptor)
                 below = os.open(component, _DIRECTORY, dir_fd=descriptor)
                 os.close(descriptor)
                 descriptor = below
@@ -170,9 +173,22 @@ class ObjectFiles:
     # Natural paths
 
     def state(self, bucket: str, components: Components) -> FileState | None:
-        """Return the state of the regular file at a natural path, or None without such a file."""
+        """Return the state of the regular file or folder object at a natural path, or None without one."""
         with self._directory(bucket, components[:-1]) as directory:
-            return None if directory is None else self._state_in(directory, components[-1])
+            if directory is None:
+                return None
+            if not is_folder(components):
+                return self._state_in(directory, components[-1])
+            if folders.is_implicit(os.fstat(directory)) or not self._is_spelt_so(bucket, components):
+                return None
+            return FOLDER
+
+    def _is_spelt_so(self, bucket: str, components: Components) -> bool:
+        """Return whether a folder has this spelling, on a file system that ignores case."""
+        if not self._ignores_case:
+            return True
+        with self._directory(bucket, components[:-2]) as parent:
+            return parent is not None and _spelt(parent, components[-2])
 
     def _state_in(self, directory: int, entry: str) -> FileState | None:
         try:
@@ -188,22 +204,58 @@ class ObjectFiles:
         return _state(status)
 
     def open(self, bucket: str, components: Components) -> BinaryIO | None:
-        """Open the regular file at a natural path for reading. Return None without such a file."""
+        """Open the regular file at a natural path for reading, or an empty file for a folder object.
+
+        Return None without such a file or folder.
+        """
+        if is_folder(components):
+            found = self.state(bucket, components) is not None
+            return Path(os.devnull).open("rb", buffering=0) if found else None
         with self._directory(bucket, components[:-1]) as directory:
+            return None if directory is None else _open_regular(components[-1], directory)
+
+    def mark_implicit(self, bucket: str, folder: Components) -> None:
+        """Mark a folder as no object."""
+        with self._directory(bucket, folder) as directory, suppress(PermissionError):
+            if directory is not None:
+                folders.make_implicit(directory)
+
+    def mark_explicit(self, bucket: str, folder: Components) -> bool:
+        """Mark a folder as an object. Return False if it is empty or missing, and do nothing then."""
+        with self._directory(bucket, folder) as directory:
             if directory is None:
-                return None
-            return _open_regular(components[-1], directory)
+                return False
+            with os.scandir(directory) as entries:
+                if not any(entries):
+                    return False
+            folders.make_explicit(directory)
+            return True
+
+    def place(self, bucket: str, name: str, state: FileState) -> FileState | None:
+        """Prepare the natural path of an object whose content has the given state.
+
+        Return the state that the object has there, or None if it has to be aside: the path is impossible, or
+        taken, or a folder's while the object has content.
+        """
+        components = natural_path(name)
+        if components is None or (is_folder(components) and state.size):
+            return None
+        if not self.make_parents(bucket, components):
+            return None
+        return FOLDER if is_folder(components) else state
 
     def make_parents(self, bucket: str, components: Components) -> bool:
-        """Create the parent folders of a natural path. Return whether a file can be put there.
+        """Create the parent folders of a natural path, and its folder. Return whether it can be put there.
 
-        It cannot if a parent is a file or has no permissions, or if the path is a folder or, on a file system
-        that ignores case, another object's file.
+        It cannot if a parent is a file or has no permissions, or if the path of a file is a folder or, on a
+        file system that ignores case, another object's file.
         """
         self.step("make folders")
         with self._directory(bucket, components[:-1], create=True) as directory:
             if directory is None:
                 return False
+            if is_folder(components):
+                return self._is_spelt_so(bucket, components)
             try:
                 status = os.stat(components[-1], dir_fd=directory, follow_symlinks=False)
             except FileNotFoundError:
@@ -215,17 +267,24 @@ class ObjectFiles:
             return stat.S_ISREG(status.st_mode)
 
     def put(self, source: Path, bucket: str, components: Components) -> None:
-        """Move a file to its natural path atomically."""
+        """Move a file to its natural path atomically. A folder becomes an object instead."""
         self.step("put file")
         with self._directory(bucket, components[:-1], create=True) as directory:
             if directory is None:
                 raise OSError(errno.ENOTDIR, "a parent folder was replaced", "/".join(components))
+            if is_folder(components):
+                folders.make_explicit(directory)
+                source.unlink()
+                return
             os.rename(source, components[-1], dst_dir_fd=directory)
 
     def keep(self, bucket: str, components: Components, aside: str) -> None:
-        """Link the file at a natural path to the file `aside`."""
+        """Link the file at a natural path to the file `aside`, which is empty for a folder."""
         self.step("keep file")
         target = self.folder.aside / aside
+        if is_folder(components):
+            target.touch()
+            return
         with self._directory(bucket, components[:-1]) as directory:
             if directory is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/".join(components))
@@ -238,35 +297,48 @@ class ObjectFiles:
         with self._directory(bucket, components[:-1]) as directory:
             if directory is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/".join(components))
+            if is_folder(components):
+                target.touch()
+                return
             os.link(components[-1], target, src_dir_fd=directory, follow_symlinks=False)
 
     def remove(self, bucket: str, components: Components) -> None:
-        """Remove the file at a natural path, and then the parent folders that are empty."""
+        """Remove the file or folder object at a natural path, and then its parent folders.
+
+        Of the folders, only those are removed that are empty and not objects themselves. A folder with files
+        in it is no object any longer.
+        """
         self.step("remove file")
         with self._directory(bucket, components[:-1]) as directory:
             if directory is None:
                 return
-            with suppress(FileNotFoundError):
-                os.unlink(components[-1], dir_fd=directory)
+            if is_folder(components):
+                folders.make_implicit(directory)
+            else:
+                with suppress(FileNotFoundError):
+                    os.unlink(components[-1], dir_fd=directory)
         for depth in range(len(components) - 1, 0, -1):
+            entry = components[depth - 1]
             with self._directory(bucket, components[: depth - 1]) as directory:
                 if directory is None:
                     return
                 try:
-                    os.rmdir(components[depth - 1], dir_fd=directory)
+                    if not folders.is_implicit(os.stat(entry, dir_fd=directory, follow_symlinks=False)):
+                        return
+                    os.rmdir(entry, dir_fd=directory)
                 except OSError:
                     return
 
     def changes(
-        self, bucket: str, prefix: str, recorded: dict[str, RecordedState]
+        self, bucket: str, prefix: str, recorded: dict[str, RecordedState], implicit: list[str]
     ) -> Iterator[tuple[str, FileState]]:
-        """Yield name and state of every regular file that differs from `recorded`, in no order.
+        """Yield name and state of every file and folder object that differs from `recorded`, in no order.
 
         The names begin with `prefix`. The name of each file is removed from `recorded`, which has the names
-        without a file in the end.
+        without a file in the end. `implicit` receives the names of implicit folders.
         """
         parent = prefix.rpartition("/")[0]
-        top = natural_path(parent) if parent else ()
+        top = None if parent.endswith("/") else natural_path(parent) if parent else ()
         pending = [] if top is None else [top]
         while pending:
             folder = pending.pop()
@@ -274,6 +346,11 @@ class ObjectFiles:
             with self._directory(bucket, folder) as directory:
                 if directory is None:
                     continue
+                if path and path.startswith(prefix) and _can_be_object(path):
+                    if folders.is_implicit(os.fstat(directory)):
+                        implicit.append(path)
+                    elif recorded.pop(path, None) is None:
+                        yield path, FOLDER
                 with os.scandir(directory) as entries:
                     for entry in entries:
                         # A bucket has many files: each statement costs, and each call even more.
@@ -314,8 +391,9 @@ class ObjectFiles:
 
 
 def state_of(file: BinaryIO) -> FileState:
-    """Return the state of an open file."""
-    return _state(os.fstat(file.fileno()))
+    """Return the state of an open file, also of one that stands for a folder."""
+    status = os.fstat(file.fileno())
+    return _state(status) if stat.S_ISREG(status.st_mode) else FOLDER
 
 
 def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | None:
@@ -358,54 +436,3 @@ def _ignores_case(folder: Path) -> bool:
         return (folder / probe.name.upper()).exists()
     finally:
         probe.unlink()
-
-
-_CLONE = 0x40049409
-"""FICLONE of linux/fs.h."""
-_BLOCK = 1 << 20
-_PIECE = 64 << 20
-_CANNOT = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.ENOTTY, errno.EPERM, errno.EBADF)
-
-
-def duplicate(sources: Sequence[BinaryIO], target: Path) -> FileState:
-    """Create `target` from the concatenated content of open files. Remove it on failure."""
-    try:
-        with target.open("xb", buffering=0) as file:
-            if len(sources) != 1 or not _cloned(sources[0], file):
-                for source in sources:
-                    _append(source, file)
-            return state_of(file)
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
-
-
-def _cloned(source: BinaryIO, target: BinaryIO) -> bool:
-    try:
-        import fcntl
-
-        fcntl.ioctl(target.fileno(), _CLONE, source.fileno())
-    except ImportError:
-        return False
-    except OSError as error:
-        if error.errno in _CANNOT:
-            return False
-        raise
-    return True
-
-
-def _append(source: BinaryIO, target: BinaryIO) -> None:
-    at = 0
-    try:
-        while copied := os.copy_file_range(source.fileno(), target.fileno(), _PIECE, offset_src=at):
-            at += copied
-    except AttributeError:
-        pass
-    except OSError as error:
-        if error.errno not in _CANNOT:
-            raise
-    source.seek(at)
-    while block := source.read(_BLOCK):
-        view = memoryview(block)
-        while view:
-            view = view[target.write(view) :]

@@ -20,7 +20,8 @@ from vertex_emulator.kernel.trees import is_empty, remove_tree
 from vertex_emulator.storage.disk import soft_deletion
 from vertex_emulator.storage.disk.adoption import Adoption
 from vertex_emulator.storage.disk.checksums import Known, Sums
-from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, is_aside, natural_path
+from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, is_aside, natural_path, state_of
+from vertex_emulator.storage.disk.folders import FOLDER, is_folder
 from vertex_emulator.storage.disk.preconditions import (
     Preconditions,
     check_deletable,
@@ -107,7 +108,11 @@ class ObjectStore(Adoption):
             self.files.link_out(stored.bucket, _components(stored), path)
         else:
             os.link(self.files.aside_path(stored.aside), path, follow_symlinks=False)
-        content = Content(path=path, state=stored.state, sums=_known(stored))
+        state = stored.state
+        if state == FOLDER:
+            with path.open("rb") as file:
+                state = state_of(file)
+        content = Content(path=path, state=state, sums=_known(stored))
         try:
             new = self._new(owner, name, content, settings=settings, components=stored.components)
             new = replace(new, moved_from=stored.name)
@@ -115,7 +120,9 @@ class ObjectStore(Adoption):
         finally:
             path.unlink(missing_ok=True)
         self.files.step("remove moved file")
-        self._remove_file(stored)
+        self._leave_path(stored)
+        if stored.aside is not None:
+            self.files.remove_aside(stored.aside)
         new = replace(new, moved_from=None)
         self.store.put_object(new)
         return new
@@ -131,8 +138,7 @@ class ObjectStore(Adoption):
     ) -> StoredObject:
         check_retention_allowed(settings, owner)
         generation = self.store.next_generation()
-        path = natural_path(name)
-        fits = path is not None and self.files.make_parents(owner.name, path)
+        state = self.files.place(owner.name, name, content.state)
         moment = self.store.clock.now()
         return StoredObject(
             bucket=owner.name,
@@ -143,9 +149,9 @@ class ObjectStore(Adoption):
             created=moment,
             updated=moment,
             settings=soft_deletion.with_access_list(owner, {**soft_deletion.defaults(owner), **settings}),
-            aside=None if fits else aside_name(owner.name, name, generation),
+            aside=aside_name(owner.name, name, generation) if state is None else None,
             incoming=content.path.name,
-            state=content.state,
+            state=content.state if state is None else state,
             components=components,
             retained_until=retained_until(owner, moment),
         )
@@ -254,30 +260,34 @@ class ObjectStore(Adoption):
             self.remove_for_good(stored)
             return
         self.store.put_object(kept)
-        if stored.aside is None and kept.aside is not None:
-            try:
+        folder = stored.name.endswith("/")
+        try:
+            if folder:  # before its content is kept: the next start must not take it for a new folder
+                self._leave_path(stored)
+            if stored.aside is None and kept.aside is not None:
                 self.files.keep(stored.bucket, _components(stored), kept.aside)
-            except OSError:
-                self.store.put_object(stored)
-                raise
-            self.files.remove(stored.bucket, _components(stored))
+        except OSError:
+            self.store.put_object(stored)
+            raise
+        if not folder:
+            self._leave_path(stored)
         if kept.soft_deleted is not None:
             self.on_soft_delete()
 
     def remove_for_good(self, stored: StoredObject) -> None:
         """Remove record and content permanently. Needs the lock."""
-        if stored.aside is None:
-            self.files.remove(stored.bucket, _components(stored))
-            self.store.remove_object(stored)
-        else:
-            self.store.remove_object(stored)
+        self._leave_path(stored)
+        self.store.remove_object(stored)
+        if stored.aside is not None:
             self.files.remove_aside(stored.aside)
 
-    def _remove_file(self, stored: StoredObject) -> None:
-        if stored.aside is None:
-            self.files.remove(stored.bucket, _components(stored))
-        else:
-            self.files.remove_aside(stored.aside)
+    def _leave_path(self, stored: StoredObject) -> None:
+        """Remove the object's file, or its folder, which it may also have if its content is aside."""
+        components = natural_path(stored.name)
+        if components is None or not stored.live:
+            return
+        if stored.aside is None or is_folder(components):
+            self.files.remove(stored.bucket, components)
 
     def remove_bucket(self, bucket: Bucket) -> None:
         """Remove a bucket, whose only objects are soft-deleted. Needs the lock."""

@@ -65,6 +65,10 @@ SCHEMA = (
     ALTER TABLE storage_buckets ADD COLUMN policy TEXT;
     ALTER TABLE storage_buckets ADD COLUMN chose_soft_delete INTEGER NOT NULL DEFAULT 0;
     """,
+    """
+    ALTER TABLE storage_buckets ADD COLUMN folders_marked INTEGER NOT NULL DEFAULT 1;
+    UPDATE storage_buckets SET folders_marked = 0;
+    """,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -16,6 +17,7 @@ from vertex_emulator.storage.disk.files import (
     is_incoming,
     natural_path,
 )
+from vertex_emulator.storage.disk.folders import FOLDER, is_folder
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.disk.store import Store
 
@@ -30,6 +32,8 @@ def recover(store: Store, files: ObjectFiles) -> None:
     files.remove_unrecorded_buckets(lambda name: store.find_bucket(name) is not None)
     _restore_versions(store, files)
     _finish_arrivals(store, files)
+    _mark_implicit_folders(store, files)
+    _make_folders(store, files)
     _sweep(store, files)
 
 
@@ -46,9 +50,15 @@ def _restore_versions(store: Store, files: ObjectFiles) -> None:
         if stored.incoming and files.incoming_path(stored.incoming).exists():
             continue
         components = natural_path(stored.name)
-        if components is not None and files.state(stored.bucket, components) == stored.state:
+        state = None if components is None else files.state(stored.bucket, components)
+        deleted = store.live(stored.bucket, stored.name) is None
+        if components is not None and is_folder(components) and not stored.size:
+            if deleted and state == FOLDER:
+                files.remove(stored.bucket, components)
             files.keep(stored.bucket, components, stored.aside)
-            if store.live(stored.bucket, stored.name) is None:
+        elif components is not None and state == stored.state:
+            files.keep(stored.bucket, components, stored.aside)
+            if deleted:
                 files.remove(stored.bucket, components)
         else:
             log.warning("gs://%s/%s#%d: the content is lost", stored.bucket, stored.name, stored.generation)
@@ -74,16 +84,41 @@ def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
         components = natural_path(stored.moved_from or "")
         if components is None or store.live(stored.bucket, stored.moved_from or "") is not None:
             continue
-        if files.state(stored.bucket, components) == stored.state:
+        state = files.state(stored.bucket, components)
+        empty = state is not None and not state.size and not stored.size
+        if state == stored.state or (empty and FOLDER in (state, stored.state)):
             files.remove(stored.bucket, components)
     store.clear_incoming()
 
 
+def _mark_implicit_folders(store: Store, files: ObjectFiles) -> None:
+    """Mark the folders that an earlier version made for objects, which did not know folder objects."""
+    for bucket in store.buckets_with_unmarked_folders():
+        natural = {name for name, (*_, is_aside) in store.states(bucket, "").items() if not is_aside}
+        paths = [path for path in map(natural_path, natural) if path is not None and not is_folder(path)]
+        folders = {path[:depth] for path in paths for depth in range(1, len(path))}
+        for folder in folders:
+            files.mark_implicit(bucket, folder)
+        store.note_marked_folders(bucket)
+
+
+def _make_folders(store: Store, files: ObjectFiles) -> None:
+    """Make the folders of objects that had none: an earlier version made none, or a file was in the way."""
+    for stored in list(store.objects_aside()):
+        components = natural_path(stored.name)
+        if components is None or not stored.live or not is_folder(components) or stored.aside is None:
+            continue
+        with suppress(OSError):  # it stays aside
+            if (state := files.place(stored.bucket, stored.name, stored.state)) is not None:
+                files.put(files.aside_path(stored.aside), stored.bucket, components)
+                store.put_object(replace(stored, aside=None, state=state))
+
+
 def placed(files: ObjectFiles, stored: StoredObject) -> StoredObject:
     """Return an object to record, with the name of its file if it cannot be at the natural path."""
-    components = natural_path(stored.name)
-    if stored.live and components is not None and files.make_parents(stored.bucket, components):
-        return stored
+    state = files.place(stored.bucket, stored.name, stored.state) if stored.live else None
+    if state is not None:
+        return replace(stored, state=state)
     return replace(stored, aside=aside_name(stored.bucket, stored.name, stored.generation))
 
 

@@ -275,6 +275,16 @@ class Store:
             after = (last.name, last.generation)
             size = min(size * 4, _MAX_PAGE)
 
+    def buckets_with_unmarked_folders(self) -> list[str]:
+        """Return the buckets in which an earlier version, which marked no implicit folders, made folders."""
+        rows = self._database.rows(
+            "SELECT name FROM storage_buckets WHERE NOT folders_marked AND soft_deleted IS NULL"
+        )
+        return [row["name"] for row in rows]
+
+    def note_marked_folders(self, bucket: str) -> None:
+        self._database.execute("UPDATE storage_buckets SET folders_marked = 1 WHERE name = ?", (bucket,))
+
     def states(self, bucket: str, prefix: str) -> Mapping[str, RecordedState]:
         """Return the states of the live objects whose names begin with `prefix`."""
         return self._states.get((bucket, prefix), lambda: self._read_states(bucket, prefix))

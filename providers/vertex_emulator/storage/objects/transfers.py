@@ -11,7 +11,8 @@ from typing import Any
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known
-from vertex_emulator.storage.disk.files import duplicate, state_of
+from vertex_emulator.storage.disk.copies import duplicate
+from vertex_emulator.storage.disk.files import state_of
 from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
@@ -186,7 +187,10 @@ class Transfers:
             with ExitStack() as stack:
                 opened = [stack.enter_context(self._object_store.open(source)) for source in sources]
                 state = duplicate(opened, path)
-                if all(state_of(file) == source.state for file, source in zip(opened, sources, strict=True)):
+                if all(
+                    source.aside is not None or state_of(file) == source.state
+                    for file, source in zip(opened, sources, strict=True)
+                ):
                     break
             path.unlink()
             with self._store.locked(sources[0].bucket):
@@ -208,9 +212,9 @@ class Transfers:
             path.unlink(missing_ok=True)
 
     def _again(self, source: StoredObject) -> StoredObject:
-        """Return the object again after its file has changed."""
+        """Return the object again after a file has changed. No program reaches content that is aside."""
         if source.aside is not None:
-            raise no_object(source.bucket, source.name)
+            return source
         return self._object_store.get(source.bucket, source.name)
 
     def _written(self, request: Request, source: StoredObject, target: ObjectName) -> int:

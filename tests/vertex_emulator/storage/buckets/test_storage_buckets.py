@@ -152,6 +152,9 @@ def test_only_an_empty_bucket_is_deleted(storage: Any, bucket: Any, folder: Path
         bucket.delete()
     bucket.blob("a/b").delete()
     (folder / "empty" / "folders").mkdir(parents=True)
+    with pytest.raises(Conflict):  # each of them is an object
+        bucket.delete()
+    bucket.delete_blobs(["empty/", "empty/folders/"])
     bucket.delete()
     assert not folder.exists()
     with pytest.raises(NotFound, match="The specified bucket does not exist"):

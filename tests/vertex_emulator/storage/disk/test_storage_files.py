@@ -18,6 +18,8 @@ from support.emulated.emulator import call
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.kernel.trees import remove_tree
 
+_LONG = "d" * 200
+
 
 def names(bucket: Any, **options: Any) -> list[str]:
     return [blob.name for blob in bucket.list_blobs(**options)]
@@ -28,7 +30,7 @@ def test_files_that_a_replica_makes(bucket: Any, folder: Path) -> None:
     (folder / "model" / "1" / "weights.json").write_bytes(b"{}")
     (folder / "log.txt").write_bytes(b"line\n")
     listed = {blob.name: blob for blob in bucket.list_blobs()}
-    assert sorted(listed) == ["log.txt", "model/1/weights.json"]
+    assert sorted(listed) == ["log.txt", "model/", "model/1/", "model/1/weights.json"]
     assert listed["model/1/weights.json"].size == 2
     assert listed["model/1/weights.json"].content_type == "application/json"
     assert listed["log.txt"].crc32c == bucket.get_blob("log.txt").crc32c
@@ -141,7 +143,7 @@ def test_a_file_in_the_place_of_an_object_that_lies_aside(bucket: Any, folder: P
     (folder / "a").mkdir()
     (folder / "a" / "b").write_text("by a replica")
     assert bucket.blob("a/b").download_as_text() == "by a replica"
-    assert names(bucket) == ["a/b"]
+    assert names(bucket) == ["a/", "a/b"]
 
 
 def test_links_lead_nowhere(emulator: Daemon, bucket: Any, folder: Path, tmp_path: Path) -> None:
@@ -298,6 +300,8 @@ def test_something_else_in_the_place_of_a_buckets_folder(
 def test_folders_nested_too_deep_for_objects(bucket: Any, folder: Path) -> None:
     try:
         nest(folder, 1500)
+        assert names(bucket) == [f"{_LONG}/" * depth for depth in range(1, 6)]
+        bucket.delete_blobs(names(bucket))
         assert names(bucket) == []
         bucket.delete()
         assert not folder.exists()
@@ -309,8 +313,8 @@ def nest(folder: Path, depth: int) -> None:
     """Folders one in the other, as deep as no path can name."""
     descriptor = os.open(folder, os.O_RDONLY)
     for _ in range(depth):
-        os.mkdir("d", dir_fd=descriptor)
-        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.mkdir(_LONG, dir_fd=descriptor)
+        below = os.open(_LONG, os.O_RDONLY, dir_fd=descriptor)
         os.close(descriptor)
         descriptor = below
     os.close(descriptor)

@@ -50,6 +50,15 @@ def test_a_kill_in_a_move(tmp_path: Path, step: str, found: str | None, name: st
         assert list(daemon.folder.incoming.iterdir()) == []
 
 
+def test_a_kill_in_the_move_of_a_folder(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        client.create_bucket("kills").blob("a/").upload_from_string("")
+    killed(tmp_path, "move file in", lambda bucket: bucket.move_blob(bucket.blob("a/"), "b/", retry=None))
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        assert [blob.name for blob in client.list_blobs("kills")] == ["b/"]
+        assert [path.name for path in (daemon.folder.buckets / "kills").iterdir()] == ["b"]
+
+
 @pytest.mark.parametrize("step", ["keep file", "remove file"])
 def test_a_kill_in_a_soft_deletion(tmp_path: Path, step: str) -> None:
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:

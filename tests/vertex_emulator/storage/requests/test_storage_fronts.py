@@ -59,7 +59,7 @@ def test_a_path_is_no_bucket(emulator: Daemon, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"x")
     files = emulator.storage.object_store.files
     assert files.state(str(tmp_path), ("secret",)) is None
-    assert list(files.changes(str(tmp_path), "", {})) == []
+    assert list(files.changes(str(tmp_path), "", {}, [])) == []
 
 
 @pytest.mark.parametrize(
