@@ -51,7 +51,9 @@ def fill(emulator: JobEmulator) -> str:
     upload(daemon, "some-models", "a", b"second", "application/octet-stream")
     upload(daemon, "some-models", "a/b", b"below a file")
     upload(daemon, "some-models", "..%2Fup", b"no path at all")
-    name = emulator.create(pool("open('/gcs/some-models/written', 'w').write('x' * 1000); print('hello')"))
+    upload(daemon, "some-models", "empty/", b"")
+    code = "open('/gcs/some-models/written', 'w').write('x' * 1000); print('hello')"
+    name = emulator.create(pool(f"import os; os.mkdir('/gcs/some-models/made'); {code}"))
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     return name
 
@@ -68,13 +70,15 @@ def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -
     size = control(source.daemon).export_state(archive)
     assert (archive.stat().st_size, archive.stat().st_mode & 0o777) == (size, 0o600)
     expected = (objects(source.daemon, "some-models"), buckets(source.daemon), source.get(name))
-    assert len(expected[0]) == 5
+    assert len(expected[0]) == 7
     with running_jobs(tmp_path / "other", sandbox=probe()) as other:
         added = control(other.daemon).import_state(archive)
-        expected_counts = {"jobs": 1, "endedJobs": 0, "buckets": 1, "objects": 5}
+        expected_counts = {"jobs": 1, "endedJobs": 0, "buckets": 1, "objects": 7}
         assert added == {**expected_counts, "images": 0, "repositories": 0, "resources": {}}
         found = (objects(other.daemon, "some-models"), buckets(other.daemon), other.get(name))
         assert found == expected
+        folder = other.daemon.folder.buckets / "some-models"
+        assert (folder / "empty").is_dir() and (folder / "made").is_dir()
         assert other.printed(name) == ["hello"]
         assert other.entries(name) == source.entries(name)
         assert other.replicas(name).keys() == source.replicas(name).keys()
@@ -84,10 +88,10 @@ def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -
         other.wait(again)
         assert other.printed(again) == ["True"]
         upload(other.daemon, "some-models", "a", b"third")
-        assert len(objects(other.daemon, "some-models")) == 6
+        assert len(objects(other.daemon, "some-models")) == 8
         assert other.delete(name).status == 200
     with running(tmp_path / "other") as restarted:
-        assert len(objects(restarted, "some-models")) == 6
+        assert len(objects(restarted, "some-models")) == 8
 
 
 def test_an_archive_of_an_archive_is_the_same(source: JobEmulator, tmp_path: Path) -> None:
@@ -173,7 +177,7 @@ def test_reset_leaves_an_emulator_as_new(source: JobEmulator, tmp_path: Path) ->
     assert get(source.daemon, "/_local/start-delay") == {"seconds": 0}
     assert get(source.daemon, "/_local/clock")["rate"] == 1
     control(source.daemon).import_state(archive)
-    assert len(objects(source.daemon, "some-models")) == 5
+    assert len(objects(source.daemon, "some-models")) == 7
     again = source.create(pool("pass"))
     assert source.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
 

@@ -136,6 +136,7 @@ def test_exit_status_and_strays(tmp_path: Path, sandbox: Sandbox) -> None:
     same="buckets are folders at /gcs",
     fields=("job_spec.base_output_directory",),
 )
+@pytest.mark.parity("Cloud Storage: folders under /gcs")
 def test_a_job_reads_and_writes_buckets(emulator: JobEmulator) -> None:
     """Objects stored over HTTP are files in /gcs, and the other way round."""
     storage = f"{emulator.daemon.storage_url}"
@@ -144,15 +145,30 @@ def test_a_job_reads_and_writes_buckets(emulator: JobEmulator) -> None:
     assert call(storage, "POST", "/storage/v1/b?project=local", body={"name": "digits-data"}).status == 200
     upload = "/upload/storage/v1/b/digits-data/o?uploadType=media&name=in/data.txt"
     assert call(storage, "POST", upload, body=b"1797", headers={"Content-Type": "text/plain"}).status == 200
+    for name in ("console/", "removed/"):
+        path = f"/upload/storage/v1/b/digits-data/o?uploadType=media&name={name}"
+        assert call(storage, "POST", path, body=b"").status == 200
     code = (
-        "import pathlib\n"
+        "import pathlib, shutil\n"
         "bucket = pathlib.Path('/gcs/digits-data')\n"
         "(bucket / 'out').mkdir()\n"
-        "(bucket / 'out' / 'model.txt').write_text((bucket / 'in' / 'data.txt').read_text() * 2)"
+        "(bucket / 'out' / 'model.txt').write_text((bucket / 'in' / 'data.txt').read_text() * 2)\n"
+        "(bucket / 'in' / 'new.txt').write_text('')\n"
+        "(bucket / 'console' / 'x').write_text('')\n"
+        "(bucket / 'removed').rmdir()\n"
+        "(bucket / 'old' / 'below').mkdir(parents=True)\n"
+        "(bucket / 'old').rename(bucket / 'renamed')\n"
+        "(bucket / 'tree' / 'x').mkdir(parents=True)\n"
+        "shutil.rmtree(bucket / 'tree')"
     )
     assert emulator.wait(emulator.create(pool(code)))["state"] == "JOB_STATE_SUCCEEDED"
     got = call(storage, "GET", "/storage/v1/b/digits-data/o/out%2Fmodel.txt?alt=media")
     assert got.body == b"17971797"
+    listed = call(storage, "GET", "/storage/v1/b/digits-data/o?fields=items(name)").json()["items"]
+    assert [each["name"] for each in listed] == [
+        *("console/", "console/x", "in/data.txt", "in/new.txt"),
+        *("out/", "out/model.txt", "renamed/", "renamed/below/"),
+    ]
 
 
 def test_without_a_mount_a_job_that_names_it_is_refused(tmp_path: Path) -> None:
