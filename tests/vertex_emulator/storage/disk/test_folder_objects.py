@@ -18,15 +18,13 @@ from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.uploads.incoming import Incoming
 
-ROW = "Cloud Storage: folders under /gcs"
-
 
 def names(bucket: Any) -> list[str]:
     return [blob.name for blob in bucket.list_blobs()]
 
 
 @pytest.mark.parity(
-    ROW,
+    "Cloud Storage: folders under /gcs",
     same="an object of 0 bytes with a slash at its end; also one that a replica makes with mkdir",
 )
 def test_an_object_with_a_slash_at_its_end_is_a_folder(bucket: Any, folder: Path) -> None:
@@ -44,7 +42,7 @@ def test_an_object_with_a_slash_at_its_end_is_a_folder(bucket: Any, folder: Path
     assert names(bucket) == []
 
 
-@pytest.mark.parity(ROW)
+@pytest.mark.parity("Cloud Storage: folders under /gcs")
 def test_mkdir_makes_an_object_and_rmdir_removes_it(bucket: Any, folder: Path) -> None:
     (folder / "a").mkdir()
     blob = bucket.get_blob("a/")
@@ -73,7 +71,7 @@ def test_mkdir_makes_an_object_and_rmdir_removes_it(bucket: Any, folder: Path) -
     assert names(bucket) == ["a/"]
 
 
-@pytest.mark.parity(ROW)
+@pytest.mark.parity("Cloud Storage: folders under /gcs")
 def test_a_folder_without_an_object_goes_with_its_last_file(bucket: Any, folder: Path) -> None:
     bucket.blob("a/b/x").upload_from_string(b"x")
     (folder / "a" / "b" / "y").write_text("y")
@@ -97,7 +95,7 @@ def test_a_new_folder_of_a_replica_outlives_its_files(bucket: Any, folder: Path)
     assert (folder / "a").is_dir() and names(bucket) == ["a/"]
 
 
-@pytest.mark.parity(ROW)
+@pytest.mark.parity("Cloud Storage: folders under /gcs")
 def test_a_folder_that_is_not_empty_outlives_its_object(bucket: Any, folder: Path) -> None:
     for name in ("a/", "a/x"):
         bucket.blob(name).upload_from_string(b"")
@@ -112,7 +110,7 @@ def test_a_folder_that_is_not_empty_outlives_its_object(bucket: Any, folder: Pat
     assert not folder.exists()
 
 
-@pytest.mark.parity(ROW)
+@pytest.mark.parity("Cloud Storage: folders under /gcs")
 @pytest.mark.parametrize("name", ["a/", "a/b/x"], ids=["of an object", "without an object"])
 def test_a_renamed_folder(bucket: Any, folder: Path, name: str) -> None:
     for each in (name, "a/b/c"):
