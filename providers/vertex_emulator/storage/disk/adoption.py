@@ -193,7 +193,7 @@ class Adoption:
         if state is None:
             if row is None or row.aside is not None:
                 return row
-            log.info("gs://%s/%s: removed, because its file was deleted", bucket, name)
+            log.info("gs://%s/%s: removed, because its file or folder was deleted", bucket, name)
             self.store.remove_object(row)
             return None
         if row is not None and (state == FOLDER or (row.aside is None and row.state == state)):
