@@ -188,6 +188,17 @@ def test_copies_versions_and_moves(emulator: Daemon, bucket: Any, folder: Path) 
     assert (folder / "again").is_dir() and names(bucket) == ["again/", "c/", "d/"]
 
 
+def test_a_deleted_folder_is_restored(bucket: Any, folder: Path) -> None:
+    for name in ("a/", "a/x"):
+        bucket.blob(name).upload_from_string(b"")
+    generation = bucket.get_blob("a/").generation
+    bucket.delete_blobs(["a/", "a/x"])
+    assert list(folder.iterdir()) == []
+    bucket.restore_blob("a/", generation=generation)
+    assert names(bucket) == ["a/"] and (folder / "a").is_dir()
+    assert bucket.blob("a/").download_as_bytes() == b""
+
+
 _NOT_RECORDED = ("make folders", "link file", "record object")
 _MOVES = (*_NOT_RECORDED, "remove file", "remove moved file")
 """Steps at which a move can be interrupted in this process, which otherwise removes the new file."""
