@@ -14,7 +14,7 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
-from pulumi_vertex_training.program import links
+from pulumi_vertex_training.program import links, messages
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments
 from pulumi_vertex_training.program.arguments.run_options import RunOptions
@@ -35,6 +35,7 @@ from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.waits import Again, Wait, declared
 from vertex_emulator.launcher import LauncherError
+from vertex_training.fields.resource_names import resource_id
 from vertex_training.fields.uris import DIRECTORY
 
 if TYPE_CHECKING:
@@ -187,6 +188,18 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
                     _hold_run
                 )
             _ = self.completion
+        elif not pulumi.runtime.is_dry_run():
+            pulumi.Output.all(name=self.id, asked_by=self.asked_by).apply(self._submitted)
+
+    def _submitted(self, facts: Mapping[str, Any]) -> None:
+        """Show how to follow a job that this deployment has submitted and does not wait for."""
+        from pulumi_vertex_training.plugin.host.process import engine_address  # imported only if needed
+        from pulumi_vertex_training.program.waiting.progress import how_to_follow
+
+        if facts["asked_by"] is not None and facts["asked_by"] == engine_address():
+            noun = _declared(self.kind).noun
+            words = f"{noun} {resource_id(facts['name'])} is submitted. {how_to_follow(facts['name'])}"
+            messages.info(words, self)
 
     def _notifications(
         self,

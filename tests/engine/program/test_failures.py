@@ -49,6 +49,7 @@ first = job("first", "import flowers")
 second = job("second", {BROKEN!r}, env=secrets)
 healthy = job("healthy", @GATE@ + {SHOWS!r}, env=secrets, stream_logs=True)
 steady = job("steady", "import time; time.sleep(600)", wait="running")
+left = job("left", "import time; time.sleep(600)", wait="none")
 after = job("after", "print(1)", env=dict(STATE=healthy.completion["state"]))
 last = job("last", "print(1)", env=dict(STATE=after.completion["state"]))
 never = job("never", "print(1)", env=dict(STATE=first.completion["state"]))
@@ -172,7 +173,15 @@ def test_each_failure_is_an_error_of_its_own_resource_and_the_program_ends_with_
 def test_what_depends_on_a_healthy_job_is_created_and_what_depends_on_a_failed_one_is_not(
     failures: Failures,
 ) -> None:
-    assert set(failures.first_jobs) == {"first", "second", "healthy", "steady", "after", "last"}
+    assert set(failures.first_jobs) == {"first", "second", "healthy", "steady", "left", "after", "last"}
+
+
+def test_a_job_that_is_left_in_training_has_one_line_with_the_command_that_follows_it(
+    failures: Failures,
+) -> None:
+    for name in ("steady", "left"):
+        follow = f"To follow its log, run `vertex-training logs {failures.first_jobs[name]} --follow`."
+        assert diagnostics(failures.first.output, name).count(follow) == 1
 
 
 def test_a_failed_job_stays_and_the_command_in_its_error_runs_it_again(failures: Failures) -> None:

@@ -174,6 +174,39 @@ def test_an_emulator_that_cannot_be_started_is_one_clean_line(capsys: pytest.Cap
     assert ended_outcome(connect, NAME) is None
 
 
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        ("Internal error occurred for the current attempt.", True),
+        ("The following quotas are exceeded: exceed quota limits: custom_model_training_cpus.", True),
+        ("Resources are insufficient in region: us-central1.", True),
+        ("Model projects/7/locations/us-central1/models/m already exists.", True),
+        ("The replica workerpool0-0 ran out of memory.", False),
+        ("Something that no table has.", True),
+    ],
+)
+def test_a_failure_has_one_remedy_to_change_the_job_or_the_command_that_runs_it_again(
+    service: Service, capsys: pytest.CaptureFixture[str], error: str, again: bool
+) -> None:
+    failed = {"name": NAME, "displayName": "train", "state": "JOB_STATE_FAILED", "error": {"message": error}}
+    with pytest.raises(pulumi.RunError):
+        wait(service, in_state("RUNNING"), Answer(document=failed))
+    shown = capsys.readouterr().err
+    assert ("Run it again as it is: pulumi up --replace URN" in shown) == again, shown
+    assert "run_token" not in shown
+
+
+@pytest.mark.parametrize("until", ["running", "done"])
+def test_a_wait_that_leaves_a_job_in_training_says_how_to_follow_it(
+    service: Service, capsys: pytest.CaptureFixture[str], until: Any
+) -> None:
+    policy = WaitPolicy(until=until, timeout=20 if until == "running" else 0.3)
+    assert wait(service, in_state("RUNNING"), policy=policy)["state"] == "RUNNING"
+    shown = capsys.readouterr().err
+    assert shown.count("To follow its log, run `") == 1, shown
+    assert " logs 1 --follow`" in shown or f" logs {NAME} --follow`" in shown, shown
+
+
 def test_metrics_are_what_was_written() -> None:
     assert Metrics({"accuracy": 0.9}) == {"accuracy": 0.9}
 

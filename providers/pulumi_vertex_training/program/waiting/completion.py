@@ -30,7 +30,7 @@ from pulumi_vertex_training.program.waiting.interruption import (
     unless_interrupted,
 )
 from pulumi_vertex_training.program.waiting.outcome import gone, outcome, with_results
-from pulumi_vertex_training.program.waiting.progress import Progress
+from pulumi_vertex_training.program.waiting.progress import Progress, how_to_follow
 from pulumi_vertex_training.program.waiting.recording import record_end, recorded_end
 from pulumi_vertex_training.program.waiting.waits import Again, Wait, WaitFailed, WaitResult, held
 from pulumi_vertex_training.registry import is_runnable
@@ -272,21 +272,29 @@ def _reached(policy: WaitPolicy, record: JobRecord) -> bool:
 
 
 async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Link) -> None:
-    """Raise WaitFailed for a failed job of this deployment; warn of an older failure or a timeout."""
+    """Raise WaitFailed for a failed job of this deployment; warn of an older failure or a timeout.
+
+    Show how to follow a job that is left in training.
+    """
     record = watched.record
     policy = waiting.policy
     if watched.timed_out and policy.waits:
         messages.warn(
             f"{waiting.title} is {record.state.word} after {policy.timeout:g} s; no longer waiting. "
-            f"To follow its log, run `{waiting.logs} --follow`.",
+            f"{how_to_follow(waiting.name)}",
             waiting.resource,
         )
+    elif policy.waits and not record.state.is_terminal:
+        words = f"{waiting.declared.noun} {waiting.job_id} is {record.state.word}"
+        messages.info(f"{words}. {how_to_follow(waiting.name)}", waiting.resource)
     elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":
-        message, has_remedy = await _failure(waiting, record, link)
+        message, is_to_change = await _failure(waiting, record, link)
         urn = await waiting.resource.urn.future() if waiting.resource else None
         fails = policy.waits and (waiting.ours or not watched.first_was_terminal)
         # To run a job again as it is does not go with advice on what to change first.
-        again = "" if has_remedy else waiting.again.command(urn or "URN", record.state.word, stays=not fails)
+        again = (
+            "" if is_to_change else waiting.again.command(urn or "URN", record.state.word, stays=not fails)
+        )
         if fails:
             reported = f"{message}\n{again}".rstrip()
             raise WaitFailed(reported, state=record.state.word, command=waiting.logs)
@@ -301,9 +309,10 @@ async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Li
 async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> tuple[str, bool]:
     """Return the message about a failed job, without log lines that were already streamed.
 
-    The second value is true if the message has a remedy.
+    The second value is true if the message says what to change before the job runs again.
     """
-    from pulumi_vertex_training.runs.diagnosis.diagnosis import examine, report  # imported only if needed
+    from pulumi_vertex_training.runs.diagnosis.causes import AS_IT_IS  # imported only if needed
+    from pulumi_vertex_training.runs.diagnosis.diagnosis import examine, report
 
     diagnosis = await asyncio.to_thread(examine, link.endpoint, record, mask=program_secrets().masked)
     message = report(
@@ -313,7 +322,7 @@ async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> tuple[st
         logs=waiting.logs,
         with_lines=not link.log_was_shown,
     )
-    return message, bool(diagnosis.cause)
+    return message, bool(diagnosis.cause) and diagnosis.kind not in AS_IT_IS
 
 
 class _Link:

@@ -158,14 +158,21 @@ def line(record: JobRecord, counts: Counts, report: Report | None) -> str:
 
 
 def announcement(noun: str, name: str, policy: WaitPolicy) -> str:
-    """Return the effect of Ctrl-C. It is shown before: the engine may kill the program right after Ctrl-C."""
-    job_id = resource_id(name)
+    """Return the effect of Ctrl-C, and how to follow the job meanwhile.
+
+    It is shown before: the engine may kill the program right after Ctrl-C.
+    """
+    job = f"{noun} {resource_id(name)}"
+    log = "" if policy.stream_logs else f", `{job_command('logs', name)} --follow` shows its log"
     if policy.cancels:
-        return f"Ctrl-C cancels it (on_interrupt): {noun} {job_id}"
-    return (
-        f"Ctrl-C leaves it running: `pulumi up` joins it again, `{job_command('cancel', name)}` stops "
-        f"{noun} {job_id}"
-    )
+        return f"Ctrl-C cancels it (on_interrupt): {job}{log}"
+    cancel = job_command("cancel", name)
+    return f"Ctrl-C leaves it running: `pulumi up` joins it again, `{cancel}` stops {job}{log}"
+
+
+def how_to_follow(name: str) -> str:
+    """Return the sentence about a job that this deployment leaves in training."""
+    return f"To follow its log, run `{job_command('logs', name)} --follow`."
 
 
 MAX_ENTRIES_PER_READ = 5000

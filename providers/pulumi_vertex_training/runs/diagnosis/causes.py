@@ -32,6 +32,8 @@ class Cause:
     log: tuple[re.Pattern[str], ...] = ()
     exits: Mapping[int, str] = field(default_factory=dict)
     """The text for each exit code, instead of `says`: less is known."""
+    as_it_is: bool = False
+    """True if the remedy is to run the job again, unchanged."""
 
 
 def _any(*patterns: str) -> tuple[re.Pattern[str], ...]:
@@ -70,8 +72,9 @@ CAUSES: tuple[Cause, ...] = (
         name="quota",
         says="the project's quota {what} is used up",
         unnamed="a quota of the project is used up",
-        remedy="Wait until other jobs have ended, ask for more quota in this region, or use fewer or other "
-        "machines.",
+        remedy="Run the job again when others have ended. If it never fits, ask for more quota in this "
+        "region, or use fewer or other machines.",
+        as_it_is=True,
         service=_any(
             r"exceed quota limits: (?P<what>[\w./-]*[\w-])", r"(?i)\bquota\b[^.]*\b(?:exceed|exhaust|limit)"
         ),
@@ -80,8 +83,9 @@ CAUSES: tuple[Cause, ...] = (
         name="no_resources",
         says="Google had no free machines of this kind in {what}",
         unnamed="Google had no free machines of this kind",
-        remedy="Try again later, try another location or accelerator, or let the job wait: set scheduling "
-        "with max_wait_duration and strategy FLEX_START.",
+        remedy="Run the job again later. If it never starts, declare another location or accelerator, or let "
+        "it wait: set scheduling with max_wait_duration and strategy FLEX_START.",
+        as_it_is=True,
         service=_any(
             r"Resources are insufficient in region: (?P<what>[\w-]+)", r"(?i)\bstockout\b|ZONE_RESOURCE_POOL"
         ),
@@ -354,12 +358,14 @@ CAUSES: tuple[Cause, ...] = (
         remedy="Its files are in its output directory. Run it again to create another version of the model. "
         "If pipelines run at the same time, only one of them can have model_id; give the others "
         "parent_model.",
+        as_it_is=True,
         service=_any(r"(?i)\bmodel (?P<what>projects/[^\s]+/models/[\w-]+) already exists"),
     ),
     Cause(
         name="internal",
         says="the service itself failed",
-        remedy='Run the job again with another run_token, or set rerun="on_failure".',
+        remedy="Run the job again: nothing in its declaration has to change.",
+        as_it_is=True,
         service=_any(r"(?i)internal error occurred"),
     ),
     Cause(
@@ -385,3 +391,6 @@ CAUSES: tuple[Cause, ...] = (
     ),
 )
 """The first row with a matching pattern decides, for the service's error and for each line of a log."""
+
+AS_IT_IS = frozenset(cause.name for cause in CAUSES if cause.as_it_is)
+"""The names of the rows whose remedy is to run the job again, unchanged."""
