@@ -28,11 +28,12 @@ from scripts.site import command as site
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a chore and return its exit code."""
-    options = _parser().parse_args(arguments)
-    report = Report(sys.stderr if options.chore == "activate" else sys.stdout)
+    """Run a chore and return its exit code. The arguments of `pulumi` follow `--`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = _parser().parse_args(arguments[:end])
+    report = Report(sys.stderr if options.chore in ("activate", "pulumi") else sys.stdout)
     try:
-        return _run(options, report)
+        return _run(options, report, arguments[end + 1 :])
     except ChoreError as error:
         sys.stdout.flush()
         sys.stderr.write(f"\n{error}\n")
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         return 130
 
 
-def _run(options: argparse.Namespace, report: Report) -> int:
+def _run(options: argparse.Namespace, report: Report, words: Sequence[str]) -> int:
     here = dataclasses.replace(layout(), folder=options.folder)
     extra = shlex.split(options.args)
     match options.chore:
@@ -54,6 +55,8 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             return stack.up(here, report, stack=options.stack, arguments=extra)
         case "preview":
             return stack.preview(here, report, stack=options.stack, arguments=extra)
+        case "pulumi":
+            return stack.plain(here, report, stack=options.stack, arguments=words)
         case "down":
             return stack.down(here, report, stack=options.stack, arguments=extra)
         case "logs":
@@ -113,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     chores = [
         "up",
         "preview",
+        "pulumi",
         "down",
         "logs",
         "unlock",

@@ -62,7 +62,8 @@ def up(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) 
     release_if_killed(layout, report, stack)
     ready = prepare(layout, report, stack=stack)
     consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
-    return _become(layout, _printing_commands(layout, ready), ["up", "--stack", stack, *consent, *arguments])
+    printing = _printing_commands(layout, ready, stack=stack)
+    return _become(layout, printing, ["up", "--stack", stack, *consent, *arguments])
 
 
 def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
@@ -70,9 +71,14 @@ def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[s
     if "--json" not in arguments:
         report.line(target(layout, stack))
     ready = prepare(layout, report, stack=stack)
-    return _become(
-        layout, _printing_commands(layout, ready), ["preview", "--diff", "--stack", stack, *arguments]
-    )
+    printing = _printing_commands(layout, ready, stack=stack)
+    return _become(layout, printing, ["preview", "--diff", "--stack", stack, *arguments])
+
+
+def plain(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
+    """Run `pulumi` with arguments on the stack, which a command in the arguments may name again."""
+    ready = _printing_commands(layout, prepare(layout, report, stack=stack), stack=stack)
+    return _become(layout, replace(ready, env={**ready.env, "PULUMI_STACK": stack}), arguments)
 
 
 def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
@@ -385,13 +391,20 @@ def _stop_emulator(layout: Layout, report: Report) -> int:
     return run_openly(command, cwd=layout.project, env=os.environ)
 
 
-def _printing_commands(layout: Layout, ready: Ready, environ: Mapping[str, str] = os.environ) -> Ready:
+def _printing_commands(
+    layout: Layout, ready: Ready, *, stack: str, environ: Mapping[str, str] = os.environ
+) -> Ready:
     """Let `pulumi` print commands that work in the shell of the user, which may not be activated."""
     found = shutil.which(_COMMAND, path=environ.get("PATH", os.defpath))
     if found == str(layout.venv / "bin" / _COMMAND):
         return ready
-    command = shlex.quote(str(layout.root / "scripts" / _COMMAND))
-    return replace(ready, env={environment.COMMAND_VARIABLE: command, **ready.env})
+    command, pulumi = (shlex.quote(str(layout.root / "scripts" / name)) for name in (_COMMAND, "pulumi"))
+    if layout.folder:
+        pulumi = f"FOLDER={shlex.quote(layout.folder)} {pulumi}"
+    if stack != environment.LOCAL_STACK:
+        pulumi = f"STACK={shlex.quote(stack)} {pulumi}"
+    commands = {environment.COMMAND_VARIABLE: command, environment.PULUMI_VARIABLE: pulumi}
+    return replace(ready, env={**commands, **ready.env})
 
 
 def _become(layout: Layout, ready: Ready, arguments: Sequence[str]) -> int:

@@ -19,6 +19,7 @@ CLIENT: Mapping[str, str] = {
     "VERTEX_TRAINING_PREVIEW_REPORTS": "`vertex-training plan` and `preflight` set it for their own preview: "
     "a private folder in which the program leaves inputs without their secrets.",
     "VERTEX_TRAINING_COMMAND": "Name of the command in outputs and messages, instead of `vertex-training`.",
+    "VERTEX_TRAINING_PULUMI_COMMAND": "The same for `pulumi`. `make up` sets it to `scripts/pulumi`.",
     "VERTEX_TRAINING_DEBUG": "Any value: the command prints a traceback for an unexpected error.",
     "VERTEX_EMULATOR_HOST": "URL of an emulator, such as `http://127.0.0.1:8433`. The command uses it if no "
     "emulator runs in the data folder.",

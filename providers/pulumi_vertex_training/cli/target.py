@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT, Endpoint
-from pulumi_vertex_training.runs.command_arguments import of_data_dir
+from pulumi_vertex_training.printed_commands import of_data_dir
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.catalog.regions import REGIONS

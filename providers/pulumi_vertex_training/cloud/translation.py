@@ -7,10 +7,12 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.cloud import errors, imports
-from pulumi_vertex_training.cloud.endpoint import NO_PROJECT, Endpoint
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.printed_commands import of_data_dir
 
 _OF_STATUS: Mapping[str, type[errors.CloudError]] = {
     "NOT_FOUND": errors.NotFound,
@@ -247,13 +249,11 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: st
     local = endpoint.is_emulator
     if issubclass(kind, errors.Unauthenticated):
         if local:
-            return "See `vertex-training emulator status`: each start of the emulator may renew its token."
-        if endpoint.project == NO_PROJECT:
-            return "Run `gcloud auth application-default login`."
-        return (
-            "Run `gcloud auth application-default login`, or use the emulator: "
-            "`pulumi config set vertex-training:endpoint emulator`."
-        )
+            return (
+                "Each start of the emulator may renew its token: run "
+                '`eval "$(vertex-training emulator env)"`, and try again.'
+            )
+        return "Run `gcloud auth application-default login`."
     if issubclass(kind, errors.DeadlineExceeded) and local:
         return (
             "It accepts calls but is slow: this machine may be busy. Run the same command again. "
@@ -261,10 +261,8 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: st
         )
     if issubclass(kind, errors.Unavailable):
         if local:
-            return (
-                "See `vertex-training emulator status`. If it is not running, start it with "
-                "`vertex-training emulator start`."
-            )
+            folder = Path(endpoint.data_dir) if endpoint.data_dir else None
+            return f"Run `vertex-training emulator start{of_data_dir(folder)}`."
         return "Check the network and the location's name, then run the same command again."
     if issubclass(kind, errors.UnexpectedAnswer):
         return "Check the address, the location and the proxy settings; the answer was ignored."

@@ -95,11 +95,8 @@ def read_configuration(settings: type[T]) -> T:
         except _WrongValueError as error:
             problems.append(str(error))
     if problems:
-        raise pulumi.RunError(
-            messages.masked(
-                "\n".join([f"The configuration of stack {pulumi.get_stack()} is wrong:", *problems])
-            )
-        )
+        lines = [f"The configuration of stack {pulumi.get_stack()} is wrong:", *problems]
+        raise pulumi.RunError(messages.in_shell(messages.masked("\n".join(lines))))
     return settings(**found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import pulumi
 
 from pulumi_vertex_training.environment.values import OPTIONAL, REQUIRED, EnvironmentValues
+from pulumi_vertex_training.printed_commands import PULUMI_VARIABLE
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.resource import stack_settings
@@ -77,10 +79,11 @@ def _require_stack(stack: str) -> None:
         if "unknown stack" not in str(error):
             return  # the stack reference fails in the same way
         _organization, project, name = stack.split("/")
+        command = f"`pulumi up --stack {name}` in the folder of the project {project}"
+        if PULUMI_VARIABLE in os.environ:  # in a clone, whose environments are in a folder of their own
+            command = f"`make up FOLDER=environment STACK={name}`"
         raise pulumi.RunError(
-            f"the environment {stack} is not deployed. Deploy it first: run "
-            f"`make up FOLDER=environment STACK={name}` in a clone of the repository, or `pulumi up --stack "
-            f"{name}` in the folder of the project {project}"
+            f"the environment {stack} is not deployed. Deploy it first: run {command}"
         ) from None
 
 
@@ -90,17 +93,18 @@ def _checked(stack: str, outputs: Mapping[str, Any] | None) -> Mapping[str, Any]
     missing = [name for name in REQUIRED if not found.get(name)]
     if missing:
         raise pulumi.RunError(
-            f"stack {stack} is no environment: it has no output {', '.join(missing)}. Deploy it first: run "
-            f"`pulumi up --stack {stack.rpartition('/')[2]}` in the folder of its program, which calls "
-            "`TrainingEnvironment(...).export()`"
+            f"stack {stack} is no environment: it has no output {', '.join(missing)}. Let its program call "
+            "TrainingEnvironment(...).export(), and run `pulumi up --stack "
+            f"{stack.rpartition('/')[2]}` in its folder"
         )
     settings = stack_settings()
     if found["endpoint"] != settings.endpoint:
-        raise pulumi.RunError(
+        words = (
             f"the environment {stack} is on {_in_words(found['endpoint'])}, but this stack deploys to "
             f"{_in_words(settings.endpoint)}. Run `pulumi config set vertex-training:endpoint "
             f"{found['endpoint']} --stack {pulumi.get_stack()}`, or name another environment"
         )
+        raise pulumi.RunError(messages.in_shell(words))
     for name, own in (("project", settings.project), ("location", settings.location)):
         if found[name] != own:
             messages.warn(

@@ -112,6 +112,11 @@ class Promotion:
     def __bool__(self) -> bool:
         return bool(self.images or self.packages)
 
+    @property
+    def stack(self) -> str:
+        """The stack that was promoted from, "" for an empty promotion."""
+        return next((one.stack for one in (*self.images.values(), *self.packages.values())), "")
+
     def entry(self, kind: type[Entry], name: str) -> Entry | None:
         """Return the entry of a resource, or None if it is not promoted."""
         found = (self.images if kind is PromotedImage else self.packages).get(name)
@@ -225,10 +230,10 @@ def entry_of(kind: type[Entry], props: Mapping[str, Any]) -> Entry | None:
     return None if found is None else found.spec
 
 
-def of_program(get: Callable[[str], str | None], kind: type[Entry], name: str) -> tuple[Entry | None, bool]:
-    """Return the entry of a resource by the stack's configuration, and whether the stack has a promotion.
+def of_program(get: Callable[[str], str | None], kind: type[Entry], name: str) -> tuple[Entry | None, str]:
+    """Return the entry of a resource by the stack's configuration, and the stack that was promoted from.
 
-    Raises SettingsError.
+    The stack is "" without a promotion. Raises SettingsError.
     """
     promotion = read(get(KEY))
-    return promotion.entry(kind, name), bool(promotion)
+    return promotion.entry(kind, name), promotion.stack

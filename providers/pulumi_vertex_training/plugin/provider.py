@@ -23,6 +23,7 @@ from pulumi_vertex_training.plugin.host.process import EngineGoneError
 from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.secret_masking import KEY, SECRETS
 from pulumi_vertex_training.plugin.settings import SettingsError
+from pulumi_vertex_training.printed_commands import runnable
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError
 from vertex_emulator.launcher import LauncherError
@@ -68,11 +69,25 @@ def clean(method: Callable[P, R]) -> Callable[P, R]:
         properties = [value for value in (*args, *kwargs.values()) if isinstance(value, Mapping)]
         with SECRETS.of_call(properties):
             try:
-                return method(*args, **kwargs)
+                return _printable(method(*args, **kwargs), properties)
             except (*_EXPECTED, Failure) as error:
-                raise Failure(visible_lines(SECRETS.masked(str(error)))) from None
+                raise Failure(visible_lines(_runnable(SECRETS.masked(str(error)), properties))) from None
 
     return call
+
+
+def _printable(result: R, properties: Sequence[Mapping[str, Any]]) -> R:
+    """Return the result of a method; the commands in the failures of a check fit the user's shell."""
+    if isinstance(result, CheckResult):
+        for failure in result.failures or ():
+            failure.reason = _runnable(failure.reason, properties)
+    return result
+
+
+def _runnable(text: str, properties: Sequence[Mapping[str, Any]]) -> str:
+    stacks = {marks.get("stack") for each in properties if isinstance(marks := each.get("marks"), Mapping)}
+    stack = stacks.pop() if len(stacks) == 1 else None
+    return runnable(text, stack=stack if isinstance(stack, str) else None)
 
 
 class Provider(ResourceProvider):

@@ -14,7 +14,8 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin import connection
 from pulumi_vertex_training.plugin.host.process import engine_address
 from pulumi_vertex_training.plugin.running.declaration import declared_in
-from pulumi_vertex_training.program import resource
+from pulumi_vertex_training.printed_commands import of_data_dir
+from pulumi_vertex_training.program import messages, resource
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting.outcome import outcome, with_results
 from vertex_emulator.kernel.data_folder import chosen_data_dir
@@ -37,13 +38,14 @@ def read_existing(
     try:
         endpoint = connection.connect(*place) if deploys else connection.connect_if_running(*place)
         if endpoint is None:
-            raise pulumi.RunError(
-                f"{what} cannot be looked up: the emulator of {chosen_data_dir(settings.data_dir)} is not "
-                "running, and a preview starts nothing. Run `vertex-training emulator start`."
+            option = of_data_dir(settings.data_dir)
+            raise LauncherError(
+                f"the emulator of {chosen_data_dir(settings.data_dir)} is not running, and a preview starts "
+                f"nothing. Run `vertex-training emulator start{option}`."
             )
         return read(endpoint)
     except (CloudError, LauncherError) as error:
-        raise pulumi.RunError(f"{what} cannot be looked up: {error}") from None
+        raise pulumi.RunError(messages.in_shell(f"{what} cannot be looked up: {error}")) from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import re
 import shlex
-import shutil
-import sys
 from pathlib import Path
 from urllib.parse import quote
 
 import pulumi
 
+from pulumi_vertex_training import printed_commands
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.runs.command_arguments import of_emulator_job, of_google_job
 from vertex_emulator.kernel.data_folder import DataFolder, chosen_data_dir
 from vertex_training.fields.resource_names import resource_id
-
-COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
-"""The command to print. The chores of a clone set it, because they extend PATH for `pulumi` only."""
-
-_PROGRAM = "vertex-training"
 
 
 def job_command(verb: str, name: str) -> str:
@@ -34,34 +26,7 @@ def job_command(verb: str, name: str) -> str:
         job = of_google_job(name)
     else:
         job = of_emulator_job(name, project=settings.project, data_dir=settings.data_dir)
-    return f"{_command()} {verb} {job}"
-
-
-def _command() -> str:
-    return os.environ.get(COMMAND_VARIABLE) or _found(sys.executable, os.environ.get("PATH", os.defpath))
-
-
-@functools.lru_cache
-def _found(python: str, path: str) -> str:
-    """Return the name of the command if it is on the user's PATH, else its path beside the interpreter."""
-    own = Path(python).parent
-    folders = path.split(os.pathsep)
-    # Pulumi puts the folder of the project's environment first. The shell that ran `pulumi` may not have it.
-    if folders[0] == str(own) and _has_environment(pulumi.get_root_directory()):
-        del folders[0]
-    if shutil.which(_PROGRAM, path=os.pathsep.join(folders)):
-        return _PROGRAM
-    program = own / _PROGRAM
-    return shlex.quote(str(program)) if os.access(program, os.X_OK) else _PROGRAM
-
-
-def _has_environment(root: str | None) -> bool:
-    """Return whether the project's runtime has a virtual environment, or a tool that makes one."""
-    try:
-        text = Path(root or ".", "Pulumi.yaml").read_text(encoding="utf-8")
-    except OSError:
-        return False
-    return bool(re.search(r"\b(virtualenv|toolchain)['\"]?\s*:", text))
+    return f"{printed_commands.own_command(pulumi.get_root_directory())} {verb} {job}"
 
 
 CONSOLE = "https://console.cloud.google.com"

@@ -18,7 +18,9 @@ from urllib.parse import quote, quote_plus
 import pulumi
 from pulumi.runtime import config
 
+from pulumi_vertex_training.plugin.host.process import engine_address
 from pulumi_vertex_training.plugin.secret_masking import SHOWN, texts
+from pulumi_vertex_training.printed_commands import own_command, runnable
 from vertex_training.findings.words import visible_lines
 
 SHORTEST = 4
@@ -97,16 +99,28 @@ def masked(text: str) -> str:
     return program_secrets().masked(text)
 
 
+def in_shell(text: str) -> str:
+    """Return a text whose commands work in the user's shell, for the stack of the program."""
+    if engine_address() is None:  # a unit test
+        return text
+    return runnable(text, stack=pulumi.get_stack(), own=own_command(pulumi.get_root_directory()))
+
+
 def info(text: str, resource: pulumi.Resource | None, *, ephemeral: bool = False) -> None:
     """Show a line. An ephemeral one is replaced by the next and is not repeated at the end."""
-    pulumi.log.info(visible_lines(masked(text)), resource, ephemeral=ephemeral or None)
+    pulumi.log.info(visible_lines(in_shell(masked(text))), resource, ephemeral=ephemeral or None)
+
+
+def log_line(text: str, resource: pulumi.Resource | None) -> None:
+    """Show a line of a replica's log, which is not changed except for secrets."""
+    pulumi.log.info(visible_lines(masked(text)), resource)
 
 
 def warn(text: str, resource: pulumi.Resource | None) -> None:
     """Show a warning."""
-    pulumi.log.warn(visible_lines(masked(text)), resource)
+    pulumi.log.warn(visible_lines(in_shell(masked(text))), resource)
 
 
 def error(text: str, resource: pulumi.Resource | None) -> None:
     """Show an error. It fails the deployment only if the program also raises one."""
-    pulumi.log.error(visible_lines(masked(text)), resource)
+    pulumi.log.error(visible_lines(in_shell(masked(text))), resource)

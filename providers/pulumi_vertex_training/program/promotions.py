@@ -20,15 +20,16 @@ def promoted_input(kind: type[Entry], noun: str, resource_name: str) -> dict[str
     promotion that cannot be read.
     """
     try:
-        found, any_promoted = promotion.of_program(config.get_config, kind, resource_name)
+        found, source = promotion.of_program(config.get_config, kind, resource_name)
     except SettingsError as error:
-        raise pulumi.RunError(str(error)) from None
+        raise pulumi.RunError(messages.in_shell(str(error))) from None
     if found is not None:
         return {promotion.INPUT: promotion.as_input(found)}
-    if any_promoted:
+    if source:
+        stack = pulumi.get_stack()
         messages.warn(
-            f"{noun} {resource_name} is made here, because it is not in the promotion of stack "
-            f"{pulumi.get_stack()}. To promote it too, run `vertex-training promote` again.",
+            f"{noun} {resource_name} is made here, because it is not in the promotion of stack {stack}. To "
+            f"promote it too, run `vertex-training promote --from {source} --to {stack}`.",
             None,
         )
     return {}

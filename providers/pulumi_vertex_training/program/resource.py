@@ -13,6 +13,7 @@ import enum
 import functools
 import numbers
 import os
+import shlex
 import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
@@ -121,7 +122,7 @@ def _read_settings() -> Settings:
     try:
         configured = settings.read(config.get_config)
     except settings.SettingsError as error:
-        raise pulumi.RunError(str(error)) from None
+        raise pulumi.RunError(messages.in_shell(str(error))) from None
     _show_target(configured)
     return configured
 
@@ -141,13 +142,14 @@ def _show_target(configured: Settings) -> None:
     pulumi.log.info(target_in_words(configured))
     key, stack = configuration_keys.ENDPOINT.name, pulumi.get_stack()
     if stack != LOCAL_STACK and not config.get_config(key):
-        pulumi.log.warn(
+        messages.warn(
             f"stack {stack} has no {key}, so it deploys to the emulator on this machine. For Google Cloud, "
             f"run `pulumi config set {key} google`. To keep the emulator, run "
-            f"`pulumi config set {key} emulator`."
+            f"`pulumi config set {key} emulator`.",
+            None,
         )
     for line in _mistyped_keys():
-        pulumi.log.warn(line)
+        messages.warn(line, None)
 
 
 def _mistyped_keys() -> Iterator[str]:
@@ -162,9 +164,14 @@ def _mistyped_keys() -> Iterator[str]:
         if short == name or short in known:
             continue
         for meant in difflib.get_close_matches(short, known, n=1, cutoff=_ALIKE):
+            stack = shlex.quote(pulumi.get_stack())
+            # Without a value, `pulumi` asks for it.
+            value = (
+                "--secret" if config.is_config_secret(name) else shlex.quote(config.get_config(name) or "")
+            )
             yield (
-                f"{name} has no effect; did you mean {start}{meant}? Run `pulumi config rm {name}`, and "
-                f"`pulumi config set {start}{meant} VALUE`."
+                f"{name} has no effect; did you mean {start}{meant}? Run `pulumi config set {start}{meant} "
+                f"{value} --stack {stack} && pulumi config rm {shlex.quote(name)} --stack {stack}`."
             )
 
 
@@ -192,7 +199,7 @@ def _start_once(configured: Settings) -> None:
     try:
         launcher.ensure(configured.data_dir, timeouts=configured.timeouts)
     except launcher.LauncherError as error:
-        raise pulumi.RunError(str(error)) from None
+        raise pulumi.RunError(messages.in_shell(str(error))) from None
 
 
 def on_google() -> bool:
@@ -213,7 +220,8 @@ def location() -> str:
 def _required(value: str | None, key: str, example: str) -> str:
     if not value:
         full = f"{configuration_keys.NAMESPACE}:{key}"
-        raise pulumi.RunError(f"{full} is not set for this stack. Run `pulumi config set {full} {example}`.")
+        words = f"{full} is not set for this stack. Run `pulumi config set {full} {example}`."
+        raise pulumi.RunError(messages.in_shell(words))
     return value
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT, Endpoint
-from vertex_emulator.kernel.data_folder import chosen_data_dir, default_data_dir
+from pulumi_vertex_training.printed_commands import of_data_dir
 from vertex_training.fields.resource_names import resource_id
 
 
@@ -31,10 +30,3 @@ def of_emulator_job(name: str, *, project: str | None, data_dir: Path | None) ->
     location = name.partition("/locations/")[2].partition("/")[0]
     is_elsewhere = project not in (None, EMULATOR_PROJECT) or location not in ("", EMULATOR_LOCATION)
     return f"{name if is_elsewhere else resource_id(name)}{of_data_dir(data_dir)}"
-
-
-def of_data_dir(data_dir: Path | None) -> str:
-    """Return the option for an emulator's data folder, "" for the folder of a command without it."""
-    if data_dir is None or chosen_data_dir(data_dir) == default_data_dir():
-        return ""
-    return f" --data-dir {shlex.quote(str(chosen_data_dir(data_dir)))}"

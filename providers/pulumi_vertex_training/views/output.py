@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
+from pulumi_vertex_training.printed_commands import runnable
 from vertex_training.findings.words import visible, visible_json, visible_lines
 
 STATE_STYLES: Mapping[str, str] = {
@@ -30,6 +32,10 @@ STATE_STYLES: Mapping[str, str] = {
 
 Replicas have the same states in lower case; trials also have some of their own.
 """
+
+_COMMAND = re.compile(r"`[^`]+`")
+_KEPT = "\ufffe"
+"""Stands for a space at which no line is broken. Unicode never assigns this character."""
 
 Cell = str | tuple[str, str]
 """A cell of a table: its text, or a text and a detail."""
@@ -67,7 +73,7 @@ class Output:
         As everywhere in this class, characters that could control the terminal are printed as escapes.
         """
         pairs: list[tuple[str, Style]] = [(part, "") if isinstance(part, str) else part for part in parts]
-        print("".join(self.paint(visible_lines(text), style) for text, style in pairs))
+        print("".join(self.paint(visible_lines(runnable(text)), style) for text, style in pairs))
 
     def paint(self, text: str, style: Style) -> str:
         """Return the text in a style on a terminal, else unchanged."""
@@ -79,19 +85,19 @@ class Output:
 
     def paragraph(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Print a text, wrapped on a terminal; in a pipe it is one line, for other programs to read."""
-        for line in self._wrapped(visible(text), indent):
+        for line in self._wrapped(visible(runnable(text)), indent):
             print(" " * indent + self.paint(line, style))
 
     def labelled(self, label: str, text: str, *, width: int, style: Style = "") -> None:
         """Print a label in a style, and a text beside it, wrapped below its own beginning on a terminal."""
-        for position, line in enumerate(self._wrapped(visible(text), width)):
+        for position, line in enumerate(self._wrapped(visible(runnable(text)), width)):
             print(f"{' ' * width if position else self.paint(f'{label:<{width}}', style)}{line}")
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Print names and values below a section; long values wrap next to their names on a terminal."""
         width = max((len(name) for name, _ in pairs), default=0)
         for name, value in pairs:
-            lines = self._wrapped(visible(value), width + 4)
+            lines = self._wrapped(visible(runnable(value)), width + 4)
             for i, line in enumerate(lines):
                 print(f"  {'' if i else visible(name):<{width}}  {line}".rstrip())
 
@@ -99,8 +105,10 @@ class Output:
         if not self.terminal:
             return [text]
         width = max(shutil.get_terminal_size().columns - indent, 20)
-        # Addresses are not broken, so that they can be copied.
-        return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]
+        # Commands and addresses are not broken, so that they can be copied.
+        text = _COMMAND.sub(lambda found: found[0].replace(" ", _KEPT), text)
+        lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+        return [line.replace(_KEPT, " ") for line in lines] or [""]
 
     def table(
         self,
@@ -164,12 +172,13 @@ class Output:
     def note(self, text: str) -> None:
         """Print a remark to standard error, for people only."""
         if not self.as_json:
-            print(visible_lines(text), file=sys.stderr, flush=True)
+            print(visible_lines(runnable(text)), file=sys.stderr, flush=True)
 
     def errors(self, errors: Sequence[Mapping[str, str]]) -> None:
         """Print why the command failed: JSON on standard output, else one line each on standard error."""
+        errors = [{**error, "message": runnable(error["message"])} for error in errors]
         if self.as_json:
-            self.document({"errors": list(errors)})
+            self.document({"errors": errors})
             return
         red, plain = ("\x1b[31m", "\x1b[0m") if _wants_colour(sys.stderr) else ("", "")
         sys.stdout.flush()

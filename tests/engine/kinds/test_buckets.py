@@ -344,8 +344,8 @@ def test_retained_objects_are_listed_with_their_dates(deletions: Deletions) -> N
 
 def test_a_bucket_that_is_full_stays_without_force_destroy(deletions: Deletions) -> None:
     refused = diagnostics(deletions.refused.failed().output, "full")
-    assert "set force_destroy=True, run `pulumi up`, and try again" in refused
-    assert "`pulumi up --target` with the bucket's URN" in refused
+    command = "`pulumi up --target '**:StagingBucket::*'`"
+    assert f"Set force_destroy=True, run {command}, and try again" in refused
 
 
 def test_once_nothing_keeps_the_buckets_they_are_deleted(deletions: Deletions) -> None:

@@ -98,10 +98,9 @@ def test_a_failure_of_an_earlier_deployment_is_a_warning(
     service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert wait(service, FAILED) == "gpus"
-    assert (
-        "persistent resource gpus failed: no such machines are free. Change reboot_token"
-        in capsys.readouterr().err
-    )
+    shown = capsys.readouterr().err
+    assert "persistent resource gpus failed: no such machines are free.\n" in shown
+    assert "To create it again: pulumi up --replace URN\n" in shown
 
 
 def test_a_failure_of_this_deployment_fails_it(service: Service, capsys: pytest.CaptureFixture[str]) -> None:

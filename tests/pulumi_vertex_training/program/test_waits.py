@@ -158,17 +158,17 @@ def test_an_earlier_failure_is_no_failure_of_the_program() -> None:
 @pytest.mark.parametrize(
     ("again", "state", "stays", "words"),
     [
-        pytest.param(Again(), "FAILED", False, f"pulumi up --replace '{URN}'", id="on_change"),
-        pytest.param(ON_FAILURE, "FAILED", False, "again: pulumi up", id="on_failure"),
+        pytest.param(Again(), "FAILED", False, f"pulumi up --replace '{URN}' --stack test", id="on_change"),
+        pytest.param(ON_FAILURE, "FAILED", False, "again: pulumi up --stack test", id="on_failure"),
         pytest.param(
             Again(rerun="on_failure", limit=1),
             "FAILED",
             True,
-            f"--replace '{URN}'",
+            f"--replace '{URN}' --stack test",
             id="its limit is reached",
         ),
-        pytest.param(ON_FAILURE, "CANCELLED", False, f"--replace '{URN}'", id="cancelled"),
-        pytest.param(Again(rerun="always"), "CANCELLED", False, "again: pulumi up", id="always"),
+        pytest.param(ON_FAILURE, "CANCELLED", False, f"--replace '{URN}' --stack test", id="cancelled"),
+        pytest.param(Again(rerun="always"), "CANCELLED", False, "again: pulumi up --stack test", id="always"),
         pytest.param(Again(rerun="never"), "FAILED", False, "set rerun to on_change first.", id="never"),
     ],
 )

@@ -361,7 +361,10 @@ def _reported_error(response: Response) -> tuple[str, str] | None:
 def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, name: ImageName) -> str:
     if issubclass(kind, errors.Unauthenticated):
         if endpoint.is_emulator:
-            return "See `vertex-training emulator status`: each start of the emulator may renew its token."
+            return (
+                "Each start of the emulator may renew its token: run "
+                '`eval "$(vertex-training emulator env)"`, and try again.'
+            )
         if name.is_google_host:
             return "Run `gcloud auth application-default login`."
         return f"Only public images of {name.host} can be used; copy it to a repository of yours."

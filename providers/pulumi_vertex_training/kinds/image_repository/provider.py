@@ -29,7 +29,13 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
 from pulumi_vertex_training.plugin.host.process import say
 from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
+from pulumi_vertex_training.plugin.provider import (
+    Failure,
+    clean,
+    inbound,
+    is_unknown,
+    outbound,
+)
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from pulumi_vertex_training.plugin.running.declaration import ownership_labels
@@ -48,6 +54,8 @@ REPLACING = (
 )
 _SPEC_FIELDS = frozenset(item.name for item in fields(RepositorySpec))
 _MAX_NAMED = 3
+_UPDATE = "`pulumi up --target '**:ImageRepository::*'`"
+"""Updates the repositories alone, and runs no job again that a destroy has deleted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,10 +216,8 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
     more = len(images) - _MAX_NAMED
     named = all_of([*images[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])])
     raise FailedPrecondition(
-        f"repository {name} has images: {named}. Delete them, or set force_destroy=True, run `pulumi "
-        "up`, and try again: the images are then deleted too. For a DistributedTraining, set it in "
-        "repository={}. To update only the repository, and not rerun jobs that are already deleted, use "
-        "`pulumi up --target` with the repository's URN.",
+        f"repository {name} has images: {named}. Set force_destroy=True (of a DistributedTraining in "
+        f"repository={{}}), run {_UPDATE}, and try again: the images are then deleted too.",
         resource=name,
         endpoint=endpoint,
     )

@@ -23,7 +23,7 @@ from pulumi_vertex_training.program.waiting.interruption import (
     interrupted_within,
     unless_interrupted,
 )
-from pulumi_vertex_training.program.waiting.waits import Wait, WaitFailed, WaitResult, held
+from pulumi_vertex_training.program.waiting.waits import Wait, WaitFailed, WaitResult, held, replace_command
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, watch
 from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator.launcher import LauncherError
@@ -75,9 +75,8 @@ async def _ready(poll: _Wait, wait: Wait, *, timeout: float, ours: bool, engine:
     except NotFound:
         raise WaitFailed(f"{title} no longer exists. Run `pulumi refresh`", state="GONE") from None
     except Interrupted:
-        raise pulumi.RunError(
-            f"{title}: interrupted, but the service continues. Run `pulumi up` to wait for it again"
-        ) from None
+        words = f"{title}: interrupted, but the service continues. Run `pulumi up` to wait for it again"
+        raise pulumi.RunError(messages.in_shell(words)) from None
     except (CloudError, LauncherError) as error:
         raise WaitFailed(str(error), state="UNKNOWN") from None
     record: ResourceRecord = watched.record
@@ -87,8 +86,9 @@ async def _ready(poll: _Wait, wait: Wait, *, timeout: float, ours: bool, engine:
         raise WaitFailed(words, state=word)
     wait.end(WaitResult.SUCCEEDED if record.state in READY else WaitResult.CONTINUES, word)
     if record.state is ResourceState.ERROR:
-        message = f"{title} failed: {record.error or 'the service gives no reason'}. Change reboot_token to"
-        message += " restart its machines, or run `pulumi up --replace` to create it again."
+        urn = await poll.resource.urn.future() if poll.resource else "URN"
+        message = f"{title} failed: {record.error or 'the service gives no reason'}.\n"
+        message += f"To create it again: {replace_command(str(urn))}"
         if ours:
             raise WaitFailed(message, state=word)
         wait.end(WaitResult.EARLIER, word)

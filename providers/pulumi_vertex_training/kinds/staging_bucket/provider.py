@@ -57,6 +57,8 @@ EXPLICIT = (
 
 _TARGET_FIELDS = ("endpoint", "project")
 _DAY = 24 * 60 * 60
+_UPDATE = "`pulumi up --target '**:StagingBucket::*'`"
+"""Updates the buckets alone, and runs no job again that a destroy has deleted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,9 +243,8 @@ class StagingBucketProvider(Provider):
             if force:
                 raise
             raise FailedPrecondition(
-                f"bucket {_id} is not empty. Empty it, or set force_destroy=True, run `pulumi up`, and "
-                "try again: its objects are then deleted too. To update only the bucket, and not rerun "
-                "jobs that are already deleted, use `pulumi up --target` with the bucket's URN.",
+                f"bucket {_id} is not empty. Set force_destroy=True, run {_UPDATE}, and try again: its "
+                "objects are then deleted too.",
                 code=error.code,
             ) from error
         if reported and notice and not endpoint.is_emulator:

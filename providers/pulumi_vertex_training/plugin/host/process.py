@@ -9,6 +9,7 @@ import threading
 
 from pulumi_vertex_training.plugin.host import cancellation, host_threads
 from pulumi_vertex_training.plugin.secret_masking import SECRETS
+from pulumi_vertex_training.printed_commands import runnable
 from pulumi_vertex_training.timeouts import Timeouts
 from vertex_training.findings.words import visible_lines
 
@@ -62,7 +63,7 @@ def say(message: str) -> None:
 
     The engine passes the process's output on.
     """
-    sys.stdout.write(visible_lines(SECRETS.masked(message)) + "\n")
+    sys.stdout.write(visible_lines(runnable(SECRETS.masked(message))) + "\n")
     sys.stdout.flush()
 
 
@@ -78,7 +79,7 @@ def say_on(urn: str, message: str, timeouts: Timeouts, *, passing: bool = False)
     import grpc
     from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
-    text = visible_lines(SECRETS.masked(message))
+    text = visible_lines(runnable(SECRETS.masked(message)))
     request = engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=urn, ephemeral=passing)
     try:
         with grpc.insecure_channel(address) as channel:

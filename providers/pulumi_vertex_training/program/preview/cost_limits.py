@@ -145,7 +145,7 @@ async def _require(counted: list[_Counted]) -> None:
     ended = await _ended({figure.job for figure in figures if figure.job})
     found = limits.excesses([one.cost for one in figures if one.job not in ended], configured)
     if found:
-        raise pulumi.RunError(messages.masked(limits.in_words(found)))
+        raise pulumi.RunError(messages.in_shell(messages.masked(limits.in_words(found))))
 
 
 def _prices() -> PriceTable:

@@ -220,7 +220,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
             link.log_was_shown = log.shown_in_full
         return watched
     except Interrupted:
-        raise pulumi.RunError(visible_lines(await _interrupted(waiting, link))) from None
+        raise pulumi.RunError(visible_lines(messages.in_shell(await _interrupted(waiting, link)))) from None
     finally:
         if log is not None:
             log.stop()

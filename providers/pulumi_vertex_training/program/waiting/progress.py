@@ -268,7 +268,7 @@ class LogStream:
         return [dataclasses.replace(entry, message=masked(entry.message)) for entry in entries]
 
     def _show(self, line: str) -> None:
-        messages.info(line, self._resource)
+        messages.log_line(line, self._resource)
 
 
 def _see(log: RunLog, endpoint: Endpoint, record: JobRecord, *, from_now: bool) -> None:

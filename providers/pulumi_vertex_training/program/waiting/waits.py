@@ -179,8 +179,19 @@ class Again:
             return "It runs only once (rerun is never). To run it again, set rerun to on_change first."
         reruns = self.rerun == "on_failure" and self.limit > 0 and state in ("FAILED", "EXPIRED")
         if not stays and (reruns or self.rerun == "always"):
-            return "Run it again: pulumi up"
-        return f"Run it again as it is: pulumi up --replace {shlex.quote(urn)}"
+            return f"Run it again: pulumi up{_stack_option(urn)}"
+        return f"Run it again as it is: {replace_command(urn)}"
+
+
+def replace_command(urn: str) -> str:
+    """Return the command that makes a resource again."""
+    return f"pulumi up --replace {shlex.quote(urn)}{_stack_option(urn)}"
+
+
+def _stack_option(urn: str) -> str:
+    """Return the option for the stack of a resource, which need not be the selected one."""
+    stack = urn.partition("::")[0].rpartition(":")[2]
+    return f" --stack {shlex.quote(stack)}" if urn.startswith("urn:") else ""
 
 
 async def held(work: Coroutine[Any, Any, Result], resource: pulumi.Resource | None, wait: Wait) -> Result:
@@ -197,7 +208,7 @@ async def held(work: Coroutine[Any, Any, Result], resource: pulumi.Resource | No
         wait.end(WaitResult.FAILED, failure.state, failure.command)
         messages.error(str(failure), resource)
     await waits.rest()
-    raise pulumi.RunError(visible_lines(summary(waits)))
+    raise pulumi.RunError(visible_lines(messages.in_shell(summary(waits))))
 
 
 def summary(waits: Waits) -> str:

@@ -123,7 +123,7 @@ def test_a_repository_with_images_is_deleted_only_with_force_destroy(
         with pytest.raises(grpc.RpcError) as caught:
             later.delete(REPOSITORY, id_, made)
         assert f"repository {id_} has images: a, b, c and 2 more." in refusal(caught)
-        assert "`pulumi up --target` with the repository's URN" in refusal(caught)
+        assert "run `pulumi up --target '**:ImageRepository::" in refusal(caught)
         later.delete(REPOSITORY, id_, {**made, "force_destroy": True})
         assert later.read(REPOSITORY, id_, made)[0] == ""
 

@@ -1,0 +1,134 @@
+"""Every command in a message exists as it is printed, and is printed as the user's shell can run it."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.cli import parser
+from pulumi_vertex_training.printed_commands import PULUMI_VERBS, runnable
+from pulumi_vertex_training.views.output import Output
+from scripts.messages import messages
+from support.tables import every_row, not_empty
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("providers", "infra", "environment", "templates", "policies")
+COMMAND = re.compile(
+    r"`((?:pulumi|vertex-training|make) [^`]+)`"
+    r"|\$\((vertex-training [^)]+)\)"
+    r"|(?:run|with|again|it is|logs|first|messages): ((?:pulumi|vertex-training|make) [^`]+)$"
+)
+OPTIONS = re.compile(r"\{(?:option|of_data_dir\(.*?\)|_stack_option\(.*?\))\}")
+VALUE = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
+PROSE = ("make them equal",)
+NAMED_IN_PART = (
+    "vertex-training apply",
+    "vertex-training promote",
+    "vertex-training import",
+    "vertex-training emulator",
+    "pulumi config set",
+    "pulumi up --replace",
+)
+"""Commands that a sentence names as such, not as a line to run."""
+
+
+def printed() -> dict[str, str]:
+    """Return the commands of all messages, with a word for each value, and the place of each."""
+    found: dict[str, str] = {}
+    for message in messages([ROOT / folder for folder in FOLDERS]):
+        for match in COMMAND.finditer(message.text):
+            command = next(filter(None, match.groups()))
+            if command.startswith(PROSE) or "{' '.join(" in command or "{arguments[0]}" in command:
+                continue
+            plain = VALUE.sub("value", OPTIONS.sub("", command)).rstrip(".")
+            if plain not in NAMED_IN_PART:
+                found.setdefault(plain, f"{message.path.relative_to(ROOT)}:{message.line}")
+    return found
+
+
+PRINTED = printed()
+
+
+def of(program: str) -> list[str]:
+    return not_empty([command for command in PRINTED if shlex.split(command)[0] == program])
+
+
+@every_row("command", of("vertex-training"), ids=str)
+def test_each_command_of_ours_is_accepted_by_its_parser(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        parser.parse(shlex.split(command)[1:])
+    except SystemExit as error:
+        assert error.code == 0, f"{PRINTED[command]}: {capsys.readouterr().err}"
+
+
+@every_row("command", of("make"), ids=str)
+def test_each_target_of_make_exists(command: str) -> None:
+    (targets,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    words = [word for word in shlex.split(command)[1:] if "=" not in word]
+    assert words, PRINTED[command]
+    assert set(words) <= set(targets.split()), PRINTED[command]
+
+
+@functools.cache
+def flags(verb: tuple[str, ...]) -> dict[str, bool]:
+    """Return the options of a command of `pulumi`, and whether each takes a value."""
+    shown = subprocess.run(["pulumi", *verb, "--help"], check=True, capture_output=True, text=True).stdout
+    rows = re.findall(r"^ +(?:-\w, )?(--[\w-]+)(?: (\w+)(\[=)?\S*)?(?:  |$)", shown, re.MULTILINE)
+    return {name: bool(value) and not may_be_left_out for name, value, may_be_left_out in not_empty(rows)}
+
+
+@every_row("line", of("pulumi"), ids=str)
+def test_each_option_of_pulumi_exists_and_has_its_value(line: str) -> None:
+    if shutil.which("pulumi") is None:
+        pytest.skip("there is no pulumi on PATH")
+    for command in line.split(" && "):
+        words = shlex.split(command)[1:]
+        assert words[0] in (*PULUMI_VERBS, "install", "whoami"), PRINTED[line]
+        known = flags(tuple(words[:2] if words[0] in ("config", "stack") else words[:1]))
+        for word, following in zip(words, [*words[1:], None], strict=True):
+            if word.startswith("--"):
+                assert word in known, PRINTED[line]
+                assert following or not known[word], f"{PRINTED[line]}: {word} has no value"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Run `pulumi up` again.", "Run `STACK=dev /c/scripts/pulumi up` again."),
+        ("Run it again: pulumi up", "Run it again: STACK=dev /c/scripts/pulumi up"),
+        ("`pulumi config set a:b 3`.", "`STACK=dev /c/scripts/pulumi config set a:b 3 --stack dev`."),
+        ("`pulumi config rm a:b --stack x`", "`STACK=dev /c/scripts/pulumi config rm a:b --stack x`"),
+        ('`eval "$(vertex-training emulator env)"`', '`eval "$(/c/scripts/vertex-training emulator env)"`'),
+        ("/c/scripts/vertex-training logs 7", "/c/scripts/vertex-training logs 7"),
+        ("a pulumi-vertex-training that is newer", "a pulumi-vertex-training that is newer"),
+        ("`pulumi` is not on PATH", "`pulumi` is not on PATH"),
+    ],
+)
+def test_commands_are_those_of_the_shell_that_ran_a_chore(
+    monkeypatch: pytest.MonkeyPatch, message: str, expected: str
+) -> None:
+    assert "/c/" in message or runnable(message).replace(" --stack dev", "") == message
+    monkeypatch.setenv("VERTEX_TRAINING_COMMAND", "/c/scripts/vertex-training")
+    monkeypatch.setenv("VERTEX_TRAINING_PULUMI_COMMAND", "STACK=dev /c/scripts/pulumi")
+    assert runnable(message, stack="dev") == expected
+
+
+def test_a_terminal_breaks_no_line_inside_of_a_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    command = "`vertex-training promote --from dev --to prod --run train/3`"
+    Output(as_json=False, terminal=True).paragraph(
+        f"It is not the last run. Promote another: {command} does."
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 1
+    assert any(command in line for line in lines)
