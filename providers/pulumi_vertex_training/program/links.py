@@ -29,6 +29,11 @@ def job_command(verb: str, name: str) -> str:
     return f"{printed_commands.own_command(pulumi.get_root_directory())} {verb} {job}"
 
 
+def cancel_command(name: str) -> str:
+    """Return the command that cancels a job of this deployment, without a question: no other is meant."""
+    return f"{job_command('cancel', name)} --yes"
+
+
 CONSOLE = "https://console.cloud.google.com"
 
 

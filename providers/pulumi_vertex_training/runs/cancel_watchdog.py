@@ -20,6 +20,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
+from pulumi_vertex_training.printed_commands import runnable
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
@@ -98,7 +99,7 @@ def stop(order: Order, *, sleep: Callable[[float], None] = machine_clock.sleep) 
             if not is_transient(error) or machine_clock.monotonic() >= deadline:
                 return (
                     f"{gateway.noun} {resource_id(name)} was NOT cancelled and is still running: {error} "
-                    f"`vertex-training cancel {of_job(endpoint, name)}` stops it."
+                    f"`vertex-training cancel {of_job(endpoint, name)} --yes` stops it."
                 )
         sleep(delay)
     return ""
@@ -132,7 +133,7 @@ def main(terminal: int) -> None:
         for sentence in pool.map(stop, orders):
             if sentence and terminal >= 0:
                 with contextlib.suppress(OSError):
-                    os.write(terminal, f"\r\nvertex-training: {visible(sentence)}\r\n".encode())
+                    os.write(terminal, f"\r\nvertex-training: {visible(runnable(sentence))}\r\n".encode())
 
 
 if __name__ == "__main__":

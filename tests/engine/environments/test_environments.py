@@ -123,7 +123,7 @@ def test_a_missing_environment_fails_the_preview_by_its_name(steps: Steps) -> No
     assert (
         "the environment organization/training-environment/test is not deployed. Deploy it first: " in output
     )
-    assert "make up FOLDER=environment STACK=test" in output
+    assert "run `pulumi up --stack test` in the folder of the project training-environment" in output
     assert "Traceback" not in output
 
 

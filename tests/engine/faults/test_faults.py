@@ -6,6 +6,7 @@ The tests share a stack; each declares jobs of its own names, and its deployment
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -143,6 +144,10 @@ def test_ctrl_c_leaves_the_job_running_and_says_so(shared_engine: Engine) -> Non
     (job,) = jobs(engine, "interrupted")
     assert job.state is JobState.JOB_STATE_RUNNING
     assert job.name in recorded(engine)
+    # The printed command, as in another shell, which has no stack.
+    (command,) = set(re.findall(r"`(vertex-training cancel [^`]+)`", output))
+    subprocess.run(command, shell=True, cwd="/", env=engine.environment, check=True, capture_output=True)
+    eventually(lambda: [one.state.word for one in jobs(engine, "interrupted")] == ["CANCELLED"])
     engine.destroy().ok()
     assert jobs(engine, "interrupted") == []
 

@@ -258,7 +258,7 @@ def digest(outputs: dict[str, Any]) -> str:
 def test_without_a_stack_or_a_run_the_error_names_the_remedy(steps: Steps) -> None:
     assert (steps.no_stack.code, steps.no_stack.out) == (2, "")
     assert "There is no stack 'prod'" in steps.no_stack.err
-    assert "Create it with `pulumi stack init prod`." in steps.no_stack.err
+    assert "Create it with `pulumi stack init prod --no-select`." in steps.no_stack.err
     assert steps.no_run.code == 1
     assert "stack dev has no job, so nothing has been tried there." in steps.no_run.err
     assert "`pulumi up --stack dev`" in steps.no_run.err

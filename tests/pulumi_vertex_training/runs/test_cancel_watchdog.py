@@ -147,7 +147,8 @@ def test_an_error_that_stays_is_said(endpoint: Endpoint, vertex_emulator: Vertex
     vertex_emulator.fault("CancelCustomJob", status=403)
     said = cancel_watchdog.stop(Order(name=job, hold=True, endpoint=endpoint))
     assert "was NOT cancelled and is still running" in said
-    assert f"vertex-training cancel {job.rpartition('/')[2]}" in said
+    assert f"`vertex-training cancel {job.rpartition('/')[2]} " in said
+    assert said.endswith(" --yes` stops it.")
 
 
 def test_a_job_that_has_ended_is_no_error(endpoint: Endpoint) -> None:

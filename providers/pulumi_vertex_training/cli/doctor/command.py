@@ -106,8 +106,8 @@ def _state_files(machine: Machine) -> Iterator[Finding]:
         yield Finding(about=about, level="error", message=str(damage), remedy=remedy)
     for stack, count in machine.interrupted:
         remedy = (
-            f"Run `pulumi up --stack {stack}`, which finds what they made, then `pulumi refresh "
-            f"--clear-pending-creates --stack {stack}`. In a clone of this project, run `make unlock`."
+            f"Run `pulumi up --stack {stack} && pulumi refresh --clear-pending-creates --stack {stack}`: the "
+            "first command finds what they made, the second one removes them."
         )
         words = "1 interrupted operation" if count == 1 else f"{count} interrupted operations"
         yield Finding(about=about, level="note", message=f"stack {stack} records {words}", remedy=remedy)

@@ -200,7 +200,7 @@ def _json(folder: Path, words: list[str], timeouts: Timeouts, *, path: str) -> A
         name = words[words.index("--stack") + 1]
         if "no stack named" in ran.message:
             remedy = (
-                f"Create it with `pulumi stack init {name}`."
+                f"Create it with `pulumi stack init {name} --no-select`."
                 if path == "--to"
                 else "`pulumi stack ls` lists the stacks."
             )

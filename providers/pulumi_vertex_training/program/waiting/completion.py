@@ -21,7 +21,7 @@ from pulumi_vertex_training.plugin.host import process as plugin
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_of
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
-from pulumi_vertex_training.program.links import job_command
+from pulumi_vertex_training.program.links import cancel_command, job_command
 from pulumi_vertex_training.program.messages import masked, program_secrets
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.interruption import (
@@ -230,7 +230,7 @@ async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched
 
 async def _interrupted(waiting: Waiting, link: _Link) -> str:
     """Cancel the job after Ctrl-C if the policy says so. Return a message, which a running engine shows."""
-    remedy = f"`pulumi up` joins it again, `{job_command('cancel', waiting.name)}` stops it"
+    remedy = f"`pulumi up` joins it again, `{cancel_command(waiting.name)}` stops it"
     if not waiting.policy.cancels:
         return f"interrupted; {waiting.title} keeps running: {remedy}"
     try:

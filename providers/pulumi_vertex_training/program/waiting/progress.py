@@ -24,7 +24,7 @@ from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.plugin.running.declaration import Counts, JobResourceType
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
-from pulumi_vertex_training.program.links import job_command
+from pulumi_vertex_training.program.links import cancel_command, job_command
 from pulumi_vertex_training.program.messages import masked
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.runs.logs import CLOUD_LOG_PACE, LOCAL_LOG_PACE, LogLines, RunLog, stream
@@ -166,7 +166,7 @@ def announcement(noun: str, name: str, policy: WaitPolicy) -> str:
     log = "" if policy.stream_logs else f", `{job_command('logs', name)} --follow` shows its log"
     if policy.cancels:
         return f"Ctrl-C cancels it (on_interrupt): {job}{log}"
-    cancel = job_command("cancel", name)
+    cancel = cancel_command(name)
     return f"Ctrl-C leaves it running: `pulumi up` joins it again, `{cancel}` stops {job}{log}"
 
 
