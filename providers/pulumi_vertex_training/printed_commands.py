@@ -15,8 +15,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from vertex_emulator.kernel.data_folder import chosen_data_dir, default_data_dir
-
 COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
 """The command to print for `vertex-training`. Chores of a clone set it."""
 
@@ -49,6 +47,11 @@ def runnable(text: str, *, stack: str | None = None, own: str | None = None) -> 
 
 def of_data_dir(data_dir: Path | None) -> str:
     """Return the option for an emulator's data folder, "" for the folder of a command without it."""
+    from vertex_emulator.kernel.data_folder import (
+        chosen_data_dir,
+        default_data_dir,
+    )  # imported only if needed
+
     if data_dir is None or chosen_data_dir(data_dir) == default_data_dir():
         return ""
     return f" --data-dir {shlex.quote(str(chosen_data_dir(data_dir)))}"
