@@ -391,20 +391,25 @@ def _stop_emulator(layout: Layout, report: Report) -> int:
     return run_openly(command, cwd=layout.project, env=os.environ)
 
 
-def _printing_commands(
-    layout: Layout, ready: Ready, *, stack: str, environ: Mapping[str, str] = os.environ
-) -> Ready:
-    """Let `pulumi` print commands that work in the shell of the user, which may not be activated."""
-    found = shutil.which(_COMMAND, path=environ.get("PATH", os.defpath))
-    if found == str(layout.venv / "bin" / _COMMAND):
-        return ready
+def _printing_commands(layout: Layout, ready: Ready, *, stack: str) -> Ready:
+    return replace(ready, env={**printed_commands(layout, stack=stack), **ready.env})
+
+
+def printed_commands(
+    layout: Layout, *, stack: str, environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return the variables that make `pulumi` print commands for the shell of the user.
+
+    That shell may not be activated; without variables it is.
+    """
+    if shutil.which(_COMMAND, path=environ.get("PATH", os.defpath)) == str(layout.venv / "bin" / _COMMAND):
+        return {}
     command, pulumi = (shlex.quote(str(layout.root / "scripts" / name)) for name in (_COMMAND, "pulumi"))
     if layout.folder:
         pulumi = f"FOLDER={shlex.quote(layout.folder)} {pulumi}"
     if stack != environment.LOCAL_STACK:
         pulumi = f"STACK={shlex.quote(stack)} {pulumi}"
-    commands = {environment.COMMAND_VARIABLE: command, environment.PULUMI_VARIABLE: pulumi}
-    return replace(ready, env={**commands, **ready.env})
+    return {environment.COMMAND_VARIABLE: command, environment.PULUMI_VARIABLE: pulumi}
 
 
 def _become(layout: Layout, ready: Ready, arguments: Sequence[str]) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import os
 import re
 import shlex
 import shutil
@@ -14,7 +16,9 @@ import pytest
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.printed_commands import PULUMI_VERBS, runnable
 from pulumi_vertex_training.views.output import Output
+from scripts.layout import layout
 from scripts.messages import messages
+from scripts.stack import printed_commands
 from support.tables import every_row, not_empty
 
 ROOT = Path(__file__).parents[2]
@@ -132,3 +136,34 @@ def test_a_terminal_breaks_no_line_inside_of_a_command(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 1
     assert any(command in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("stack", "folder", "first"),
+    [("local", "", ""), ("dev", "", "STACK=dev "), ("dev", "environment", "STACK=dev FOLDER=environment ")],
+)
+def test_chores_print_scripts_of_the_clone_unless_the_shell_is_activated(
+    stack: str, folder: str, first: str
+) -> None:
+    here = dataclasses.replace(layout(), folder=folder)
+    commands = printed_commands(here, stack=stack, environ={"PATH": "/usr/bin:/bin"})
+    assert commands["VERTEX_TRAINING_PULUMI_COMMAND"].startswith(f"{first}{shlex.quote(str(ROOT))}/")
+    for command in not_empty(list(commands.values())):
+        assert os.access(shlex.split(command)[-1], os.X_OK)
+
+
+def test_plain_pulumi_of_a_clone_runs_in_any_folder(tmp_path: Path) -> None:
+    """Check that the script passes its words on unchanged, and STACK and FOLDER with them."""
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "pulumi", tmp_path / "scripts")
+    chore = tmp_path / "scripts" / "chore"
+    chore.write_text('#!/bin/sh\nfor word in "$@"; do echo "<$word>"; done\n')
+    chore.chmod(0o755)
+    words = [str(tmp_path / "scripts" / "pulumi"), "up", "--replace", "urn:a$b::c d"]
+    shown = subprocess.run(
+        words, cwd="/", env={**os.environ, "STACK": "dev"}, check=True, capture_output=True, text=True
+    ).stdout
+    assert shown.split("\n")[:-1] == [
+        *("<pulumi>", "<--stack>", "<dev>", "<--folder>", "<>", "<-->"),
+        *("<up>", "<--replace>", "<urn:a$b::c d>"),
+    ]
