@@ -3,7 +3,7 @@
 A part is a value in a module of the kind's package: `KIND` in `kind`, `GATEWAY` in `gateway`, `DECLARED` in
 `provider`, `DOCUMENT` in `document`, `VIEW` in `view`, and the provider classes in `provider`. The packages
 that use a part have a typed function that returns it: `runs.gateway.gateway_of`,
-`plugin.running.declaration.declared_of`, `documents.document.document_kinds`, `views.kind_view.view_of`.
+`core.running.declaration.declared_of`, `documents.document.document_kinds`, `views.kind_view.view_of`.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ NOTIFICATIONS = "Notifications"
 
 PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
-        f"{NOTIFICATIONS}Provider": f"{__package__}.plugin.running.notifications",
-        "RunProvider": f"{__package__}.plugin.running.run",
-        "StackKeyProvider": f"{__package__}.plugin.stack_key",
+        f"{NOTIFICATIONS}Provider": f"{__package__}.core.running.notifications",
+        "RunProvider": f"{__package__}.core.running.run",
+        "StackKeyProvider": f"{__package__}.core.stack_key",
         **{
             name: f"{__package__}.kinds.{entry.folder}.provider"
             for entry in ENTRIES

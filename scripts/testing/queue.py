@@ -18,7 +18,7 @@ PARTS = 4
 """A sample has one of so many parts of the files with slow tests."""
 
 _DEAREST = (
-    "tests/pulumi_vertex_training/plugin/test_kills_everywhere.py",
+    "tests/pulumi_vertex_training/core/test_kills_everywhere.py",
     "tests/examples/",
     "tests/engine/",
     "tests/ui/",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.core.operation import OPERATION
 from support.client.plugin import PluginProcess
 from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 from vertex_emulator import launcher

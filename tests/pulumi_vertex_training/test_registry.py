@@ -10,9 +10,10 @@ import pytest
 
 import pulumi_vertex_training
 from pulumi_vertex_training import providers, registry
+from pulumi_vertex_training.core.provider import Provider
+from pulumi_vertex_training.core.running.declaration import JobResourceType
 from pulumi_vertex_training.documents.document import DocumentKind
-from pulumi_vertex_training.plugin.provider import Provider
-from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+from pulumi_vertex_training.dynamic.adapter import DynamicProvider
 from pulumi_vertex_training.registry import ENTRIES, Entry
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.persistent import PersistentKind
@@ -55,7 +56,10 @@ def test_another_type_than_the_one_that_is_asked_for_is_refused() -> None:
 
 @pytest.mark.parametrize("name", registry.PROVIDERS)
 def test_every_provider_has_its_address(name: str) -> None:
-    assert issubclass(getattr(providers, name), Provider)
+    found = getattr(providers, name)
+    assert issubclass(found, DynamicProvider)
+    assert isinstance(found.provider, Provider)
+    assert type(found.provider).__name__ == name
 
 
 def test_another_name_has_no_address() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pulumi_vertex_training import configuration_keys as keys
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.main import main
-from pulumi_vertex_training.plugin import connection, settings
+from pulumi_vertex_training.core import connection, settings
 from pulumi_vertex_training.program.waiting import completion, interruption
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
 from pulumi_vertex_training.ui.server import watcher

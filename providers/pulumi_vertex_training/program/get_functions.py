@@ -11,9 +11,9 @@ import pulumi
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin import connection
-from pulumi_vertex_training.plugin.host.process import engine_address
-from pulumi_vertex_training.plugin.running.declaration import declared_in
+from pulumi_vertex_training.core import connection
+from pulumi_vertex_training.core.running.declaration import declared_in
+from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.printed_commands import of_data_dir
 from pulumi_vertex_training.program import messages, resource
 from pulumi_vertex_training.program.resource import stack_settings

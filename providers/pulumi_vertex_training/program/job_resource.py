@@ -13,7 +13,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT
+from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.program import links, messages
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments
@@ -39,7 +39,7 @@ from vertex_training.fields.resource_names import resource_id
 from vertex_training.fields.uris import DIRECTORY
 
 if TYPE_CHECKING:
-    from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+    from pulumi_vertex_training.core.running.declaration import JobResourceType
 
 OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 
@@ -193,7 +193,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
 
     def _submitted(self, facts: Mapping[str, Any]) -> None:
         """Show how to follow a job that this deployment has submitted and does not wait for."""
-        from pulumi_vertex_training.plugin.host.process import engine_address  # imported only if needed
+        from pulumi_vertex_training.dynamic.process import engine_address  # imported only if needed
         from pulumi_vertex_training.program.waiting.progress import how_to_follow
 
         if facts["asked_by"] is not None and facts["asked_by"] == engine_address():
@@ -322,7 +322,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
 
     async def _complete(self, facts: dict[str, Any]) -> Any:
         # imported only if needed
-        from pulumi_vertex_training.plugin import connection
+        from pulumi_vertex_training.core import connection
         from pulumi_vertex_training.program.waiting.completion import completion, ended_outcome
 
         where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
@@ -358,7 +358,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
 
 async def _hold_run(facts: Mapping[str, Any]) -> str | None:
     """Hold the job that is about to be created, so that it is cancelled on Ctrl-C. Return the run key."""
-    from pulumi_vertex_training.plugin import connection  # imported only if needed
+    from pulumi_vertex_training.core import connection  # imported only if needed
 
     try:
         endpoint = await asyncio.to_thread(
@@ -373,7 +373,7 @@ async def _hold_run(facts: Mapping[str, Any]) -> str | None:
 
 def _declared(kind: registry.Entry) -> JobResourceType:
     """Return the resource type of a kind, whose rules a program needs only to report mistakes."""
-    from pulumi_vertex_training.plugin.running.declaration import declared_in
+    from pulumi_vertex_training.core.running.declaration import declared_in
 
     return declared_in(kind.collection)
 

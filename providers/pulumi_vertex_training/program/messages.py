@@ -18,8 +18,8 @@ from urllib.parse import quote, quote_plus
 import pulumi
 from pulumi.runtime import config
 
-from pulumi_vertex_training.plugin.host.process import engine_address
-from pulumi_vertex_training.plugin.secret_masking import SHOWN, texts
+from pulumi_vertex_training.core.secret_masking import SHOWN, texts
+from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.printed_commands import own_command, runnable
 from vertex_training.findings.words import visible_lines
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 import pulumi
 from pulumi.runtime import config
 
-from pulumi_vertex_training.plugin import promotion
-from pulumi_vertex_training.plugin.promotion import Entry
-from pulumi_vertex_training.plugin.settings import SettingsError
+from pulumi_vertex_training.core import promotion
+from pulumi_vertex_training.core.promotion import Entry
+from pulumi_vertex_training.core.settings import SettingsError
 from pulumi_vertex_training.program import messages
 
 

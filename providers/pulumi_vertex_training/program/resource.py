@@ -25,12 +25,13 @@ from pulumi.runtime import config
 from pulumi.runtime.settings import get_engine
 
 from pulumi_vertex_training import configuration_keys, providers
-from pulumi_vertex_training.plugin import settings
-from pulumi_vertex_training.plugin.host.process import engine_address
-from pulumi_vertex_training.plugin.secret_masking import KEY, secret_paths
-from pulumi_vertex_training.plugin.settings import Settings
-from pulumi_vertex_training.plugin.text_of_outputs import unusable
+from pulumi_vertex_training.core import settings
+from pulumi_vertex_training.core.secret_masking import KEY
+from pulumi_vertex_training.core.settings import Settings
+from pulumi_vertex_training.dynamic.process import engine_address
+from pulumi_vertex_training.dynamic.text_of_outputs import unusable
 from pulumi_vertex_training.program import messages
+from pulumi_vertex_training.program.secret_paths import secret_paths
 from vertex_emulator import launcher
 
 _OUTPUTS = ("uri", "url", "ref", "repo_digest", "email", "name", "id")

@@ -8,8 +8,8 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT, LOOKUPS
-from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
+from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, LOOKUPS
+from pulumi_vertex_training.core.settings import TARGET_FIELDS
 from pulumi_vertex_training.program.preview import prerequisites as lookups
 from pulumi_vertex_training.program.resource import ProviderReference, with_outputs
 from pulumi_vertex_training.registry import type_token

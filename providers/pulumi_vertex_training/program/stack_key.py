@@ -13,7 +13,7 @@ from pulumi.dynamic import Resource
 from pulumi.runtime.settings import get_engine
 
 from pulumi_vertex_training import urns
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.program.resource import ProviderReference, with_outputs
 from pulumi_vertex_training.program.undeclared import Keyed, follow
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pulumi
 
-from pulumi_vertex_training.plugin.host.process import engine_address
-from pulumi_vertex_training.plugin.running import begun_creations
+from pulumi_vertex_training.core.running import begun_creations
+from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting.waits import program_waits
 

@@ -12,7 +12,7 @@ from client.previews import NOTHING_PROVIDER
 from figure import Figure, median_seconds
 from pulumi.dynamic import ResourceProvider
 
-from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
+from pulumi_vertex_training.providers import CustomJobProvider
 from support.client.plugin import PluginProcess
 
 POOL = {

@@ -12,10 +12,12 @@ from comparison import seconds
 from figure import Figure
 from pulumi.dynamic import ResourceProvider
 
-from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
-from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
-from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
+from pulumi_vertex_training.providers import (
+    ImageRepositoryProvider,
+    StagedPackageProvider,
+    StagingBucketProvider,
+    TrainingImageProvider,
+)
 from support.client.plugin import PluginProcess
 from support.emulated.emulator import call
 from vertex_emulator import launcher

@@ -1,7 +1,7 @@
 """Kills of the real processes: one for each kind of resource, and one of each process.
 
 Each is at the point where most is at stake: the service has carried out the creation, and the state does not
-know. `tests/pulumi_vertex_training/plugin/test_kills_everywhere.py` tries every point of every operation, in
+know. `tests/pulumi_vertex_training/core/test_kills_everywhere.py` tries every point of every operation, in
 the test's process; `tests/engine/stand_ins/test_in_process_engine.py` shows that its calls are those of the
 real engine.
 """

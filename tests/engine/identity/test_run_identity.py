@@ -1,6 +1,6 @@
 """Runs whose stack or resource is renamed, and runs of two deployments or backends, on the real engine.
 
-`tests/pulumi_vertex_training/plugin/running/test_run_identity.py` has the cases that need one deployment at
+`tests/pulumi_vertex_training/core/running/test_run_identity.py` has the cases that need one deployment at
 a time.
 """
 

@@ -1,6 +1,6 @@
 """Bad input is found before anything is created: every error at once, with path, value and remedy.
 
-`tests/pulumi_vertex_training/plugin/test_refused_inputs.py` has the mistakes of each kind, in the engine's
+`tests/pulumi_vertex_training/core/test_refused_inputs.py` has the mistakes of each kind, in the engine's
 provider process. `test_mistakes.py` has those that the program itself finds.
 """
 

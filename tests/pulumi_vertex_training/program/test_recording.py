@@ -14,7 +14,7 @@ from pulumi.runtime import settings
 from pulumi.runtime.proto import resource_pb2, resource_pb2_grpc
 
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.plugin.running.declaration import declared_in
+from pulumi_vertex_training.core.running.declaration import declared_in
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.waiting import recording
 

@@ -6,8 +6,8 @@ import pytest
 
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.core.running.declaration import Counts
 from pulumi_vertex_training.kinds.custom_job.replica_counts import count_by_role
-from pulumi_vertex_training.plugin.running.declaration import Counts
 from pulumi_vertex_training.program.waiting.progress import line
 from pulumi_vertex_training.runs.progress import Report, duration, in_words
 

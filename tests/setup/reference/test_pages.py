@@ -11,7 +11,7 @@ import pytest
 from pulumi_vertex_training import configuration_keys
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cli.explain import rule_index
-from pulumi_vertex_training.plugin import settings
+from pulumi_vertex_training.core import settings
 from scripts.arguments.catalog import RESOURCES, ROOT
 from scripts.reference import commands, examples, files, functions, policies, rules, variables
 from scripts.reference import variable_texts as texts

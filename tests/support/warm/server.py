@@ -37,7 +37,7 @@ import setproctitle
 PACKAGE = "pulumi_vertex_training"
 INSPECTING = (
     f"{PACKAGE}.kinds.training_image.container_tools",
-    f"{PACKAGE}.plugin.host.process",
+    f"{PACKAGE}.dynamic.process",
     f"{PACKAGE}.program.preview.declared_names",
 )
 """The modules of PACKAGE that inspect their process when they are imported.

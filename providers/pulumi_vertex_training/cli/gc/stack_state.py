@@ -18,7 +18,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.plugin.running.hidden_input import recorded_key
+from pulumi_vertex_training.core.running.hidden_input import recorded_key
 from pulumi_vertex_training.runs.identity import identity_of
 
 _IDENTITY = re.compile(r"(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])")

@@ -17,9 +17,9 @@ from pulumi_vertex_training.cli.promote import chosen
 from pulumi_vertex_training.cli.promote.artifacts import IMAGE, PACKAGE, Image, Package
 from pulumi_vertex_training.cli.promote.plan import Plan, Step
 from pulumi_vertex_training.cloud.container_registry import copying
+from pulumi_vertex_training.core import promotion
 from pulumi_vertex_training.kinds.staged import promoted
 from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
-from pulumi_vertex_training.plugin import promotion
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError
 from vertex_emulator.kernel import machine_clock

@@ -10,8 +10,8 @@ from pulumi_vertex_training.cli.promote.stacks import Resource, Stack
 from pulumi_vertex_training.cli.promote.tried import Tried
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
+from pulumi_vertex_training.core.promotion import PromotedImage, PromotedPackage
 from pulumi_vertex_training.kinds.staged import spec as object_spec
-from pulumi_vertex_training.plugin.promotion import PromotedImage, PromotedPackage
 from pulumi_vertex_training.views.failure import CommandError
 from vertex_training.fields.uris import GcsUri
 

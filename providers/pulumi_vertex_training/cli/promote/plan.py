@@ -20,10 +20,10 @@ from pulumi_vertex_training.cloud.container_registry import copying
 from pulumi_vertex_training.cloud.container_registry.copying import Missing
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.core import promotion
+from pulumi_vertex_training.core.promotion import Promotion
+from pulumi_vertex_training.core.settings import SettingsError
 from pulumi_vertex_training.kinds.staged import promoted
-from pulumi_vertex_training.plugin import promotion
-from pulumi_vertex_training.plugin.promotion import Promotion
-from pulumi_vertex_training.plugin.settings import SettingsError
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_emulator import launcher

@@ -12,8 +12,8 @@ from typing import Any
 from pulumi_vertex_training import registry, urns
 from pulumi_vertex_training.cli import pulumi_command, target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.plugin import settings as settings_module
-from pulumi_vertex_training.plugin.settings import Settings, SettingsError
+from pulumi_vertex_training.core import settings as settings_module
+from pulumi_vertex_training.core.settings import Settings, SettingsError
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.fields import timestamps

@@ -12,7 +12,7 @@ from pulumi_vertex_training.cli.promote.artifacts import Image, Package
 from pulumi_vertex_training.cli.promote.chosen import Setting
 from pulumi_vertex_training.cli.promote.plan import Plan, Step
 from pulumi_vertex_training.cli.promote.stacks import Value
-from pulumi_vertex_training.plugin import promotion
+from pulumi_vertex_training.core import promotion
 from pulumi_vertex_training.views.markdown import code, escaped
 from pulumi_vertex_training.views.output import Output
 from vertex_training.findings.words import counted

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pulumi_vertex_training.core.running.declaration import JobInputs, JobResourceType
+from pulumi_vertex_training.core.running.provider import JobProvider
 from pulumi_vertex_training.kinds.custom_job import kind as custom_job_kind
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.kinds.custom_job.replica_counts import replica_counts
 from pulumi_vertex_training.kinds.persistent_resource import fit_rules
 from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
-from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
-from pulumi_vertex_training.plugin.running.provider import JobProvider
 from vertex_training.job.custom_job import CustomJobSpec
 
 

@@ -9,7 +9,7 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin.running.declaration import Counts
+from pulumi_vertex_training.core.running.declaration import Counts
 
 
 def replica_counts(endpoint: Endpoint, record: JobRecord) -> Counts:

@@ -9,13 +9,13 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.core.running.declaration import Counts, JobInputs, JobResourceType
+from pulumi_vertex_training.core.running.provider import JobProvider
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import kind as hyperparameter_tuning_job_kind
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEWAY
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec, from_wire
 from pulumi_vertex_training.kinds.persistent_resource import fit_rules
 from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
-from pulumi_vertex_training.plugin.running.declaration import Counts, JobInputs, JobResourceType
-from pulumi_vertex_training.plugin.running.provider import JobProvider
 from vertex_training.study.study import StudySpec
 from vertex_training.study.trials import (
     Trial,

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
-
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import (
     AlreadyExists,
@@ -19,27 +17,22 @@ from pulumi_vertex_training.cloud.errors import (
     NotFound,
     Unavailable,
 )
+from pulumi_vertex_training.core.autonaming import id_from, with_own_id
+from pulumi_vertex_training.core.call import Call, Created, Difference, Values
+from pulumi_vertex_training.core.conflicts import Identity
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.provider import Failure, is_unknown
+from pulumi_vertex_training.core.remote_queries import QUERIES
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.running.declaration import ownership_labels
+from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.kinds.image_repository import gateway, rules
 from pulumi_vertex_training.kinds.image_repository import spec as repository_spec
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
-from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
-from pulumi_vertex_training.plugin.conflicts import Identity
-from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import (
-    Failure,
-    clean,
-    inbound,
-    is_unknown,
-    outbound,
-)
-from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.running.declaration import ownership_labels
-from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.effects import Effect
@@ -122,9 +115,8 @@ class ImageRepositoryProvider(CrudProvider):
     def accepted(self, inputs: RepositoryInputs) -> None:
         OPERATION.note_checked(_context_key(_id_of(inputs)))
 
-    @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = DECLARED.canonical(inbound(_olds)), DECLARED.canonical(inbound(_news))
+    def diff(self, call: Call) -> Difference:
+        old, new = DECLARED.canonical(call.outputs), DECLARED.canonical(call.inputs)
         names = [item.name for item in fields(RepositoryInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in REPLACING]
@@ -132,28 +124,32 @@ class ImageRepositoryProvider(CrudProvider):
         place = ("endpoint", "project", "location", "repository_id")
         same_place = bool(replaces) and all(old.get(name) == new.get(name) for name in place)
         known = not any(is_unknown(new.get(name)) for name in replaces)
-        if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_context_key(_id)):
-            _require_replaceable(inbound(_olds), _id, replaces)
-        if not replaces and OPERATION.was_checked(_context_key(_id)):
-            OPERATION.note_kept(_id, _context_key(_id), inbound(_olds))
-        found = DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
+        if (
+            same_place
+            and known
+            and not old.get("force_destroy")
+            and OPERATION.was_checked(_context_key(call.id))
+        ):
+            _require_replaceable(call.outputs, call.id, replaces)
+        if not replaces and OPERATION.was_checked(_context_key(call.id)):
+            OPERATION.note_kept(call.id, _context_key(call.id), call.outputs)
+        found = Difference(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
         return begun_work.made_good(
-            begun_creations.with_removals(found, _id, key=_key_of_props(new)),
-            _id,
-            inbound(_olds),
-            lambda endpoint: gateway.get(endpoint, _id),
-            title=f"repository {_id.rpartition('/')[2]}",
+            begun_creations.with_removals(found, call.id, key=_key_of_props(new)),
+            call.id,
+            call.outputs,
+            lambda endpoint: gateway.get(endpoint, call.id),
+            title=f"repository {call.id.rpartition('/')[2]}",
         )
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        raw = inbound(props)
+    def create(self, call: Call) -> Created:
+        raw = call.inputs
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _id_of(inputs)
         if inputs.adopt:
             _adopt(endpoint, name, inputs)
             begun_work.forget(name)
-            return CreateResult(name, outbound(raw))
+            return Created(id=name, outputs=raw)
         title = f"repository {inputs.repository_id}"
         with begun_creations.noted(self, raw, name, key=_key_of(inputs), title=title, is_exclusive=True):
             try:
@@ -165,36 +161,34 @@ class ImageRepositoryProvider(CrudProvider):
                 _adopt_abandoned(endpoint, found, inputs)
         OPERATION.note_made(name)  # an entry that a killed `up --replace` left has this id, too
         begun_work.forget(name)
-        return CreateResult(name, outbound(raw))
+        return Created(id=name, outputs=raw)
 
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        raw = inbound(_news)
+    def update(self, call: Call) -> Values:
+        raw = call.inputs
         inputs = DECLARED.read_inputs(raw)
-        begun_creations.remove_others(_id, _key_of(inputs))
+        begun_creations.remove_others(call.id, _key_of(inputs))
         change = repository_spec.patch(
-            DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))),
+            DECLARED.spec_of(DECLARED.read_inputs(call.outputs)),
             DECLARED.spec_of(inputs),
             ownership_labels=_labels_of(inputs),
         )
         if change:
-            gateway.patch(endpoint_of(raw), _id, change)
-        return UpdateResult(outbound(raw))
+            gateway.patch(endpoint_of(raw), call.id, change)
+        return raw
 
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
+    def delete(self, call: Call) -> None:
+        if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
-        begun_creations.remove_with(_id)
-        raw = inbound(_props)
+        begun_creations.remove_with(call.id)
+        raw = call.outputs
         endpoint = endpoint_of(raw)
         try:
             if not raw.get("force_destroy"):
-                begun_creations.remove_inside(f"{raw['url']}/", lambda: gateway.get(endpoint, _id).labels)
-                _require_empty(endpoint, _id)
-            begun_work.note(_id)
-            gateway.delete(endpoint, _id)
+                begun_creations.remove_inside(f"{raw['url']}/", lambda: gateway.get(endpoint, call.id).labels)
+                _require_empty(endpoint, call.id)
+            begun_work.note(call.id)
+            gateway.delete(endpoint, call.id)
         except NotFound:
             return
 

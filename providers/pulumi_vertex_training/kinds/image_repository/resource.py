@@ -9,10 +9,9 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.image_repository import gateway
-from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
-from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
+from pulumi_vertex_training.program.resource import ProviderReference, ownership, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 
 
@@ -103,4 +102,4 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
             **key_input(self, "ImageRepository", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "repository_id", gateway.labels_of),
         }
-        super().__init__(ImageRepositoryProvider(), resource_name, props, opts)
+        super().__init__(ProviderReference("ImageRepositoryProvider"), resource_name, props, opts)

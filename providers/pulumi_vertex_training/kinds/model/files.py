@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pulumi
-
-from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.core.operation import OPERATION
 from vertex_training.findings.problems import Problem
 
 _INPUT = "artifact_uri"
@@ -17,13 +15,6 @@ MISSING = Problem(
     message='is None: its job has failed, or has not ended yet. Give the job wait="done", or run `pulumi '
     "up` again when it has ended",
 )
-
-
-def empty_if_none(artifact_uri: pulumi.Input[str | None]) -> pulumi.Input[str | None]:
-    """Replace None in an output by "", since None means that the model has no files."""
-    if not isinstance(artifact_uri, pulumi.Output):
-        return artifact_uri
-    return artifact_uri.apply(lambda known: "" if known is None else known)
 
 
 def are_known(inputs: Mapping[str, Any]) -> bool:

@@ -7,10 +7,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
-
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
+from pulumi_vertex_training.core.autonaming import id_from, with_own_id
+from pulumi_vertex_training.core.call import Call, Created, Difference, Values
+from pulumi_vertex_training.core.conflicts import Identity
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.provider import DRIFT, complete, is_unknown
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.running.declaration import ownership_labels, root
 from pulumi_vertex_training.kinds.model import files as model_files
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import kind as registered_model
@@ -18,15 +26,6 @@ from pulumi_vertex_training.kinds.model import versions as model_versions
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.kind import RegisteredModelSpec
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
-from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
-from pulumi_vertex_training.plugin.conflicts import Identity
-from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import DRIFT, clean, complete, inbound, is_unknown, outbound
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.running.declaration import ownership_labels, root
 from vertex_training.fields.effects import Effect, effect_of
 from vertex_training.fields.labels import key_label
 from vertex_training.findings.options import CheckOptions
@@ -168,10 +167,9 @@ class ModelProvider(CrudProvider):
         say(f"model {record.full_name.rpartition('/')[2]} is {lost}. {remedy}")
         return [f"it is {lost}"]
 
-    @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+    def diff(self, call: Call) -> Difference:
         """Decide which changed fields replace the version."""
-        old, new = DECLARED.canonical(inbound(_olds)), DECLARED.canonical(inbound(_news))
+        old, new = DECLARED.canonical(call.outputs), DECLARED.canonical(call.inputs)
         names = [item.name for item in fields(ModelInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [
@@ -184,27 +182,26 @@ class ModelProvider(CrudProvider):
             # them, and would delete them first. Their files may stay the same: the diff comes again.
             replaces = [name for name in replaces if not is_unknown(new.get(name))]
         elif not replaces:
-            OPERATION.note_kept(_id, _memory_key(old), inbound(_olds))
+            OPERATION.note_kept(call.id, _memory_key(old), call.outputs)
         if replaces:
             OPERATION.note_label_of_replaced(
-                _memory_key(new), model_versions.replaces_label(_id, inbound(_olds))
+                _memory_key(new), model_versions.replaces_label(call.id, call.outputs)
             )
         # The new version exists before the old one is deleted: a model always has a version.
-        difference = DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
+        difference = Difference(changes=bool(changed), replaces=replaces, delete_before_replace=False)
         return begun_work.made_good(
             begun_creations.with_removals(
-                difference, _creation_of(old), key=OPERATION.key_of(_memory_key(new)), recorded_id=_id
+                difference, _creation_of(old), key=OPERATION.key_of(_memory_key(new)), recorded_id=call.id
             ),
-            _id,
-            inbound(_olds),
-            lambda endpoint: models.get(endpoint, _id),
-            title=f"model {_id.rpartition('/')[2]}",
+            call.id,
+            call.outputs,
+            lambda endpoint: models.get(endpoint, call.id),
+            title=f"model {call.id.rpartition('/')[2]}",
         )
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
+    def create(self, call: Call) -> Created:
         """Upload a version, or adopt an existing one."""
-        raw = inbound(props)
+        raw = call.inputs
         inputs = DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
         recorded = _recorded(inputs)
@@ -220,48 +217,46 @@ class ModelProvider(CrudProvider):
                 record = _upload(endpoint, inputs)
         OPERATION.note_made(record.full_name)
         begun_work.forget(record.full_name)
-        return CreateResult(record.full_name, outbound({**raw, **DECLARED.outputs_of(record)}))
+        return Created(id=record.full_name, outputs={**raw, **DECLARED.outputs_of(record)})
 
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+    def update(self, call: Call) -> Values:
         """Apply changed settings, and delete versions that were uploaded to replace this one."""
-        raw = inbound(_news)
-        old, new = DECLARED.read_inputs(inbound(_olds)), DECLARED.read_inputs(raw)
+        raw = call.inputs
+        old, new = DECLARED.read_inputs(call.outputs), DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
         begun_creations.remove_others(_creation_of(raw), OPERATION.key_of(_memory_key(complete(new))))
         # The version stays, so versions that were uploaded to replace it are orphans.
         model_versions.delete_orphans(
-            endpoint, _id.partition("@")[0], model_versions.replaces_label(_id, inbound(_olds))
+            endpoint, call.id.partition("@")[0], model_versions.replaces_label(call.id, call.outputs)
         )
-        record = models.get(endpoint, _id)
+        record = models.get(endpoint, call.id)
         if old.is_default_version and DEFAULT_ALIAS not in record.aliases:
             # Another version has become the default since; this one does not take the alias back.
             new = replace(new, is_default_version=False)
         _apply_settings(endpoint, record, old, new)
-        return UpdateResult(outbound({**raw, **DECLARED.outputs_of(models.get(endpoint, _id))}))
+        return {**raw, **DECLARED.outputs_of(models.get(endpoint, call.id))}
 
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+    def delete(self, call: Call) -> None:
         """Delete the version, unless it is kept, or was adopted by its own replacement.
 
         A version that another one replaces is always deleted; `on_delete` is for the end of the resource.
         """
-        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
+        if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
-        raw = inbound(_props)
-        begun_creations.remove_with(_creation_of(raw), recorded_id=_id)
-        endpoint, (name, _, version) = endpoint_of(raw), _id.partition("@")
+        raw = call.outputs
+        begun_creations.remove_with(_creation_of(raw), recorded_id=call.id)
+        endpoint, (name, _, version) = endpoint_of(raw), call.id.partition("@")
 
         # A model that was deleted and created again has the same version numbers.
         def is_ours(record: ModelRecord) -> bool:
             return record.create_time == (raw.get("create_time") or record.create_time)
 
-        model_versions.delete_orphans(endpoint, name, model_versions.replaces_label(_id, raw))
+        model_versions.delete_orphans(endpoint, name, model_versions.replaces_label(call.id, raw))
         if raw.get("on_delete") != "delete" and not OPERATION.was_checked(_memory_key(raw)):
-            say(f'model {_id.rpartition("/")[2]} is kept: on_delete="delete" is not set')
+            say(f'model {call.id.rpartition("/")[2]} is kept: on_delete="delete" is not set')
             return
-        begun_work.note(_id)
+        begun_work.note(call.id)
         model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:

@@ -8,19 +8,18 @@ from typing import Any, Literal
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.model import files as model_files
 from pulumi_vertex_training.kinds.model import gateway
 from pulumi_vertex_training.kinds.model.args import (
     ModelContainerSpecArgs,
     PredictSchemataArgs,
 )
-from pulumi_vertex_training.kinds.model.provider import OUTPUTS, ModelProvider
+from pulumi_vertex_training.kinds.model.provider import OUTPUTS
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import image_uri
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
-from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
+from pulumi_vertex_training.program.resource import ProviderReference, ownership, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 
 
@@ -117,7 +116,7 @@ class Model(Resource, module="model", name="Model"):
         :param opts: Pulumi's options of the resource.
         """
         inputs = {
-            "artifact_uri": model_files.empty_if_none(artifact_uri),
+            "artifact_uri": empty_if_none(artifact_uri),
             "container_spec": with_serving_image(container_spec),
             "display_name": resource_name if display_name is None else display_name,
             "model_id": model_id,
@@ -147,7 +146,7 @@ class Model(Resource, module="model", name="Model"):
             **key_input(self, "Model", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "model_id", gateway.labels_of),
         }
-        super().__init__(ModelProvider(), resource_name, props, opts)
+        super().__init__(ProviderReference("ModelProvider"), resource_name, props, opts)
 
 
 def with_serving_image(value: Any) -> Any:
@@ -184,3 +183,10 @@ def parent_name(
         resource_name, "parent_model", parent_model, remedy=remedy
     )
     return named
+
+
+def empty_if_none(artifact_uri: pulumi.Input[str | None]) -> pulumi.Input[str | None]:
+    """Replace None in an output by "", since None means that the model has no files."""
+    if not isinstance(artifact_uri, pulumi.Output):
+        return artifact_uri
+    return artifact_uri.apply(lambda known: "" if known is None else known)

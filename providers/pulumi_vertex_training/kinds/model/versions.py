@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.operation import OPERATION
 
 REPLACES_LABEL = "vertex-training-replaces"
 """The label of a version that was uploaded to replace another one."""

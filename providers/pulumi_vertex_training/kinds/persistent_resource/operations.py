@@ -10,12 +10,12 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
+from pulumi_vertex_training.core.custom_timeouts import CustomTimeouts, InterruptedWaitError, wait
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name, patch
-from pulumi_vertex_training.plugin.custom_timeouts import CustomTimeouts, InterruptedWaitError, wait
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.provider import Failure
 
 _BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
 

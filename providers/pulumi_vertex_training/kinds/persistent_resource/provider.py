@@ -10,10 +10,20 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
-
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, NotFound, Unavailable
+from pulumi_vertex_training.core import custom_timeouts
+from pulumi_vertex_training.core.autonaming import id_from, with_own_id
+from pulumi_vertex_training.core.call import Call, Created, Difference, Values
+from pulumi_vertex_training.core.conflicts import Identity
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
+from pulumi_vertex_training.core.custom_timeouts import CustomTimeouts
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.running.cost_line import announce_resize
+from pulumi_vertex_training.core.running.declaration import ownership_labels
 from pulumi_vertex_training.kinds.persistent_resource import gateway, operations, rules
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import (
@@ -25,18 +35,6 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     normalise,
     to_wire,
 )
-from pulumi_vertex_training.plugin import custom_timeouts
-from pulumi_vertex_training.plugin.autonaming import id_from, with_own_id
-from pulumi_vertex_training.plugin.conflicts import Identity
-from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
-from pulumi_vertex_training.plugin.custom_timeouts import CustomTimeouts
-from pulumi_vertex_training.plugin.host.process import engine_address, say
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.running.cost_line import announce_resize
-from pulumi_vertex_training.plugin.running.declaration import ownership_labels
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.effects import Effect
 from vertex_training.fields.labels import has_key, key_label
@@ -125,9 +123,8 @@ class PersistentResourceProvider(CrudProvider):
     def accepted(self, inputs: Any) -> None:
         OPERATION.note_checked(_context_key(inputs))
 
-    @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = DECLARED.decode(inbound(_olds)), DECLARED.decode(inbound(_news))
+    def diff(self, call: Call) -> Difference:
+        old, new = DECLARED.decode(call.outputs), DECLARED.decode(call.inputs)
         if old.draft is None or new.draft is None:
             raise ValueError("a persistent resource's inputs cannot be read; please report this")
         found = {**effects_of_changes(old.draft, new.draft), **_unknown_changes(new.unknown)}
@@ -136,30 +133,29 @@ class PersistentResourceProvider(CrudProvider):
             for name in IDENTITY
             if getattr(old.draft, name) != getattr(new.draft, name) or name in new.unknown
         ]
-        OPERATION.note_recorded_id(_id)
+        OPERATION.note_recorded_id(call.id)
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
         key = _context_key(new.draft)
         if not replaces and OPERATION.was_checked(key):
-            OPERATION.note_kept(_id, key, inbound(_olds))
+            OPERATION.note_kept(call.id, key, call.outputs)
             if "resource_pools" in found:
                 name = new.draft.marks.get("resource") or new.draft.persistent_resource_id
                 announce_resize(name, old, new, urn=OPERATION.row_of(key))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # Ids are unique in a project and location, and quota for a second set of machines may be missing.
-        difference = DiffResult(
+        difference = Difference(
             changes=bool(found or moved or rebooted), replaces=replaces, delete_before_replace=True
         )
         return begun_work.made_good(
-            begun_creations.with_removals(difference, _id, key=_key_of(new.draft)),
-            _id,
-            inbound(_olds),
-            lambda endpoint: _get_unless_deleting(endpoint, _id),
+            begun_creations.with_removals(difference, call.id, key=_key_of(new.draft)),
+            call.id,
+            call.outputs,
+            lambda endpoint: _get_unless_deleting(endpoint, call.id),
             title=f"persistent resource {old.draft.persistent_resource_id}",
         )
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        raw = inbound(props)
+    def create(self, call: Call) -> Created:
+        raw = call.inputs
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
         wire = to_wire(DECLARED.spec_of(inputs), ownership_labels=_labels_of(inputs))
@@ -168,7 +164,7 @@ class PersistentResourceProvider(CrudProvider):
         if inputs.adopt:
             _adopt_existing(allowing, name, inputs, timeouts)
             begun_work.forget(name)
-            return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
+            return Created(id=name, outputs={**raw, "asked_by": OPERATION.engine})
         title = f"persistent resource {inputs.persistent_resource_id}"
         with begun_creations.noted(self, raw, name, key=_key_of(inputs), title=title, is_exclusive=True):
             try:
@@ -180,50 +176,48 @@ class PersistentResourceProvider(CrudProvider):
                 _adopt(allowing, name, found, inputs, wire, timeouts)
                 OPERATION.note_made(name)
         begun_work.forget(name)
-        return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
+        return Created(id=name, outputs={**raw, "asked_by": OPERATION.engine})
 
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        raw = inbound(_news)
+    def update(self, call: Call) -> Values:
+        raw = call.inputs
         old, inputs, endpoint = (
-            DECLARED.read_inputs(inbound(_olds)),
+            DECLARED.read_inputs(call.outputs),
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
-        begun_creations.remove_others(_id, _key_of(inputs))
-        record, timeouts = gateway.get(endpoint, _id), _timeouts(raw)
+        begun_creations.remove_others(call.id, _key_of(inputs))
+        record, timeouts = gateway.get(endpoint, call.id), _timeouts(raw)
         base = _update_base(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
-        _update(endpoint, _id, base, inputs, timeouts)
+        _update(endpoint, call.id, base, inputs, timeouts)
         # A running reboot was started by an interrupted deployment.
         if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
-            operations.reboot(endpoint, _id, timeouts=timeouts)
+            operations.reboot(endpoint, call.id, timeouts=timeouts)
             say(
                 f"persistent resource {inputs.persistent_resource_id}: rebooting, because reboot_token "
                 "changed"
             )
-        return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
+        return {**raw, "asked_by": OPERATION.engine}
 
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        raw = inbound(_props)
-        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id, raw):
+    def delete(self, call: Call) -> None:
+        raw = call.outputs
+        if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id, raw):
             return  # another resource with the same id adopted it
-        begun_creations.remove_with(_id)
-        OPERATION.note_recorded_id(_id)
+        begun_creations.remove_with(call.id)
+        OPERATION.note_recorded_id(call.id)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
-            record = gateway.get(endpoint, _id)
+            record = gateway.get(endpoint, call.id)
             if record.state is not ResourceState.STOPPING:
                 if used := _used_replica_count(record):
                     say(
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are "
                         "in use"
                     )
-                begun_work.note(_id)
-                operations.begin_deletion(endpoint, _id)
+                begun_work.note(call.id)
+                operations.begin_deletion(endpoint, call.id)
         except NotFound:
             return
-        if not operations.wait_for_deletion(endpoint, _id):
+        if not operations.wait_for_deletion(endpoint, call.id):
             say(f"persistent resource {resource_id}: still being deleted; the service finishes it")
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:

@@ -14,9 +14,10 @@ import pulumi
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound, Unavailable
+from pulumi_vertex_training.core.engine import is_alive
+from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
-from pulumi_vertex_training.plugin.host import process as plugin
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.waiting.interruption import (
     Interrupted,
@@ -51,7 +52,7 @@ async def ready(
     this deployment; the error is on its row at once, as that of a job (`program.waiting.failures`). An older
     failure and a timeout are only warnings, because the service itself refuses jobs on the resource.
     """
-    engine = engine or plugin.engine_address()
+    engine = engine or engine_address()
     poll = _Wait(resource, connect, name)
     wait = wait or Wait(name=poll.resource_id)
     ours = asked_by is not None and asked_by == engine
@@ -164,5 +165,5 @@ async def _sleep(seconds: float, *, engine: str | None, timeouts: Timeouts) -> N
     """Sleep between two polls. Raises `Interrupted` after Ctrl-C, or if the engine was killed."""
     if await interrupted_within(seconds):
         raise Interrupted
-    if not await asyncio.to_thread(plugin.engine_is_alive, engine, timeouts):
+    if not await asyncio.to_thread(is_alive, engine, timeouts):
         raise Interrupted

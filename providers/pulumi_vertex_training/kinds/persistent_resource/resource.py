@@ -10,18 +10,25 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 from pulumi.dynamic import Resource
 
+from pulumi_vertex_training.core import connection, custom_timeouts
 from pulumi_vertex_training.kinds.persistent_resource import gateway, readiness, spec
 from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePoolArgs, ResourceRuntimeSpecArgs
-from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS, PersistentResourceProvider
-from pulumi_vertex_training.plugin import connection, custom_timeouts
+from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.worker_pools import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.custom_timeouts import declared as declared_timeouts
 from pulumi_vertex_training.program.preview import cost_limits
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
 from pulumi_vertex_training.program.preview.machine_costs import announce_machines, row_input
-from pulumi_vertex_training.program.resource import ownership, stack_settings, target_inputs, with_outputs
+from pulumi_vertex_training.program.resource import (
+    ProviderReference,
+    ownership,
+    stack_settings,
+    target_inputs,
+    with_outputs,
+)
 from pulumi_vertex_training.program.stack_key import key_input
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.waits import Wait, declared
@@ -132,12 +139,12 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             "allow_unknown_types": allow_unknown_types or None,
             "allow_legacy_types": allow_legacy_types or None,
             "marks": ownership(resource_name),
-            custom_timeouts.KEY: custom_timeouts.declared(opts),
+            custom_timeouts.KEY: declared_timeouts(opts),
             **target_inputs(project, location),
         }
         first = pulumi.ResourceOptions(delete_before_replace=True)
         super().__init__(
-            PersistentResourceProvider(),
+            ProviderReference("PersistentResourceProvider"),
             resource_name,
             {
                 **with_outputs(inputs, *OUTPUTS, "persistent_resource_id"),

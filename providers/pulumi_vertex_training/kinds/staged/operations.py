@@ -13,6 +13,14 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.objects import ObjectRecord
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.promotion import PromotedPackage
+from pulumi_vertex_training.core.provider import Failure
+from pulumi_vertex_training.core.remote_queries import QUERIES
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.kinds.staged import promoted
 from pulumi_vertex_training.kinds.staged.spec import (
     NO_KEY,
@@ -22,14 +30,6 @@ from pulumi_vertex_training.kinds.staged.spec import (
     StagedObjectSpec,
 )
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.promotion import PromotedPackage
-from pulumi_vertex_training.plugin.provider import Failure
-from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.findings.problems import Problem
 
 _RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)

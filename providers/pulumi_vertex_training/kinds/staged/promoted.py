@@ -8,6 +8,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.objects import ObjectRecord
+from pulumi_vertex_training.core.promotion import PromotedPackage
 from pulumi_vertex_training.kinds.staged.spec import (
     NO_KEY,
     PROMOTED,
@@ -15,7 +16,6 @@ from pulumi_vertex_training.kinds.staged.spec import (
     STAGED_KEY,
     StagedObjectSpec,
 )
-from pulumi_vertex_training.plugin.promotion import PromotedPackage
 
 
 def ensure(endpoint: Endpoint, spec: StagedObjectSpec, entry: PromotedPackage) -> ObjectRecord:

@@ -11,30 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
-
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.core import conflicts, promotion
+from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION, PackageModules
+from pulumi_vertex_training.core.promotion import PromotedPackage
+from pulumi_vertex_training.core.provider import Provider, complete, is_unknown, warnings
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.kinds.staged import operations
 from pulumi_vertex_training.kinds.staged import spec as object_spec
 from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin import conflicts, promotion
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.operation import OPERATION, PackageModules
-from pulumi_vertex_training.plugin.promotion import PromotedPackage
-from pulumi_vertex_training.plugin.provider import (
-    Provider,
-    clean,
-    complete,
-    failures,
-    inbound,
-    is_unknown,
-    outbound,
-    warnings,
-)
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.rules.bucket_names import bucket_name_faults
@@ -67,9 +57,9 @@ _PLACE = {field.name for field in dataclasses.fields(StagedInputs)} - {"source"}
 """Inputs that say nothing about the content."""
 
 
-def decoded_inputs(cls: type[Inputs], news: Mapping[str, Any]) -> Decoded[Inputs]:
+def decoded_inputs(cls: type[Inputs], inputs: Mapping[str, Any]) -> Decoded[Inputs]:
     """Decode the inputs, and check the name of the bucket if it is known."""
-    given, _ = conflicts.split(inbound(news))
+    given, _ = conflicts.split(inputs)
     given.pop(promotion.INPUT, None)
     return decode(cls, given).then(
         lambda inputs: inputs,
@@ -103,40 +93,32 @@ def made_from(
 class StagedProvider(Provider):
     """Base of the providers of staged objects; subclasses add check and create."""
 
-    @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = inbound(_olds), inbound(_news)
+    def diff(self, call: Call) -> Difference:
+        old, new = call.outputs, call.inputs
         replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
-        OPERATION.note_recorded_id(_id)
-        if not replaces and OPERATION.was_checked(_context_key(_id)):
-            OPERATION.note_made(_id)  # a replacement that a killed deployment began has the same object
+        OPERATION.note_recorded_id(call.id)
+        if not replaces and OPERATION.was_checked(_context_key(call.id)):
+            OPERATION.note_made(call.id)  # a replacement that a killed deployment began has the same object
         changes = bool(replaces) or old.get(promotion.INPUT) != new.get(promotion.INPUT)
-        found = DiffResult(changes=changes, replaces=replaces)
+        found = Difference(changes=changes, replaces=replaces)
         return begun_work.made_good(
-            begun_creations.with_removals(found, _id, key=OPERATION.key_of(str(new.get("uri")))),
-            _id,
+            begun_creations.with_removals(found, call.id, key=OPERATION.key_of(str(new.get("uri")))),
+            call.id,
             old,
             lambda endpoint: objects.find(endpoint, old["bucket"], old["object_name"]),
-            title=_id,
+            title=call.id,
         )
 
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        begun_creations.remove_others(_id, OPERATION.key_of(_id))
-        kept = {name: value for name, value in _olds.items() if name != promotion.INPUT}
-        return UpdateResult({**kept, **_news})
+    def update(self, call: Call) -> Values:
+        begun_creations.remove_others(call.id, OPERATION.key_of(call.id))
+        kept = {name: value for name, value in call.outputs.items() if name != promotion.INPUT}
+        return {**kept, **call.inputs}
 
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        return (
-            ReadResult(id_, outbound(inbound(props)))
-            if operations.exists_unchanged(inbound(props))
-            else ReadResult(None, {})
-        )
+    def read(self, call: Call) -> Found | None:
+        return Found(outputs=call.outputs) if operations.exists_unchanged(call.outputs) else None
 
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        operations.delete_object(inbound(_props))
+    def delete(self, call: Call) -> None:
+        operations.delete_object(call.outputs)
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
         return operations.delete_interrupted(endpoint, id_, key)
@@ -160,9 +142,9 @@ def _noted(provider: StagedProvider, props: Mapping[str, Any]) -> AbstractContex
     return begun_creations.noted(provider, props, uri, key=OPERATION.key_of(uri), title=uri)
 
 
-def _note_key(spec: StagedObjectSpec, news: Mapping[str, Any]) -> None:
+def _note_key(spec: StagedObjectSpec, inputs: Mapping[str, Any]) -> None:
     OPERATION.note_checked(_context_key(str(spec.uri)))
-    OPERATION.note_key(str(spec.uri), inbound(news).get(KEY_INPUT))
+    OPERATION.note_key(str(spec.uri), inputs.get(KEY_INPUT))
 
 
 def _context_key(uri: str) -> str:
@@ -193,46 +175,44 @@ class PackageInputs(StagedInputs):
 class StagedPackageProvider(StagedProvider):
     """Inputs: `PackageInputs`, and those that check derives from the source, such as `python_module`."""
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = decoded_inputs(PackageInputs, news)
-        if (found := promotion.of_inputs(PromotedPackage, inbound(news))) is not None:
-            return _check_promoted(decoded, found, inbound(_olds), news)
+    def check(self, call: Call) -> Checked:
+        decoded = decoded_inputs(PackageInputs, call.inputs)
+        if (found := promotion.of_inputs(PromotedPackage, call.inputs)) is not None:
+            return _check_promoted(decoded, found, call.old_inputs)
         package, problems = made_from(decoded, _package)
         if decoded.spec is None or errors(problems):
-            return CheckResult(news, failures([*decoded.problems, *problems]))
+            return Checked(problems=[*decoded.problems, *problems])
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         if decoded.unknown or package is None:
             derived: dict[str, Any] = dict.fromkeys((*DERIVED, "python_module"), UNKNOWN)
-            return CheckResult(outbound({**inputs, **derived}), [])
+            return Checked(inputs={**inputs, **derived})
         for line in warnings(decoded.spec.source, package.problems):
             say(line)
         spec = _package_object(decoded.spec, package)
-        if faults := failures(object_spec.validate(spec)):
-            return CheckResult(news, faults)
+        if faults := errors(object_spec.validate(spec)):
+            return Checked(problems=faults)
         if package.kind != "built" and package.file_name.endswith(".whl"):
             # Only a build tells the modules of other packages for sure.
             own = [name for name in package.python_modules if name.partition(".")[0] != "vertex_cluster"]
             modules = PackageModules(modules=own, requirements=package.requirements)
             OPERATION.note_package_modules(str(spec.uri), modules)
-        _note_key(spec, news)
+        _note_key(spec, call.inputs)
         derived = {**derived_inputs(spec), "python_module": package.python_module or ""}
-        return CheckResult(outbound({**inputs, **derived}), [])
+        return Checked(inputs={**inputs, **derived})
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        raw = inbound(props)
+    def create(self, call: Call) -> Created:
+        raw = call.inputs
         known = {name: raw[name] for name in PackageInputs.__dataclass_fields__ if name in raw}
         inputs = decode(PackageInputs, known).spec
         if inputs is None:
             raise ValueError("create received inputs of a package that check rejects; please report this")
         if (promoted := promotion.entry_of(PromotedPackage, raw)) is not None:
             facts = operations.copy_promoted(raw, promoted)
-            return CreateResult(raw["uri"], outbound({**raw, **facts}))
+            return Created(id=raw["uri"], outputs={**raw, **facts})
         package = _package(inputs)
         with tempfile.TemporaryDirectory() as folder, _noted(self, raw):
             facts = operations.upload(raw, package.save(Path(folder)), package.sha256)
-        return CreateResult(raw["uri"], outbound({**raw, **facts}))
+        return Created(id=raw["uri"], outputs={**raw, **facts})
 
 
 def _package(inputs: PackageInputs) -> Package:
@@ -272,8 +252,7 @@ def _check_promoted(
     decoded: Decoded[PackageInputs],
     found: Decoded[PromotedPackage],
     olds: Mapping[str, Any],
-    news: dict[str, Any],
-) -> CheckResult:
+) -> Checked:
     """Check a promoted package: no source is read. A new one has to be in its bucket or its source."""
     problems, promoted = [*decoded.problems, *found.problems], found.spec
     spec = None
@@ -286,8 +265,8 @@ def _check_promoted(
             problems += operations.promoted_problems(decoded.draft, spec, promoted, unknown=decoded.unknown)
         if not decoded.unknown:
             problems += object_spec.validate(spec)
-    if faults := failures(problems):
-        return CheckResult(news, faults)
+    if errors(problems):
+        return Checked(problems=problems)
     if decoded.spec is None or promoted is None or spec is None:
         raise ValueError("a package's inputs cannot be read; please report this")
     OPERATION.say_once(f"package {promoted.file}: {promoted.words}, and not packed here: {promoted.sha256}")
@@ -299,33 +278,31 @@ def _check_promoted(
     if not decoded.unknown:
         OPERATION.note_checked(_context_key(str(spec.uri)))
     derived["python_module"] = promoted.python_module
-    return CheckResult(outbound({**inputs, **derived}), [])
+    return Checked(inputs={**inputs, **derived})
 
 
 class StagedFileProvider(StagedProvider):
     """Inputs: `StagedInputs`, and those that check derives from the file."""
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = decoded_inputs(StagedInputs, news)
+    def check(self, call: Call) -> Checked:
+        decoded = decoded_inputs(StagedInputs, call.inputs)
         spec, problems = made_from(decoded, _file_object)
         if decoded.spec is None or errors(problems):
-            return CheckResult(news, failures([*decoded.problems, *problems]))
+            return Checked(problems=[*decoded.problems, *problems])
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         if decoded.unknown or spec is None:
-            return CheckResult(outbound({**inputs, **dict.fromkeys(DERIVED, UNKNOWN)}), [])
-        if faults := failures(object_spec.validate(spec)):
-            return CheckResult(news, faults)
-        _note_key(spec, news)
-        return CheckResult(outbound({**inputs, **derived_inputs(spec)}), [])
+            return Checked(inputs={**inputs, **dict.fromkeys(DERIVED, UNKNOWN)})
+        if faults := errors(object_spec.validate(spec)):
+            return Checked(problems=faults)
+        _note_key(spec, call.inputs)
+        return Checked(inputs={**inputs, **derived_inputs(spec)})
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        raw = inbound(props)
+    def create(self, call: Call) -> Created:
+        raw = call.inputs
         source = Path(raw["source"])
         with _noted(self, raw):
             facts = operations.upload(raw, source, _digest(source).sha256)
-        return CreateResult(raw["uri"], outbound({**raw, **facts}))
+        return Created(id=raw["uri"], outputs={**raw, **facts})
 
 
 def _file_object(inputs: StagedInputs) -> StagedObjectSpec:

@@ -8,14 +8,13 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
-from pulumi_vertex_training.plugin.autonaming import object_prefix
-from pulumi_vertex_training.plugin.promotion import PromotedPackage
+from pulumi_vertex_training.core.autonaming import object_prefix
+from pulumi_vertex_training.core.promotion import PromotedPackage
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.preview.local_files import check_files
 from pulumi_vertex_training.program.promotions import promoted_input
-from pulumi_vertex_training.program.resource import target_inputs, with_outputs
+from pulumi_vertex_training.program.resource import ProviderReference, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 
 _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")
@@ -102,7 +101,7 @@ class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
             **with_outputs(inputs, *_OUTPUTS, "python_module"),
             **_key_input(self, "StagedPackage", resource_name, opts),
         }
-        super().__init__(StagedPackageProvider(), resource_name, props, opts)
+        super().__init__(ProviderReference("StagedPackageProvider"), resource_name, props, opts)
 
 
 class StagedFile(Resource, module="stagedFile", name="StagedFile"):
@@ -149,7 +148,7 @@ class StagedFile(Resource, module="stagedFile", name="StagedFile"):
             **target_inputs(project, location),
         }
         props = {**with_outputs(inputs, *_OUTPUTS), **_key_input(self, "StagedFile", resource_name, opts)}
-        super().__init__(StagedFileProvider(), resource_name, props, opts)
+        super().__init__(ProviderReference("StagedFileProvider"), resource_name, props, opts)
 
 
 def _key_input(

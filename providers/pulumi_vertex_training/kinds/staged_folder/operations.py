@@ -14,6 +14,11 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.objects import SHA256_KEY, ObjectRecord
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.engine import CANCELLED, say
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.provider import Failure
+from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.kinds.staged.spec import NO_KEY, SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.staged_folder.files import Listing
 from pulumi_vertex_training.kinds.staged_folder.spec import (
@@ -27,12 +32,6 @@ from pulumi_vertex_training.kinds.staged_folder.spec import (
     unpacked,
 )
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.host.cancellation import CANCELLED
-from pulumi_vertex_training.plugin.host.process import say, say_on
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import Failure
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
 from vertex_emulator.kernel import machine_clock
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import counted
@@ -127,8 +126,8 @@ def stage(props: Mapping[str, Any], content: Listing) -> None:
             if SHA256_KEY in one.metadata
         },
     )
-    row, timeouts = OPERATION.row_of(uri), OPERATION.settings.timeouts
-    progress = Progress(count=len(content.files), tell=lambda line: say_on(row, line, timeouts, passing=True))
+    row = OPERATION.row_of(uri)
+    progress = Progress(count=len(content.files), tell=lambda line: OPERATION.say_on(row, line, passing=True))
     _for_each(
         content.files,
         lambda file: _ensure(staging, file, content, progress),
@@ -136,7 +135,7 @@ def stage(props: Mapping[str, Any], content: Listing) -> None:
             f"{progress.done:,} of {counted(progress.count, 'file')} are staged; `pulumi up` sends the others"
         ),
     )
-    say_on(row, progress.summary(), timeouts)
+    OPERATION.say_on(row, progress.summary())
     if key and props["on_delete"] == "delete":
         _delete_orphans(endpoint, spec, found.values(), {key})
     begun_work.forget(uri)

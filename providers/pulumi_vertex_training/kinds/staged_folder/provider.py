@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
-
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.provider import Provider, complete, is_unknown, warnings
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT, ROW_INPUT
 from pulumi_vertex_training.kinds.staged.provider import StagedInputs, decoded_inputs, made_from
 from pulumi_vertex_training.kinds.staged_folder import operations
 from pulumi_vertex_training.kinds.staged_folder.files import Listing, listing
@@ -24,19 +27,6 @@ from pulumi_vertex_training.kinds.staged_folder.spec import (
     unpacked,
 )
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import (
-    Provider,
-    clean,
-    complete,
-    failures,
-    inbound,
-    is_unknown,
-    outbound,
-    warnings,
-)
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT, ROW_INPUT
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.findings.words import counted
@@ -59,24 +49,23 @@ class FolderInputs(StagedInputs):
 class StagedFolderProvider(Provider):
     """Inputs: `FolderInputs`, and those that check derives from the files."""
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decoded(news)
+    def check(self, call: Call) -> Checked:
+        decoded = _decoded(call.inputs)
         content, problems = made_from(decoded, _listing)
         if decoded.spec is None or errors(problems):
-            return CheckResult(news, failures([*decoded.problems, *problems]))
+            return Checked(problems=[*decoded.problems, *problems])
         inputs = {**complete(decoded.spec, unknown=decoded.unknown), "prefix": _prefix(decoded.spec)}
         if decoded.unknown or content is None:
-            return CheckResult(outbound({**inputs, **dict.fromkeys(DERIVED, UNKNOWN)}), [])
+            return Checked(inputs={**inputs, **dict.fromkeys(DERIVED, UNKNOWN)})
         spec = FolderSpec(
             bucket=decoded.spec.bucket, prefix=inputs["prefix"], sha256=content_hash(content.files)
         )
         uri = str(spec.uri)
-        if inbound(_olds).get("sha256") != spec.sha256:
+        if call.old_inputs.get("sha256") != spec.sha256:
             _say_findings(decoded.spec.source, content)
         OPERATION.note_checked(_context_key(uri))
-        OPERATION.note_key(uri, inbound(news).get(KEY_INPUT))
-        OPERATION.note_row(uri, news.get(ROW_INPUT))
+        OPERATION.note_key(uri, call.inputs.get(KEY_INPUT))
+        OPERATION.note_row(uri, call.inputs.get(ROW_INPUT))
         derived = {
             "sha256": spec.sha256,
             "count": len(content.files),
@@ -85,31 +74,29 @@ class StagedFolderProvider(Provider):
             "path": spec.uri.mounted,
             MANIFEST: packed(content.files),
         }
-        return CheckResult(outbound({**inputs, **derived}), [])
+        return Checked(inputs={**inputs, **derived})
 
-    @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = inbound(_olds), inbound(_news)
+    def diff(self, call: Call) -> Difference:
+        old, new = call.outputs, call.inputs
         replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         changes = bool(replaces) or old.get("on_delete") != new.get("on_delete")
-        OPERATION.note_recorded_id(_id)
+        OPERATION.note_recorded_id(call.id)
         is_checked = OPERATION.was_checked(_context_key(str(new.get("uri"))))
         if is_checked and replaces == ["sha256"]:
-            OPERATION.say_once(f"{_id}: {_summary(old, new)}")
+            OPERATION.say_once(f"{call.id}: {_summary(old, new)}")
         if is_checked and not replaces:
-            OPERATION.note_made(_id)  # a replacement that a killed deployment began has the same objects
-        found = DiffResult(changes=changes, replaces=replaces)
+            OPERATION.note_made(call.id)  # a replacement that a killed deployment began has the same objects
+        found = Difference(changes=changes, replaces=replaces)
         return begun_work.made_good(
-            begun_creations.with_removals(found, _id, key=OPERATION.key_of(str(new.get("uri")))),
-            _id,
+            begun_creations.with_removals(found, call.id, key=OPERATION.key_of(str(new.get("uri")))),
+            call.id,
             old,
             lambda endpoint: None if operations.faults(endpoint, old) else old,
-            title=_id,
+            title=call.id,
         )
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        raw = inbound(props)
+    def create(self, call: Call) -> Created:
+        raw = call.inputs
         inputs = decode(FolderInputs, {name: raw[name] for name in _FIELDS if name in raw}).spec
         if inputs is None:
             raise ValueError("create received inputs of a folder that check rejects; please report this")
@@ -123,26 +110,23 @@ class StagedFolderProvider(Provider):
         uri = raw["uri"]
         with begun_creations.noted(self, raw, uri, key=OPERATION.key_of(uri), title=uri):
             operations.stage(raw, content)
-        return CreateResult(raw["uri"], outbound(raw))
+        return Created(id=raw["uri"], outputs=raw)
 
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        old, new = inbound(_olds), inbound(_news)
-        begun_creations.remove_others(_id, OPERATION.key_of(_id))
+    def update(self, call: Call) -> Values:
+        old, new = call.outputs, call.inputs
+        begun_creations.remove_others(call.id, OPERATION.key_of(call.id))
         if old.get("on_delete") != new.get("on_delete"):
             operations.relabel(new)
-        return UpdateResult({**_olds, **_news})
+        return {**call.outputs, **call.inputs}
 
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        recorded = inbound(props)
+    def read(self, call: Call) -> Found | None:
+        recorded = call.outputs
         if operations.exists_unchanged(recorded):
-            return ReadResult(id_, outbound(recorded))
-        return ReadResult(None, {})
+            return Found(outputs=recorded)
+        return None
 
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        operations.delete_folder(inbound(_props))
+    def delete(self, call: Call) -> None:
+        operations.delete_folder(call.outputs)
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
         return operations.delete_interrupted(endpoint, id_, key)
@@ -151,8 +135,8 @@ class StagedFolderProvider(Provider):
 _FIELDS = tuple(FolderInputs.__dataclass_fields__)
 
 
-def _decoded(news: Mapping[str, Any]) -> Decoded[FolderInputs]:
-    return decoded_inputs(FolderInputs, news).then(
+def _decoded(inputs: Mapping[str, Any]) -> Decoded[FolderInputs]:
+    return decoded_inputs(FolderInputs, inputs).then(
         lambda inputs: inputs,
         lambda inputs: [] if _prefix(inputs) else [Problem(path="prefix", message=_NO_PREFIX)],
     )

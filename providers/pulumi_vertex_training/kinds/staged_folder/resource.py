@@ -8,14 +8,13 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.staged_folder.provider import StagedFolderProvider
-from pulumi_vertex_training.plugin.autonaming import object_prefix
-from pulumi_vertex_training.plugin.running.hidden_input import ROW_INPUT
+from pulumi_vertex_training.core.autonaming import object_prefix
+from pulumi_vertex_training.core.running.hidden_input import ROW_INPUT
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.preview.local_files import check_files
 from pulumi_vertex_training.program.preview.prerequisites import urn_of
-from pulumi_vertex_training.program.resource import target_inputs, with_outputs
+from pulumi_vertex_training.program.resource import ProviderReference, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 from pulumi_vertex_training.registry import type_token
 
@@ -88,4 +87,4 @@ class StagedFolder(Resource, module="stagedFolder", name="StagedFolder"):
             **key_input(self, "StagedFolder", resource_name, opts, is_kept=kept),
             ROW_INPUT: pulumi.Output.from_input(row),
         }
-        super().__init__(StagedFolderProvider(), resource_name, props, opts)
+        super().__init__(ProviderReference("StagedFolderProvider"), resource_name, props, opts)

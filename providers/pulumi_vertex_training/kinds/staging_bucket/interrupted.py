@@ -20,10 +20,10 @@ from pulumi_vertex_training.cloud.errors import (
     PermissionDenied,
     Unavailable,
 )
+from pulumi_vertex_training.core.engine import say
 from pulumi_vertex_training.kinds.staging_bucket import gateway, wire
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
-from pulumi_vertex_training.plugin.host.process import say
 from vertex_training.fields.labels import has_key, key_label
 
 

@@ -7,38 +7,28 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
-
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
+from pulumi_vertex_training.core import conflicts
+from pulumi_vertex_training.core.autonaming import derived_name, with_own_id
+from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
+from pulumi_vertex_training.core.conflicts import Identity
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.crud import require_equal
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.provider import Failure, Provider, is_unknown, warnings
+from pulumi_vertex_training.core.remote_queries import QUERIES
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.core.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.kinds.staged.spec import STAGED_KEY
 from pulumi_vertex_training.kinds.staging_bucket import gateway, interrupted, rules, wire
 from pulumi_vertex_training.kinds.staging_bucket import spec as bucket_spec
 from pulumi_vertex_training.kinds.staging_bucket.difference import LOCK_WARNING, compare_buckets, lock_refusal
 from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
-from pulumi_vertex_training.plugin import conflicts
-from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
-from pulumi_vertex_training.plugin.conflicts import Identity
-from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.crud import require_equal
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import (
-    Failure,
-    Provider,
-    clean,
-    failures,
-    inbound,
-    is_unknown,
-    outbound,
-    warnings,
-)
-from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
-from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode, encode
 from vertex_training.fields.labels import key_label
@@ -78,11 +68,10 @@ class BucketInputs(BucketSpec):
 class StagingBucketProvider(Provider):
     """Inputs: `BucketInputs`. Further output: `url`."""
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        given, facts = conflicts.split(inbound(news))
-        OPERATION.note_former_stack(_olds.get("marks"), given.get("marks"))
-        decoded = _decode(_with_name(inbound(_olds), given)).then(
+    def check(self, call: Call) -> Checked:
+        given, facts = conflicts.split(call.inputs)
+        OPERATION.note_former_stack(call.old_inputs.get("marks"), given.get("marks"))
+        decoded = _decode(_with_name(call.old_inputs, given)).then(
             bucket_spec.normalise,
             lambda inputs: [*rules.validate(inputs), *project_problems(inputs.project)],
         )
@@ -90,20 +79,19 @@ class StagingBucketProvider(Provider):
             OPERATION.note_key(_context_key(decoded.draft), facts.get(KEY_INPUT))
         same: Sequence[Problem] = ()
         if decoded.draft is not None and not {"name", "endpoint"} & {*decoded.unknown, *decoded.damaged}:
-            same = list(conflicts.problems(_identity(decoded.draft), facts, is_new=not _olds))
+            same = list(conflicts.problems(_identity(decoded.draft), facts, is_new=not call.old_inputs))
         inputs = decoded.spec
         if inputs is None or same:
-            return CheckResult(news, failures([*_problems_with_name_origin(decoded), *same]))
+            return Checked(problems=[*_problems_with_name_origin(decoded), *same])
         OPERATION.note_checked(_context_key(inputs))
         for line in warnings(f"bucket {inputs.name}", decoded.problems):
             OPERATION.say_once(line)
-        if not _olds and wire.sets_lock(None, inputs):
+        if not call.old_inputs and wire.sets_lock(None, inputs):
             OPERATION.say_once(f"bucket {inputs.name}: {LOCK_WARNING}")
-        return CheckResult(outbound(_with_url(_recorded(inputs, decoded.unknown))), [])
+        return Checked(inputs=_with_url(_recorded(inputs, decoded.unknown)))
 
-    @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        was, will = _decode(inbound(_olds)), _decode(inbound(_news))
+    def diff(self, call: Call) -> Difference:
+        was, will = _decode(call.outputs), _decode(call.inputs)
         old, new = was.draft, will.draft
         if old is None or new is None:
             raise ValueError("a bucket's recorded inputs cannot be read; please report this")
@@ -132,29 +120,28 @@ class StagingBucketProvider(Provider):
         if same_name and known and not old.force_destroy and OPERATION.was_checked(_context_key(new)):
             _require_replaceable(old)
         if not difference.replaces and OPERATION.was_checked(_context_key(new)):
-            OPERATION.note_kept(_id, _context_key(new), inbound(_olds))
-        found = DiffResult(
+            OPERATION.note_kept(call.id, _context_key(new), call.outputs)
+        found = Difference(
             changes=bool(difference.summary),
             replaces=list(difference.replaces),
             delete_before_replace=same_name,
         )
         return begun_work.made_good(
-            begun_creations.with_removals(found, _id, key=OPERATION.key_of(_context_key(new))),
-            _id,
-            inbound(_olds),
-            lambda endpoint: gateway.get(endpoint, _id),
-            title=f"bucket {_id}",
+            begun_creations.with_removals(found, call.id, key=OPERATION.key_of(_context_key(new))),
+            call.id,
+            call.outputs,
+            lambda endpoint: gateway.get(endpoint, call.id),
+            title=f"bucket {call.id}",
         )
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        raw = inbound(props)
+    def create(self, call: Call) -> Created:
+        raw = call.inputs
         spec, endpoint = _read_spec(raw), endpoint_of(raw)
         if raw.get("adopt"):
             _adopt(endpoint, spec)
             OPERATION.note_made(spec.name)
             begun_work.forget(spec.name)
-            return CreateResult(spec.name, outbound(raw))
+            return Created(id=spec.name, outputs=raw)
         key = OPERATION.key_of(_context_key(spec))
         with begun_creations.noted(
             self, raw, spec.name, key=key, title=f"bucket {spec.name}", is_exclusive=True
@@ -171,61 +158,60 @@ class StagingBucketProvider(Provider):
                     gateway.delete(endpoint, spec.name)
                     raise
         begun_work.forget(spec.name)
-        return CreateResult(spec.name, outbound(raw))
+        return Created(id=spec.name, outputs=raw)
 
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        raw = inbound(_news)
-        old, new, endpoint = _read_spec(inbound(_olds)), _read_spec(raw), endpoint_of(raw)
-        begun_creations.remove_others(_id, OPERATION.key_of(_context_key(new)))
+    def update(self, call: Call) -> Values:
+        raw = call.inputs
+        old, new, endpoint = _read_spec(call.outputs), _read_spec(raw), endpoint_of(raw)
+        begun_creations.remove_others(call.id, OPERATION.key_of(_context_key(new)))
         record = None
         if change := wire.patch(old, new):
-            record = gateway.patch(endpoint, _id, change)
+            record = gateway.patch(endpoint, call.id, change)
         if wire.sets_lock(old, new):
-            record = record or gateway.get(endpoint, _id)
-            gateway.lock_retention_policy(endpoint, _id, if_metageneration_match=record.metageneration)
-        return UpdateResult(outbound(raw))
+            record = record or gateway.get(endpoint, call.id)
+            gateway.lock_retention_policy(endpoint, call.id, if_metageneration_match=record.metageneration)
+        return raw
 
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        raw = inbound(props)
+    def read(self, call: Call) -> Found | None:
+        raw = call.outputs
         try:
-            record = gateway.get(endpoint_of(raw), id_)
+            record = gateway.get(endpoint_of(raw), call.id)
         except NotFound:
-            return ReadResult(None, {})
+            return None
         declared = _decode(raw).draft
         if declared is None:
             raise ValueError("a bucket's recorded inputs cannot be read; please report this")
         spec = _spec_of(declared)
         live = wire.as_live(spec, record.wire)
         if live is spec:
-            return ReadResult(id_, outbound(raw), outbound(raw))
+            return Found(outputs=raw, inputs=raw)
         values = {name: getattr(live, name) for name in SPEC_FIELDS}
         inputs = {
             **{name: value for name, value in raw.items() if name not in SPEC_FIELDS},
             **_recorded(replace(declared, **values), frozenset()),
         }
-        return ReadResult(id_, outbound(inputs), outbound(inputs))
+        return Found(outputs=inputs, inputs=inputs)
 
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
+    def delete(self, call: Call) -> None:
+        if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id):
             return  # `up --replace` adopted the empty bucket: it is its own replacement
-        begun_creations.remove_with(_id)
-        raw = inbound(_props)
+        begun_creations.remove_with(call.id)
+        raw = call.outputs
         force, endpoint = bool(raw.get("force_destroy")), endpoint_of(raw)
         reported: list[int] = []
 
         def tell(count: int) -> None:
             reported.append(count)
-            say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
+            say(f"bucket {call.id}: deleted {count} object{'' if count == 1 else 's'}")
 
-        begun_creations.remove_inside(f"gs://{_id}/", functools.partial(gateway.labels_of, endpoint, _id))
-        begun_work.note(_id)
+        begun_creations.remove_inside(
+            f"gs://{call.id}/", functools.partial(gateway.labels_of, endpoint, call.id)
+        )
+        begun_work.note(call.id)
         try:
-            notice = soft_delete_notice(gateway.get(endpoint, _id).wire) if force else ""
+            notice = soft_delete_notice(gateway.get(endpoint, call.id).wire) if force else ""
             gateway.delete(
-                endpoint, _id, force=force, release_holds=bool(raw.get("release_holds")), tell=tell
+                endpoint, call.id, force=force, release_holds=bool(raw.get("release_holds")), tell=tell
             )
         except NotFound:
             return
@@ -243,12 +229,12 @@ class StagingBucketProvider(Provider):
             if force:
                 raise
             raise FailedPrecondition(
-                f"bucket {_id} is not empty. Set force_destroy=True, run {_UPDATE}, and try again: its "
+                f"bucket {call.id} is not empty. Set force_destroy=True, run {_UPDATE}, and try again: its "
                 "objects are then deleted too.",
                 code=error.code,
             ) from error
         if reported and notice and not endpoint.is_emulator:
-            say(f"bucket {_id}: {notice}")
+            say(f"bucket {call.id}: {notice}")
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
         return interrupted.remove(endpoint, id_, key)

@@ -22,10 +22,9 @@ from pulumi_vertex_training.kinds.staging_bucket.args import (
     SoftDeletePolicyArgs,
     WebsiteArgs,
 )
-from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
-from pulumi_vertex_training.program.resource import ownership, target_inputs, with_outputs
+from pulumi_vertex_training.program.resource import ProviderReference, ownership, target_inputs, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 
 
@@ -154,4 +153,4 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
             **key_input(self, "StagingBucket", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "name", gateway.labels_of, is_global=True),
         }
-        super().__init__(StagingBucketProvider(), resource_name, props, opts)
+        super().__init__(ProviderReference("StagingBucketProvider"), resource_name, props, opts)

@@ -9,11 +9,11 @@ from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import copying
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.core.promotion import PromotedImage
+from pulumi_vertex_training.core.remote_queries import QUERIES
+from pulumi_vertex_training.core.settings import Target
 from pulumi_vertex_training.kinds.training_image.build import PushedImage
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
-from pulumi_vertex_training.plugin.promotion import PromotedImage
-from pulumi_vertex_training.plugin.remote_queries import QUERIES
-from pulumi_vertex_training.plugin.settings import Target
 from vertex_training.findings.problems import Problem
 
 _PLACE = {"repository", "name"}

@@ -9,33 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
-
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.core import conflicts, promotion
+from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.promotion import PromotedImage
+from pulumi_vertex_training.core.provider import DRIFT, Provider, complete, is_unknown, warnings
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin import conflicts, promotion
-from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.promotion import PromotedImage
-from pulumi_vertex_training.plugin.provider import (
-    DRIFT,
-    Provider,
-    clean,
-    complete,
-    failures,
-    inbound,
-    is_unknown,
-    outbound,
-    warnings,
-)
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
-from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.problems import Problem, errors
@@ -70,19 +59,18 @@ class ImageInputs(TrainingImageSpec):
 class TrainingImageProvider(Provider):
     """Inputs: `ImageInputs`, and those that check derives from the folder. The id is the image's `uri`."""
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        props, facts = conflicts.split(inbound(news))
+    def check(self, call: Call) -> Checked:
+        props, facts = conflicts.split(call.inputs)
         decoded = _decode(props)
         if (found := promotion.of_inputs(PromotedImage, props)) is not None:
-            return _check_promoted(decoded, found, inbound(_olds), news)
+            return _check_promoted(decoded, found, call.old_inputs)
         plan, problems = _plan_if_known(decoded)
         builder: Tool | str | Problem | None = None
         if plan is not None:
-            builder = _choose_builder(decoded.draft, plan, inbound(_olds))
+            builder = _choose_builder(decoded.draft, plan, call.old_inputs)
             problems = [*problems, *plan.problems, *([builder] if isinstance(builder, Problem) else [])]
-        if faults := failures(problems):
-            return CheckResult(news, faults)
+        if errors(problems):
+            return Checked(problems=problems)
         if decoded.spec is None:
             raise ValueError("an image's inputs cannot be read; please report this")
         for line in warnings(f"image {decoded.spec.name}", problems):
@@ -93,11 +81,10 @@ class TrainingImageProvider(Provider):
         checked = {**inputs, **_derived(inputs, plan)}
         OPERATION.note_checked(_context_key(checked))
         OPERATION.note_key(_context_key(checked), facts.get(KEY_INPUT))
-        return CheckResult(outbound(checked), [])
+        return Checked(inputs=checked)
 
-    @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = inbound(_olds), inbound(_news)
+    def diff(self, call: Call) -> Difference:
+        old, new = call.outputs, call.inputs
 
         def differs(name: str) -> bool:
             return is_unknown(new.get(name)) or _none_if_empty(old.get(name)) != _none_if_empty(new.get(name))
@@ -110,30 +97,29 @@ class TrainingImageProvider(Provider):
         else:
             # Content that is not built takes no part. The image of the digest may have been built here.
             replaces = [name for name in _PLACE if differs(name)]
-            if parse(_id).digest != promoted.digest:
+            if parse(call.id).digest != promoted.digest:
                 replaces.append("content_hash")
         updates = [name for name in (*UPDATING, promotion.INPUT) if differs(name)]
         if not replaces and OPERATION.was_checked(_context_key(new)):
             # Keep the image if another resource with the same image is deleted in this deployment.
-            OPERATION.note_made(_id)
+            OPERATION.note_made(call.id)
         if replaces and old.get("content_hash") and promoted is None:
             OPERATION.say_once(_describe_rebuild(new, replaces))
         # An interrupted deletion removes the tags before the image.
-        untagged = OPERATION.was_checked(_context_key(new)) and begun_work.has_begun(_id)
-        found = DiffResult(changes=bool(replaces or updates or untagged), replaces=replaces)
+        untagged = OPERATION.was_checked(_context_key(new)) and begun_work.has_begun(call.id)
+        found = Difference(changes=bool(replaces or updates or untagged), replaces=replaces)
         return begun_work.made_good(
-            begun_creations.with_removals(found, _id, key=OPERATION.key_of(_context_key(new))),
-            _id,
+            begun_creations.with_removals(found, call.id, key=OPERATION.key_of(_context_key(new))),
+            call.id,
             old,
-            lambda endpoint: _find_manifest(endpoint, _id),
+            lambda endpoint: _find_manifest(endpoint, call.id),
             title=f"image {old.get('name')}",
         )
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
+    def create(self, call: Call) -> Created:
         from pulumi_vertex_training.kinds.training_image import build
 
-        raw = inbound(props)
+        raw = call.inputs
         inputs = _inputs(raw)
         endpoint = endpoint_of(raw)
         if (promoted := promotion.entry_of(PromotedImage, raw)) is not None:
@@ -170,51 +156,48 @@ class TrainingImageProvider(Provider):
         begun_creations.answered(str(made.image), key)
         return result
 
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+    def update(self, call: Call) -> Values:
         from pulumi_vertex_training.kinds.training_image import build
 
-        old, raw = inbound(_olds), inbound(_news)
+        old, raw = call.outputs, call.inputs
         if promotion.INPUT not in raw:
             old.pop(promotion.INPUT, None)
         was, becomes = _inputs(old).tags, _inputs(raw).tags
-        endpoint, image = endpoint_of(raw), parse(_id)
-        begun_creations.remove_others(_id, OPERATION.key_of(_context_key(raw)))
-        begun_work.note_tags(_id, becomes)
-        untagged = begun_work.has_begun(_id)
+        endpoint, image = endpoint_of(raw), parse(call.id)
+        begun_creations.remove_others(call.id, OPERATION.key_of(_context_key(raw)))
+        begun_work.note_tags(call.id, becomes)
+        untagged = begun_work.has_begun(call.id)
         build.set_tags(endpoint, image, [tag for tag in becomes if untagged or tag not in was])
-        begun_work.forget(_id)
+        begun_work.forget(call.id)
         build.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
-        return UpdateResult(outbound({**old, **raw}))
+        return {**old, **raw}
 
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+    def read(self, call: Call) -> Found | None:
         from pulumi_vertex_training.cloud.container_registry import client as registry
         from pulumi_vertex_training.kinds.training_image import build
 
-        raw = inbound(props)
-        endpoint, image = endpoint_of(raw), parse(id_)
+        raw = call.outputs
+        endpoint, image = endpoint_of(raw), parse(call.id)
         if registry.find_manifest(endpoint, image) is None:
-            return ReadResult(None, {})
+            return None
         drift = build.find_drift(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
         for line in drift:
             say(f"image {raw['name']}: {line}. The resource is not changed")
-        return ReadResult(id_, outbound({**raw, DRIFT: drift}))
+        return Found(outputs={**raw, DRIFT: drift})
 
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+    def delete(self, call: Call) -> None:
         from pulumi_vertex_training.kinds.training_image import build
 
-        raw = inbound(_props)
-        if raw.get("on_delete") != "delete" or OPERATION.made(_id):
+        raw = call.outputs
+        if raw.get("on_delete") != "delete" or OPERATION.made(call.id):
             # Another resource of this deployment made or keeps the same image.
             return
-        begun_creations.remove_with(_id)
-        begun_work.note(_id)
-        tags = {*_inputs(raw).tags, *begun_work.noted_tags(_id)}
-        others = build.remove(endpoint_of(raw), parse(_id), tags)
+        begun_creations.remove_with(call.id)
+        begun_work.note(call.id)
+        tags = {*_inputs(raw).tags, *begun_work.noted_tags(call.id)}
+        others = build.remove(endpoint_of(raw), parse(call.id), tags)
         if others:
-            say(f"image {_id} is kept, because it has tags from outside this stack: {', '.join(others)}")
+            say(f"image {call.id} is kept, because it has tags from outside this stack: {', '.join(others)}")
 
     def _note_creation(self, props: Mapping[str, Any], key: str, image: ImageName) -> None:
         """Note that an image is about to be pushed which its repository does not have."""
@@ -235,8 +218,7 @@ def _check_promoted(
     decoded: Decoded[ImageInputs],
     found: Decoded[PromotedImage],
     olds: Mapping[str, Any],
-    news: Mapping[str, Any],
-) -> CheckResult:
+) -> Checked:
     """Check a promoted image: no source is read. A new one has to be in its repository or its source."""
     problems = [*decoded.problems, *found.problems]
     promoted = found.spec
@@ -248,8 +230,8 @@ def _check_promoted(
             unknown = decoded.unknown
             target = None if unknown & {*_TARGET_FIELDS} else target_of(vars(decoded.draft))
             problems += promoted_image.problems(decoded.draft, promoted, target, unknown=unknown)
-    if faults := failures(problems):
-        return CheckResult(dict(news), faults)
+    if errors(problems):
+        return Checked(problems=problems)
     if decoded.spec is None or promoted is None:
         raise ValueError("an image's inputs cannot be read; please report this")
     OPERATION.say_once(f"image {decoded.spec.name}: {promoted.words}, and not built here: {promoted.digest}")
@@ -259,12 +241,10 @@ def _check_promoted(
     }
     checked = {**inputs, **_derived(inputs, None), "content_hash": promoted.digest, "base_images": []}
     OPERATION.note_checked(_context_key(checked))
-    return CheckResult(outbound(checked), [])
+    return Checked(inputs=checked)
 
 
-def _created(
-    endpoint: Endpoint, inputs: ImageInputs, raw: Mapping[str, Any], made: PushedImage
-) -> CreateResult:
+def _created(endpoint: Endpoint, inputs: ImageInputs, raw: Mapping[str, Any], made: PushedImage) -> Created:
     """Tag a pushed image, and return what the state records of it."""
     from pulumi_vertex_training.kinds.training_image import build
 
@@ -278,7 +258,7 @@ def _created(
         DRIFT: [],
     }
     begun_work.forget(str(made.image))
-    return CreateResult(str(made.image), outbound({**raw, **facts}))
+    return Created(id=str(made.image), outputs={**raw, **facts})
 
 
 def _find_manifest(endpoint: Endpoint, name: str) -> object | None:

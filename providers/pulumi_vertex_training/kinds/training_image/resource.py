@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
+from pulumi_vertex_training.core.promotion import INPUT, PromotedImage
 from pulumi_vertex_training.kinds.training_image.spec import image_name
-from pulumi_vertex_training.plugin.promotion import INPUT, PromotedImage
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import (
     BucketLike,
@@ -21,7 +20,12 @@ from pulumi_vertex_training.program.arguments.references import (
 )
 from pulumi_vertex_training.program.preview.local_files import check_files
 from pulumi_vertex_training.program.promotions import known_in_preview, promoted_input
-from pulumi_vertex_training.program.resource import as_secret_as, target_inputs, with_outputs
+from pulumi_vertex_training.program.resource import (
+    ProviderReference,
+    as_secret_as,
+    target_inputs,
+    with_outputs,
+)
 from pulumi_vertex_training.program.stack_key import key_input
 
 _OUTPUTS = ("content_hash", "base_images", "tag_uris", "base_digests", "size", "sent_bytes", "drift")
@@ -160,7 +164,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
             # Images that are kept need no key: nothing looks for them.
             **key_input(self, "TrainingImage", resource_name, opts, is_kept=on_delete in (None, "keep")),
         }
-        super().__init__(TrainingImageProvider(), resource_name, props, opts)
+        super().__init__(ProviderReference("TrainingImageProvider"), resource_name, props, opts)
         self._promoted_uri = (
             pulumi.Output.concat(inputs["repository"], "/", inputs["name"], "@", promoted[INPUT]["digest"])
             if promoted

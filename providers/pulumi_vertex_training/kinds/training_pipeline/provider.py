@@ -9,6 +9,12 @@ from typing import Any
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.core.connection import connect_if_running
+from pulumi_vertex_training.core.operation import OPERATION, Operation
+from pulumi_vertex_training.core.remote_queries import QUERIES, RemoteQueries
+from pulumi_vertex_training.core.running.declaration import Counts, JobInputs, JobResourceType, root
+from pulumi_vertex_training.core.running.provider import JobProvider
+from pulumi_vertex_training.core.settings import Target
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.replica_counts import replica_counts
 from pulumi_vertex_training.kinds.model import gateway as models
@@ -23,12 +29,6 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     backing_job,
     uploaded_model,
 )
-from pulumi_vertex_training.plugin.connection import connect_if_running
-from pulumi_vertex_training.plugin.operation import OPERATION, Operation
-from pulumi_vertex_training.plugin.remote_queries import QUERIES, RemoteQueries
-from pulumi_vertex_training.plugin.running.declaration import Counts, JobInputs, JobResourceType, root
-from pulumi_vertex_training.plugin.running.provider import JobProvider
-from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.deletion import delete_run
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.policies.run_status import LookupResult

@@ -10,25 +10,24 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
-
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError
+from pulumi_vertex_training.core.autonaming import id_from, object_prefix, with_own_id
+from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
+from pulumi_vertex_training.core.conflicts import Identity
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.provider import DRIFT, is_unknown
+from pulumi_vertex_training.core.running import begun_creations, begun_work
+from pulumi_vertex_training.core.running.declaration import declared_in, ownership_labels
+from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, recorded_key
 from pulumi_vertex_training.kinds.training_schedule import gateway, operations, rules, wire
 from pulumi_vertex_training.kinds.training_schedule import spec as schedule_spec
 from pulumi_vertex_training.kinds.training_schedule.gateway import ScheduleRecord
 from pulumi_vertex_training.kinds.training_schedule.operations import Identity as ScheduleIdentity
 from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec
-from pulumi_vertex_training.plugin.autonaming import id_from, object_prefix, with_own_id
-from pulumi_vertex_training.plugin.conflicts import Identity
-from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
-from pulumi_vertex_training.plugin.host.process import say
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.provider import DRIFT, clean, failures, inbound, is_unknown, outbound
-from pulumi_vertex_training.plugin.running import begun_creations, begun_work
-from pulumi_vertex_training.plugin.running.declaration import declared_in, ownership_labels
-from pulumi_vertex_training.plugin.running.hidden_input import HIDDEN_INPUT, recorded_key
 from pulumi_vertex_training.runs import identity as run_identity
 from pulumi_vertex_training.runs.policies.rerun import SCHEDULED
 from vertex_training.fields import cron
@@ -83,15 +82,14 @@ class TrainingScheduleProvider(CrudProvider):
 
     declared = DECLARED
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        wrong = _errors_of_job(inbound(news))
+    def check(self, call: Call) -> Checked:
+        wrong = _errors_of_job(call.inputs)
         if wrong:
             # The engine may stop here, before the check of the job itself.
-            return CheckResult(news, failures(wrong))
-        result = super().check(_olds, news)
-        if not result.failures:
-            _show_times(inbound(_olds), inbound(result.inputs))
+            return Checked(problems=wrong)
+        result = super().check(call)
+        if not result.is_refused:
+            _show_times(call.old_inputs, result.inputs)
         return result
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
@@ -120,27 +118,25 @@ class TrainingScheduleProvider(CrudProvider):
         same = record.workflow.get("sourceContents") == expected["sourceContents"]
         return [] if same else ["the definition of its workflow was changed"]
 
-    @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        recorded = inbound(_olds)
-        old, new = DECLARED.canonical(recorded), DECLARED.canonical(inbound(_news))
+    def diff(self, call: Call) -> Difference:
+        recorded = call.outputs
+        old, new = DECLARED.canonical(recorded), DECLARED.canonical(call.inputs)
         names = [item.name for item in fields(ScheduleInputs) if item.name not in _NOT_COMPARED]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in REPLACING]
-        if not replaces and OPERATION.was_checked(_context_key(_id)):
-            OPERATION.note_kept(_id, _context_key(_id), recorded)
-        difference = DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
+        if not replaces and OPERATION.was_checked(_context_key(call.id)):
+            OPERATION.note_kept(call.id, _context_key(call.id), recorded)
+        difference = Difference(changes=bool(changed), replaces=replaces, delete_before_replace=False)
         return begun_work.made_good(
-            begun_creations.with_removals(difference, _id, key=_key_of_props(new)),
-            _id,
+            begun_creations.with_removals(difference, call.id, key=_key_of_props(new)),
+            call.id,
             recorded,
-            lambda endpoint: gateway.get_job(endpoint, _id),
-            title=f"schedule {_id.rpartition('/')[2]}",
+            lambda endpoint: gateway.get_job(endpoint, call.id),
+            title=f"schedule {call.id.rpartition('/')[2]}",
         )
 
-    @clean
-    def create(self, props: dict[str, Any]) -> CreateResult:
-        raw = inbound(props)
+    def create(self, call: Call) -> Created:
+        raw = call.inputs
         inputs = DECLARED.read_inputs(raw)
         name, key = _name_of(inputs), _key_of(inputs)
         run_key = _run_key(key)
@@ -156,33 +152,30 @@ class TrainingScheduleProvider(CrudProvider):
             say(f"schedule {inputs.schedule_id}: adopted; an interrupted deployment of this stack created it")
         OPERATION.note_made(name)
         begun_work.forget(name)
-        return CreateResult(name, outbound(_outputs(raw, run_key)))
+        return Created(id=name, outputs=_outputs(raw, run_key))
 
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        raw = inbound(_news)
+    def update(self, call: Call) -> Values:
+        raw = call.inputs
         inputs = DECLARED.read_inputs(raw)
-        begun_creations.remove_others(_id, _key_of(inputs))
-        run_key = recorded_key(inbound(_olds)) or _run_key(_key_of(inputs))
+        begun_creations.remove_others(call.id, _key_of(inputs))
+        run_key = recorded_key(call.outputs) or _run_key(_key_of(inputs))
         operations.update(endpoint_of(raw), DECLARED.spec_of(inputs), _identity_of(inputs, run_key))
-        return UpdateResult(outbound(_outputs(raw, run_key)))
+        return _outputs(raw, run_key)
 
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        found = super().read(id_, props)
-        for part in (found.outs, found.inputs):
+    def read(self, call: Call) -> Found | None:
+        found = super().read(call)
+        for part in (found.outputs, found.inputs) if found else ():
             if part and isinstance(part.get("request"), str):
                 part["request"] = _as_object(part["request"])
         return found
 
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
+    def delete(self, call: Call) -> None:
+        if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
-        begun_creations.remove_with(_id)
-        begun_work.note(_id)
-        operations.delete(endpoint_of(inbound(_props)), _id)
+        begun_creations.remove_with(call.id)
+        begun_work.note(call.id)
+        operations.delete(endpoint_of(call.outputs), call.id)
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
         operations.delete_interrupted(endpoint, id_, key)

@@ -10,14 +10,13 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.training_schedule import gateway
 from pulumi_vertex_training.kinds.training_schedule.args import RetryConfigArgs
-from pulumi_vertex_training.kinds.training_schedule.provider import TrainingScheduleProvider
 from pulumi_vertex_training.program.arguments import checks
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments, unknown_arguments
 from pulumi_vertex_training.program.arguments.references import ServiceAccountLike, service_account_email
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.preview import cost_limits
 from pulumi_vertex_training.program.preview.conflicts import conflict_inputs
-from pulumi_vertex_training.program.resource import ownership, start_emulator, with_outputs
+from pulumi_vertex_training.program.resource import ProviderReference, ownership, start_emulator, with_outputs
 from pulumi_vertex_training.program.stack_key import key_input
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedu
             **key_input(self, "TrainingSchedule", resource_name, opts),
             **conflict_inputs(resource_name, opts, inputs, "schedule_id", gateway.labels_of),
         }
-        super().__init__(TrainingScheduleProvider(), resource_name, props, opts)
+        super().__init__(ProviderReference("TrainingScheduleProvider"), resource_name, props, opts)
         if paused is not True:
             cost_limits.count_job(
                 self,

@@ -11,7 +11,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
+from pulumi_vertex_training.core.settings import TARGET_FIELDS
 from pulumi_vertex_training.program.resource import ProviderReference, with_outputs
 from pulumi_vertex_training.program.run import Run
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pulumi
 
+from pulumi_vertex_training.core.settings import Settings, Target, target_of
 from pulumi_vertex_training.costs.configured import LIMITS_VARIABLE, REPORTED
-from pulumi_vertex_training.plugin.settings import Settings, Target, target_of
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.preview.lookups import program_lookups
 from pulumi_vertex_training.program.preview.plan_report import report_inputs
@@ -208,7 +208,7 @@ async def _ended(jobs: Collection[_LiveJob]) -> set[_LiveJob | None]:
 
 def _listed(lookups: Lookups, target: Target, collection: str, settings: Settings) -> frozenset[str]:
     """Return the full names of the ended jobs of a kind."""
-    from pulumi_vertex_training.plugin.connection import endpoint_for_lookups
+    from pulumi_vertex_training.core.connection import endpoint_for_lookups
     from pulumi_vertex_training.runs.gateway import gateway_in
     from pulumi_vertex_training.runs.identity import RUN_LABEL
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from pulumi_vertex_training.plugin.running.hidden_input import ROW_INPUT
-from pulumi_vertex_training.plugin.settings import target_of
+from pulumi_vertex_training.core.running.hidden_input import ROW_INPUT
+from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.preview.prerequisites import is_engines_preview, urn_of, values_of
 

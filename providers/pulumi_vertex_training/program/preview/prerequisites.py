@@ -29,7 +29,7 @@ from vertex_training.fields.schema import child
 from vertex_training.findings.problems import errors
 
 if TYPE_CHECKING:
-    from pulumi_vertex_training.plugin.running.prerequisites import Prerequisites
+    from pulumi_vertex_training.core.running.prerequisites import Prerequisites
 
 
 def is_engines_preview() -> bool:
@@ -88,8 +88,8 @@ async def _prerequisites(
     opts: pulumi.ResourceOptions | None,
 ) -> Prerequisites:
     # imported only if needed
-    from pulumi_vertex_training.plugin.running.declaration import declared_in
-    from pulumi_vertex_training.plugin.running.prerequisites import prerequisites_of
+    from pulumi_vertex_training.core.running.declaration import declared_in
+    from pulumi_vertex_training.core.running.prerequisites import prerequisites_of
 
     inputs = _Inputs(depends_on_others=_depends_on_others(opts))
     values = await inputs.read(declaration)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pulumi
 
-from pulumi_vertex_training.plugin.settings import Target
+from pulumi_vertex_training.core.settings import Target
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.preview.lookups import program_lookups
 from pulumi_vertex_training.program.resource import stack_settings
@@ -55,7 +55,7 @@ async def reported() -> None:
 
 
 async def _report(jobs: _NewJobs) -> None:
-    from pulumi_vertex_training.plugin.connection import endpoint_for_lookups
+    from pulumi_vertex_training.core.connection import endpoint_for_lookups
     from pulumi_vertex_training.preflight import before_submission
 
     await program_waits().rest()  # Everything is registered and looked up.

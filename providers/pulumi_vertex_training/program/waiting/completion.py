@@ -17,8 +17,9 @@ import pulumi
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin.host import process as plugin
-from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_of
+from pulumi_vertex_training.core.engine import is_alive
+from pulumi_vertex_training.core.running.declaration import JobResourceType, declared_of
+from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.links import cancel_command, job_command
@@ -109,7 +110,7 @@ async def completion(
     is on the resource's row at once, and raised when everything else has come to an end. An older failure is
     only a warning, so that one failed job does not fail every later deployment.
     """
-    engine = engine or plugin.engine_address()
+    engine = engine or engine_address()
     waiting = Waiting(
         resource=resource,
         declared=declared_of(name),
@@ -349,5 +350,5 @@ async def _sleep(seconds: float, *, engine: str | None, timeouts: Timeouts) -> N
     """Sleep between two polls. Raises Interrupted after Ctrl-C, or if the deployment was killed."""
     if await interrupted_within(seconds):
         raise Interrupted
-    if not await asyncio.to_thread(plugin.engine_is_alive, engine, timeouts):
+    if not await asyncio.to_thread(is_alive, engine, timeouts):
         raise Interrupted

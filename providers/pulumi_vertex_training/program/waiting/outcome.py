@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+from pulumi_vertex_training.core.running.declaration import JobResourceType
 from vertex_training.fields import uris
 
 METRICS_OBJECT = "metrics.json"

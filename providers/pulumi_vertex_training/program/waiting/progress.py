@@ -21,7 +21,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.plugin.running.declaration import Counts, JobResourceType
+from pulumi_vertex_training.core.running.declaration import Counts, JobResourceType
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.links import cancel_command, job_command

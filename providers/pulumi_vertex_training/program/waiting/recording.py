@@ -25,7 +25,7 @@ from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult,
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.cloud.jobs import JobRecord
-    from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+    from pulumi_vertex_training.core.running.declaration import JobResourceType
 
 Struct = Any
 Value = Any
@@ -59,7 +59,7 @@ async def record_end(
         return
     if await _state_of(resource) == record.state_name:
         return
-    from pulumi_vertex_training.plugin.running.provider import facts
+    from pulumi_vertex_training.core.running.provider import facts
 
     found = {**facts(declared, record)}
     if isinstance(found["error"], str):

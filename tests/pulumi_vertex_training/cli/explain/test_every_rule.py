@@ -16,6 +16,7 @@ import pytest
 
 from pulumi_vertex_training.cli.explain import rule_index
 from pulumi_vertex_training.cli.explain.documents import read_document
+from pulumi_vertex_training.core import secret_masking
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.tuning import convert_hyperparameters
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import (
     read as read_tuning_job,
@@ -38,7 +39,6 @@ from pulumi_vertex_training.kinds.training_image.spec import validate as validat
 from pulumi_vertex_training.kinds.training_schedule.rules import validate as validate_schedule
 from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec
 from pulumi_vertex_training.kinds.training_schedule.spec import normalise as normal_schedule
-from pulumi_vertex_training.plugin import secret_masking
 from support.client.specs import pipeline_rules
 from support.client.specs.tuning_job_specs import tuning_job
 from support.ground import jobs

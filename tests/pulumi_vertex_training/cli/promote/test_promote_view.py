@@ -18,7 +18,7 @@ from pulumi_vertex_training.cli.promote.plan import Plan, Step
 from pulumi_vertex_training.cli.promote.stacks import Stack, Value, values_of
 from pulumi_vertex_training.cloud.container_registry.copying import Missing
 from pulumi_vertex_training.cloud.container_registry.image_names import parse
-from pulumi_vertex_training.plugin.promotion import PromotedImage, PromotedPackage, Promotion
+from pulumi_vertex_training.core.promotion import PromotedImage, PromotedPackage, Promotion
 from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
 from support.tables import every_row

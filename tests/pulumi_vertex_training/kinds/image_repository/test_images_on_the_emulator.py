@@ -13,9 +13,8 @@ from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry.image_names import parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
-from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
 from pulumi_vertex_training.kinds.image_repository.spec import from_wire
-from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
+from pulumi_vertex_training.providers import ImageRepositoryProvider, TrainingImageProvider
 from support.client.plugin import PluginProcess
 from support.client.registries.pushed_images import push_small_image
 

@@ -8,9 +8,9 @@ from typing import Any
 import pulumi
 import pytest
 
-from pulumi_vertex_training.kinds.model import files as model_files
-from pulumi_vertex_training.kinds.model.provider import ModelProvider
+from pulumi_vertex_training.kinds.model import resource
 from pulumi_vertex_training.program.arguments import checks as arguments
+from pulumi_vertex_training.providers import ModelProvider
 from support.client.plugin import PluginProcess
 
 MODEL = ModelProvider()
@@ -63,13 +63,13 @@ def test_one_without_files_stays_without(plugin: PluginProcess) -> None:
 
 @pytest.mark.parametrize("given", [None, "gs://b/model"])
 def test_only_outputs_are_looked_into(given: str | None) -> None:
-    assert model_files.empty_if_none(given) is given
+    assert resource.empty_if_none(given) is given
     assert arguments.not_none("m", "parent_model", given, remedy="") is given
 
 
 @pytest.mark.parametrize(("known", "expected"), [(None, ""), ("gs://b/model", "gs://b/model")])
 def test_an_output_that_is_none(known: str | None, expected: str) -> None:
     async def value() -> Any:
-        return await model_files.empty_if_none(pulumi.Output.from_input(known)).future()
+        return await resource.empty_if_none(pulumi.Output.from_input(known)).future()
 
     assert asyncio.run(value()) == expected

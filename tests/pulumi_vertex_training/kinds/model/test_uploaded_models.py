@@ -6,8 +6,8 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
-from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.training_pipeline import provider as uploaded_models
+from pulumi_vertex_training.providers import ModelProvider
 
 PLACE = "projects/1/locations/us-central1"
 

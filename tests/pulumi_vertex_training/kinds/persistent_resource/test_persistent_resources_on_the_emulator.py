@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
-from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
+from pulumi_vertex_training.providers import PersistentResourceProvider
 from support.client.plugin import PluginProcess
 from support.waiting import eventually
 from vertex_emulator.control import Control

@@ -9,8 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
-from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
-from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.providers import StagedFileProvider, StagedPackageProvider, StagingBucketProvider
 from support.client.plugin import PluginProcess
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset

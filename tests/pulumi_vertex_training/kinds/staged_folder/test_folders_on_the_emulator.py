@@ -12,10 +12,9 @@ from requests import PreparedRequest, Response
 
 from pulumi_vertex_training.cloud import clients, objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
-from pulumi_vertex_training.kinds.staged_folder.provider import StagedFolderProvider
-from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.providers import StagedFolderProvider, StagingBucketProvider
 from support.client.in_process.small_engine import Declared, SmallEngine
 
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

@@ -10,8 +10,8 @@ import grpc
 import pytest
 from pulumi.output import Unknown
 
-from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
-from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider, soft_delete_notice
+from pulumi_vertex_training.kinds.staging_bucket.provider import soft_delete_notice
+from pulumi_vertex_training.providers import StagedPackageProvider, StagingBucketProvider
 from support.builds import built_packages
 from support.client.plugin import UNKNOWN, PluginProcess
 

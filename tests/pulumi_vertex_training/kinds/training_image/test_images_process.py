@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from pulumi.output import Unknown
 
-from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
-from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
+from pulumi_vertex_training.providers import ImageRepositoryProvider, TrainingImageProvider
 from support.client.plugin import UNKNOWN, PluginProcess
 
 REPOSITORY, IMAGE = ImageRepositoryProvider(), TrainingImageProvider()

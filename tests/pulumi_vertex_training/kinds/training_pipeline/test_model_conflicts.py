@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.core.operation import Operation
+from pulumi_vertex_training.core.remote_queries import RemoteQueries
 from pulumi_vertex_training.kinds.model import gateway as models
-from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.training_pipeline import provider as new_models
-from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
-from pulumi_vertex_training.plugin.operation import Operation
-from pulumi_vertex_training.plugin.remote_queries import RemoteQueries
+from pulumi_vertex_training.providers import ModelProvider, TrainingPipelineProvider
 from pulumi_vertex_training.runs.policies.run_status import LookupResult
 from support.client.plugin import UNKNOWN, PluginProcess
 

@@ -14,7 +14,7 @@ from pulumi.output import Unknown
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.training_schedule import gateway
-from pulumi_vertex_training.kinds.training_schedule.provider import TrainingScheduleProvider
+from pulumi_vertex_training.providers import TrainingScheduleProvider
 from pulumi_vertex_training.runs.gateway import gateway_in
 from support.client.plugin import UNKNOWN, PluginProcess
 from support.waiting import eventually

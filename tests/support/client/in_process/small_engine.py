@@ -21,10 +21,10 @@ from typing import Any
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.cloud import clients
-from pulumi_vertex_training.plugin.operation import OPERATION
-from pulumi_vertex_training.plugin.running import begun_creations
-from pulumi_vertex_training.plugin.running.hidden_input import KEY_INPUT
-from pulumi_vertex_training.plugin.settings import Settings
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.running import begun_creations
+from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.core.settings import Settings
 from support.client.in_process import programs
 from support.in_process.recorded_calls import Call
 

@@ -97,4 +97,4 @@ class _Recorder:
 
 if "pulumi.dynamic" in sys.orig_argv and "RECORDED_CALLS" in os.environ:
     _recorder = _Recorder(Path(os.environ["RECORDED_CALLS"]))
-    sys.meta_path.insert(0, _Finder("pulumi_vertex_training.plugin.provider", _recorder.change))
+    sys.meta_path.insert(0, _Finder("pulumi_vertex_training.core.provider", _recorder.change))

@@ -1,0 +1,354 @@
+"""The resource type of a kind of job: the spec and the program's options, decoded, checked and hashed."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, cast
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.core.autonaming import object_prefix
+from pulumi_vertex_training.core.running.package_modules import package_module_problems
+from pulumi_vertex_training.core.settings import EndpointKind, Target, project_problems
+from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete
+from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
+from vertex_training.fields.labels import ownership_label_value
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+from vertex_training.job.job_kind import JobKind
+from vertex_training.job.job_spec import OF_NEXT_RUN
+from vertex_training.job.reading import decode_spec, fill_parts
+from vertex_training.job.rules.job_spec import staging_bucket_problems
+from vertex_training.topology.rules.regions import bucket_region_problems
+
+RECORD = {
+    "rerun": "on_change",
+    "protect_running": False,
+    "on_delete": None,
+    "on_replace": "keep",
+    "keep_runs": DEFAULT_KEEP_RUNS,
+}
+"""Inputs that are not part of the job, with the meaning of their absence in a state."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobInputs:
+    """The inputs of a job beside its spec: `class Inputs(JobInputs, Spec)`.
+
+    `run` is the key of the run, from the resource's `Run`. `staging_bucket` gets a run's output if no
+    `base_output_directory` is declared. `spec_hash` is the hash of the declaration, filled in by check.
+    `output_path` is the path of the output directory among the inputs, None unless the run chose it. `marks`
+    are the project, stack and resource name of the declaration, for people. `framework` and the two switches
+    are for `CheckOptions`. Marks and options never take part in a diff. The inputs in `RECORD` are updated in
+    place. `adopt` and `taking_over` are read when the resource is new, and never
+    again.
+    """
+
+    endpoint: str
+    project: str
+    location: str
+    run: str
+    staging_bucket: str | None = None
+    staging_bucket_location: str | None = None
+    spec_hash: str | None = None
+    output_path: str | None = None
+    marks: Mapping[str, str] = field(default_factory=dict)
+    framework: str | None = None
+    allow_unknown_types: bool = False
+    allow_legacy_types: bool = False
+    rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
+    protect_running: bool = False
+    on_delete: Literal["delete", "cancel"] | None = None
+    on_replace: Literal["keep", "delete"] = "keep"
+    keep_runs: int = DEFAULT_KEEP_RUNS
+    adopt: str | None = None
+    taking_over: str | None = None
+
+    @property
+    def target(self) -> Target:
+        return Target(cast(EndpointKind, self.endpoint), self.project, self.location)
+
+
+class Counts(NamedTuple):
+    """Counts of the replicas or trials of a live job.
+
+    `short` is "3/4", which follows the state on the job's row; `details` follow its progress.
+    """
+
+    short: str = ""
+    details: str = ""
+
+
+def _nothing(*_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _no_problem(*_: Any) -> Problem | None:
+    return None
+
+
+def _no_problems(*_: Any) -> Sequence[Problem]:
+    return ()
+
+
+def _silence(*_: Any) -> Counts:
+    return Counts()
+
+
+def _own_log(record: JobRecord) -> str | None:
+    return record.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobResourceType:
+    """A kind of job as Pulumi declares it: one value for each kind, in its `provider.py`.
+
+    `inputs` has the fields of `JobInputs` and of the spec. The others are parts that a kind may have of its
+    own. `outputs` are outputs that the state keeps of a record, besides those of every kind. `results` are
+    the kind's own entries of `completion`, by the endpoint, the record and the output directory; `no_results`
+    are those of a job that is gone. `progress` counts the replicas or trials of a live job. `log_of` is
+    the name of the job whose log `stream_logs` shows, None before there is a job. `discard` is called right
+    before a record is deleted, with the endpoint, the record, the reason to keep the model that the job
+    uploaded ("" to delete it), and a function that reports to the user. `conflict` is a conflict with
+    another resource of this program, by the inputs and the paths of them that are not known yet. `checks`
+    are rules of the inputs besides those of the spec. `on_machines` are the problems of a job on an
+    existing persistent resource, by the inputs, the resource in the API's JSON, and the paths that are
+    not known yet.
+    """
+
+    gateway: RunGateway
+    spec: JobKind[Any]
+    inputs: type[Any]
+    outputs: Callable[[JobRecord], Mapping[str, Any]] = _nothing
+    results: Callable[[Endpoint, JobRecord, str | None], Mapping[str, Any]] = _nothing
+    no_results: Mapping[str, Any] = field(default_factory=dict)
+    progress: Callable[[Endpoint, JobRecord], Counts] = _silence
+    log_of: Callable[[JobRecord], str | None] = _own_log
+    discard: Callable[[Endpoint, JobRecord, str, Callable[[str], None]], None] | None = None
+    conflict: Callable[[Any, Collection[str]], Problem | None] = _no_problem
+    checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
+    on_machines: Callable[[Any, Mapping[str, Any], Collection[str]], Sequence[Problem]] = _no_problems
+
+    @property
+    def noun(self) -> str:
+        return self.gateway.noun
+
+    @property
+    def spec_fields(self) -> tuple[str, ...]:
+        """The inputs that belong to the spec."""
+        return tuple(item.name for item in dataclasses.fields(self.spec.spec))
+
+    @property
+    def hashed(self) -> tuple[str, ...]:
+        """The inputs that `declaration_hash` covers: a change of these is a new run."""
+        return (*(name for name in self.spec_fields if name not in OF_NEXT_RUN), "staging_bucket")
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return tuple(item.name for item in dataclasses.fields(self.inputs))
+
+    def decode_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
+        """Return the inputs in normal form, with every problem that needs no query."""
+        options = check_options(props)
+
+        def check(inputs: Any) -> list[Problem]:
+            has_output = bool(inputs.staging_bucket)
+            return [
+                *self.spec.validate(inputs, options=options, has_output=has_output),
+                *_place_problems(inputs),
+                *package_module_problems(inputs),
+                *(problem for each in self.checks for problem in each(inputs)),
+            ]
+
+        return decode_spec(
+            self.inputs,
+            props,
+            normalise=self.spec.normalise,
+            check=check,
+            location=_location(props),
+            at=self.spec.at,
+            framework=props.get("framework"),
+        )
+
+    def read_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
+        """Return inputs that were checked before, in normal form. No rule is checked again."""
+        return decode_spec(
+            self.inputs,
+            props,
+            normalise=self.spec.normalise,
+            check=lambda _: (),
+            location=_location(props),
+            at=self.spec.at,
+        )
+
+    def filled_in(self, props: Mapping[str, Any]) -> Sequence[str]:
+        """Describe what was filled in: the number of "auto" reduction servers, and a framework's choices."""
+        filled = fill_parts(
+            props, at=self.spec.at, location=_location(props), framework=props.get("framework")
+        )
+        return [*([filled.arithmetic] if filled.arithmetic else []), *filled.sentences]
+
+    def is_refused(self, declaration: Mapping[str, Any]) -> bool:
+        """Return whether the check will refuse the declaration, which has no run yet."""
+        return self.decode_inputs({**declaration, "run": ""}).spec is None
+
+    def declaration_hash(self, declaration: Mapping[str, Any]) -> str | Unknown:
+        """Return the hash of the declaration; `UNKNOWN` while the declaration is not known.
+
+        The hash decides whether a new run is due. It covers the spec in normal form and the staging bucket,
+        but not the directory that each run gets below it. A declaration that cannot be decoded gets a hash of
+        its plain form: check refuses it with the reasons.
+        """
+        hashed = {name: declaration[name] for name in self.hashed if name in declaration}
+        filled = fill_parts(
+            hashed, at=self.spec.at, location=_location(declaration), framework=declaration.get("framework")
+        ).value
+        fields = {name: filled[name] for name in self.spec_fields if name in filled}
+        fields |= {name: blank for name, blank in OF_NEXT_RUN.items() if name in self.spec_fields}
+        decoded = decode(self.spec.spec, fields)
+        if decoded.unknown or hashed.get("staging_bucket") is UNKNOWN:
+            return UNKNOWN
+        if decoded.spec is None:
+            plain = json.dumps(hashed, sort_keys=True, default=str)
+            return "v2-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
+        return self.declared_hash(decoded.spec, declaration.get("staging_bucket"))
+
+    def declared_hash(self, spec: Any, staging_bucket: str | None) -> str:
+        """Return the hash of a decoded declaration.
+
+        The output directory of `spec` is None unless it is declared.
+        """
+        if self.spec.output_directory(spec) is None and staging_bucket:
+            spec = self.spec.with_output_directory(spec, f"gs://{staging_bucket}/")
+        return self.spec.spec_hash(spec)
+
+    def spec_of(self, inputs: Any) -> Any:
+        """Return the part of the inputs that is sent to the service."""
+        return self.spec.spec(**{name: getattr(inputs, name) for name in self.spec_fields})
+
+    def follows_run(self, inputs: Any) -> bool:
+        """Return whether the run chooses the output directory.
+
+        It does if none is declared, or the directory is that of `run_directory` or `another_directory`.
+        """
+        directory, declared = run_directory(inputs), self.spec.output_directory(inputs)
+        return directory is not None and (declared is None or declared.startswith(directory[:-1]))
+
+    def as_declared(self, inputs: Any) -> Any:
+        """Return the spec without a directory that the run has chosen."""
+        spec = self.spec_of(inputs)
+        return self.spec.with_output_directory(spec, None) if self.follows_run(inputs) else spec
+
+    def wire(self, inputs: Any) -> dict[str, Any]:
+        """Return the request for the service, with labels for people."""
+        wire = self.spec.to_wire(self.spec_of(inputs))
+        return {**wire, "labels": {**wire.get("labels", {}), **ownership_labels(inputs.marks)}}
+
+    def before_delete(
+        self, *, kept_because: str, tell: Callable[[str], None]
+    ) -> Callable[[Endpoint, str], None]:
+        """Return the function to call right before a record is deleted; `kept_because` as for `discard`."""
+
+        def call(endpoint: Endpoint, name: str) -> None:
+            if self.discard is not None:
+                self.discard(endpoint, self.gateway.get(endpoint, name), kept_because, tell)
+
+        return call
+
+    def resource(self, props: Mapping[str, Any]) -> str:
+        """Return the name of the resource with these inputs or outputs, as the user knows it."""
+        return str(props.get("marks", {}).get("resource", self.noun))
+
+    def operation_key(self, props: Mapping[str, Any]) -> str:
+        """Return the key of the resource in `Operation`."""
+        return f"{self.gateway.collection}:{self.resource(props)}"
+
+
+MODEL_OF_REPLACED = "only the pipeline that uploaded it is replaced"
+
+
+def models_kept_because(on_delete: object) -> str:
+    """Return the reason why a model outlives the pipeline that uploaded it, "" if it is deleted with it."""
+    return "" if on_delete == OnDelete.DELETE.value else 'on_delete="delete" is not set'
+
+
+def declared_in(collection: str) -> JobResourceType:
+    """Return the resource type of a collection. Raises KeyError if no kind of job has it."""
+    return registry.runnable(collection).part("provider", "DECLARED", JobResourceType)
+
+
+def declared_of(name: str) -> JobResourceType:
+    """Return the resource type of the job with this full name. Raises KeyError for any other name."""
+    return declared_in(registry.collection_of(name))
+
+
+def _location(props: Mapping[str, Any]) -> str | Unknown | None:
+    location = props.get("location")
+    return location if isinstance(location, (str, Unknown)) else None
+
+
+def check_options(props: Mapping[str, Any]) -> CheckOptions:
+    """Return the options of the checks, as far as they can be read; `decode` reports what cannot."""
+    location, framework = _location(props), props.get("framework")
+    return CheckOptions(
+        location=location if isinstance(location, str) and location else None,
+        framework=framework if isinstance(framework, str) else None,
+        allow_unknown_types=props.get("allow_unknown_types") is True,
+        allow_legacy_types=props.get("allow_legacy_types") is True,
+    )
+
+
+def _place_problems(inputs: JobInputs) -> list[Problem]:
+    """Return the problems of the location, the project and the staging bucket."""
+    problems = []
+    if not inputs.location:
+        problems.append(
+            Problem(
+                path="location",
+                message="is not given. A training job runs in one region. Set it here, or run "
+                "`pulumi config set vertex-training:location us-central1`.",
+            )
+        )
+    problems += project_problems(inputs.project)
+    problems += staging_bucket_problems(inputs.staging_bucket)
+    problems += bucket_region_problems(
+        inputs.staging_bucket, bucket_location=inputs.staging_bucket_location, location=inputs.location
+    )
+    return problems
+
+
+def run_directory(inputs: JobInputs) -> str | None:
+    """Return the directory of this run in the staging bucket, or None without a bucket.
+
+    It is used by a job that declares no directory.
+    """
+    if not inputs.staging_bucket:
+        return None
+    return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
+
+
+def another_directory(inputs: JobInputs) -> str | None:
+    """Return a directory for a job that may not be the first of its run.
+
+    No two calls return the same.
+    """
+    directory = run_directory(inputs)
+    return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"
+
+
+def ownership_labels(marks: Mapping[str, str]) -> dict[str, str]:
+    """Return labels that show a person where a job came from; never used to find it."""
+    return {f"pulumi-{name}": ownership_label_value(value) for name, value in marks.items()}
+
+
+def root(path: str) -> str:
+    """Return the field of the inputs that a path begins with."""
+    return re.split(r"[.\[]", path)[0]

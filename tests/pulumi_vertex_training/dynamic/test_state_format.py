@@ -1,0 +1,155 @@
+"""The parts of every state that name our code: type tokens, and the import path of each pickled provider.
+
+A change here makes existing states unreadable. Leave an alias behind instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import pickletools
+import subprocess
+import sys
+
+import dill
+import pytest
+from pulumi.dynamic import ResourceProvider
+from pulumi.dynamic.dynamic import serialize_provider
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.resource import (
+    HyperparameterTuningJob,
+    HyperparameterTuningRun,
+)
+from pulumi_vertex_training.kinds.image_repository.resource import ImageRepository
+from pulumi_vertex_training.kinds.model.resource import Model
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.staged.resource import StagedFile, StagedPackage
+from pulumi_vertex_training.kinds.staged_folder.resource import StagedFolder
+from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
+from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
+from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipeline, TrainingPipelineRun
+from pulumi_vertex_training.kinds.training_schedule.resource import TrainingSchedule
+from pulumi_vertex_training.program.notifications.emulator import Notifications
+from pulumi_vertex_training.program.resource import ProviderReference
+from pulumi_vertex_training.program.run import Run
+from pulumi_vertex_training.program.stack_key import StackKey
+from pulumi_vertex_training.providers import (
+    CustomJobProvider,
+    HyperparameterTuningJobProvider,
+    ImageRepositoryProvider,
+    ModelProvider,
+    NotificationsProvider,
+    PersistentResourceProvider,
+    RunProvider,
+    StackKeyProvider,
+    StagedFileProvider,
+    StagedFolderProvider,
+    StagedPackageProvider,
+    StagingBucketProvider,
+    TrainingImageProvider,
+    TrainingPipelineProvider,
+    TrainingScheduleProvider,
+)
+
+MODULE = "pulumi_vertex_training.providers"
+"""The only module that states name; never rename it."""
+
+PROVIDERS = (
+    CustomJobProvider,
+    HyperparameterTuningJobProvider,
+    ImageRepositoryProvider,
+    ModelProvider,
+    NotificationsProvider,
+    PersistentResourceProvider,
+    RunProvider,
+    StackKeyProvider,
+    StagedFileProvider,
+    StagedFolderProvider,
+    StagedPackageProvider,
+    StagingBucketProvider,
+    TrainingImageProvider,
+    TrainingPipelineProvider,
+    TrainingScheduleProvider,
+)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.__name__)
+def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider]) -> None:
+    pickled = base64.b64decode(serialize_provider(provider()))
+    strings = [value for _, value, _ in pickletools.genops(pickled) if isinstance(value, str)]
+    assert strings == [MODULE, provider.__name__]
+    assert len(pickled) < 120
+    assert getattr(importlib.import_module(MODULE), provider.__name__) is provider
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.__name__)
+def test_a_program_names_a_provider_that_it_does_not_import(provider: type[ResourceProvider]) -> None:
+    pickled = base64.b64decode(serialize_provider(ProviderReference(provider.__name__)))
+    strings = [value for _, value, _ in pickletools.genops(pickled) if isinstance(value, str)]
+    assert strings == [MODULE, "provider_of", provider.__name__]
+    assert type(dill.loads(pickled)) is provider
+
+
+def test_a_declared_job_imports_no_provider() -> None:
+    code = (
+        "import sys, pulumi_vertex_training as vt; vt.CustomJob; "
+        "print([name for name in sys.modules if name.endswith('.provider')])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        CustomJob,
+        HyperparameterTuningJob,
+        HyperparameterTuningRun,
+        ImageRepository,
+        Notifications,
+        PersistentResource,
+        Run,
+        StackKey,
+        StagedFile,
+        StagedFolder,
+        StagedPackage,
+        StagingBucket,
+        TrainingImage,
+        Model,
+        TrainingPipeline,
+        TrainingPipelineRun,
+        TrainingSchedule,
+    ],
+)
+def test_type_tokens(resource: type) -> None:
+    name = resource.__name__
+    token = resource._resource_type_name  # type: ignore[attr-defined]
+    assert token == f"dynamic/{name[0].lower()}{name[1:]}:{name}"
+    assert resource is StackKey or registry.TYPES[f"pulumi-python:{token}"] == name
+
+
+def test_the_registry_names_every_provider() -> None:
+    assert set(registry.PROVIDERS) == {provider.__name__ for provider in PROVIDERS}
+
+
+def test_every_provider_unpickles_in_a_bare_process() -> None:
+    """Unpickle as the plugin does: nothing is imported before, and there is no program."""
+    for provider in PROVIDERS:
+        pickled = serialize_provider(ProviderReference(provider.__name__))
+        code = f"import base64, dill; dill.loads(base64.b64decode({pickled!r})).check"
+        subprocess.run([sys.executable, "-I", "-W", "error", "-c", code], check=True, timeout=60)
+
+
+def test_importing_the_package_loads_no_google_package() -> None:
+    code = (
+        "import sys, pulumi_vertex_training; "
+        "print([name for name in sys.modules if name.startswith(('google.cloud.', 'google.api_core'))])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert found.stdout.strip() == "[]"
