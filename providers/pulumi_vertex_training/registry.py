@@ -34,13 +34,13 @@ class Entry:
 
     `folder` is its package in `kinds`, `resources` are its resource classes, each with a provider of that
     name. `collection` is the part of a full name before the id, such as "customJobs", for kinds of Vertex AI.
-    `run` is the class that records the runs of a runnable kind, "" for every other kind.
+    `is_job` is true for a runnable kind, whose resources are jobs.
     """
 
     folder: str
     resources: tuple[str, ...]
     collection: str = ""
-    run: str = ""
+    is_job: bool = False
 
     @property
     def providers(self) -> tuple[str, ...]:
@@ -55,18 +55,18 @@ class Entry:
         return value
 
 
-CUSTOM_JOB = Entry(folder="custom_job", resources=("CustomJob",), collection="customJobs", run="Run")
+CUSTOM_JOB = Entry(folder="custom_job", resources=("CustomJob",), collection="customJobs", is_job=True)
 TUNING_JOB = Entry(
     folder="hyperparameter_tuning_job",
     resources=("HyperparameterTuningJob",),
     collection="hyperparameterTuningJobs",
-    run="HyperparameterTuningRun",
+    is_job=True,
 )
 PIPELINE = Entry(
     folder="training_pipeline",
     resources=("TrainingPipeline",),
     collection="trainingPipelines",
-    run="TrainingPipelineRun",
+    is_job=True,
 )
 ENTRIES = (
     CUSTOM_JOB,
@@ -82,16 +82,11 @@ ENTRIES = (
     Entry(folder="training_schedule", resources=("TrainingSchedule",)),
 )
 
-RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)
+RUNNABLE = tuple(entry for entry in ENTRIES if entry.is_job)
 """Runnable kinds, custom jobs first."""
-
-NOTIFICATIONS = "Notifications"
-"""The resource class of the notifications that the emulator sends, one for each job that has any."""
 
 PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
-        f"{NOTIFICATIONS}Provider": f"{__package__}.core.running.notifications",
-        "RunProvider": f"{__package__}.core.running.run",
         "StackKeyProvider": f"{__package__}.core.stack_key",
         **{
             name: f"{__package__}.kinds.{entry.folder}.provider"
@@ -103,17 +98,11 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
 """Module of every provider class that a state may name."""
 
 TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        type_token(name): name
-        for name in (
-            *(name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))),
-            NOTIFICATIONS,
-        )
-    }
+    {type_token(name): name for entry in ENTRIES for name in entry.resources}
 )
 """Name of every resource class by its type token, without `StackKey`, which is no resource of a user."""
 
-PERSISTENT = tuple(entry for entry in ENTRIES if entry.collection and not entry.run)
+PERSISTENT = tuple(entry for entry in ENTRIES if entry.collection and not entry.is_job)
 """Kinds of Vertex AI that are not jobs: persistent resources and models."""
 
 

@@ -88,6 +88,8 @@ class Timeouts(ClientTimeouts):
     """For `pulumi version`. Then the version is not known."""
     pulumi: float = 300.0
     """For a short command of Pulumi, which reads or writes a state. Then the command fails."""
+    process_list: float = 10.0
+    """For `ps` to describe a process. Then the Pulumi CLI that started this one is not known."""
     pulumi_preview: float = 1800.0
     """For a preview or a refresh. Then the command fails."""
     pip: float = 1800.0

@@ -27,7 +27,7 @@ from scripts.arguments.resources import Argument, arguments_of
 from scripts.arguments.types import ARGS_OF, accepted
 from scripts.reference import examples, rules
 from scripts.reference.markdown import HEADER, code, linked, table
-from scripts.reference.signatures import a_class
+from scripts.reference.signatures import a_class, is_public_property
 from scripts.reference.types_in_words import (
     annotation_in_words,
     change_in_words,
@@ -259,8 +259,6 @@ def _outputs(resource: Resource) -> Iterator[tuple[str, str]]:
                     if name not in texts:
                         raise MissingDocumentationError(f"{node.name}.{name} has no docstring below it.")
                     found.setdefault(name, texts[name])
-            elif isinstance(item, ast.FunctionDef) and any(
-                ast.unparse(each) == "property" for each in item.decorator_list
-            ):
+            elif isinstance(item, ast.FunctionDef) and is_public_property(item):
                 found.setdefault(item.name, " ".join((ast.get_docstring(item) or "").split()))
     yield from found.items()

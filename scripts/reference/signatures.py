@@ -89,12 +89,12 @@ def _attributes(value: type) -> Iterator[tuple[str, str, str, str]]:
             is_field = dataclasses.is_dataclass(value) or is_typeddict(value)
             if not name.startswith("_") and (is_field or name in texts):
                 yield name, f"`{_source(item.annotation)}`", _default(item.value), texts.get(name, "")
-        elif isinstance(item, ast.FunctionDef) and _is_public_property(item):
+        elif isinstance(item, ast.FunctionDef) and is_public_property(item):
             meaning = " ".join((ast.get_docstring(item) or "").split())
             yield item.name, f"`{_source(item.returns)}`" if item.returns else "", "", meaning
 
 
-def _is_public_property(item: ast.FunctionDef) -> bool:
+def is_public_property(item: ast.FunctionDef) -> bool:
     marks = [ast.unparse(each) for each in item.decorator_list]
     return not item.name.startswith("_") and any(mark.endswith("property") for mark in marks)
 

@@ -98,7 +98,6 @@ def test_a_stack_without_an_environment_is_refused() -> None:
 
 def test_all_resources_are_on_google_in_one_region(alone: Program) -> None:
     ours = [one for one in alone.declared if one["type"] in TYPES]
-    ours = [one for one in ours if not one["type"].endswith(":Run")]
     assert len(ours) == 6
     for one in ours:
         assert one["inputs"]["endpoint"] == "google"

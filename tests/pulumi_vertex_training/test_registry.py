@@ -71,8 +71,6 @@ def test_every_resource_is_a_class_of_its_kind_and_public() -> None:
     for entry in ENTRIES:
         for name in entry.resources:
             assert entry.part("resource", name, type) is getattr(pulumi_vertex_training, name)
-        if entry.run and entry.run != "Run":
-            assert entry.part("resource", entry.run, type).__name__ == entry.run
 
 
 def test_every_folder_of_a_kind_has_an_entry() -> None:

@@ -54,6 +54,7 @@ def test_who_waits_for_a_wait_waits_longer(own: float, emulators: float) -> None
             client.outage,
         ),
         "one slow answer does not end a wait for an operation": (client.call, min(*ends, *operations)),
+        "nor a command that reads the state of a stack": (client.call, client.pulumi),
         "nor the end of a log": (client.drain_emulator, client.drain_google),
         "the log of a failed job is read again": (client.retry_emulator, client.diagnosis),
         "a job that appears late is still cancelled": (client.last_submission, client.last_cancel),

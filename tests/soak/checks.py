@@ -87,7 +87,7 @@ def _key(forecast: Forecast, seen: Observed, *, exact: bool) -> Iterator[str]:
         yield f"a new run was recorded ({after.key}) where none is due ({forecast.why})"
     elif after.key == before.key and forecast.new_key and exact:
         yield f"no new run was recorded where one is due ({forecast.why})"
-    if exact and after.reruns != forecast.reruns:
+    if exact and forecast.reruns is not None and after.reruns != forecast.reruns:
         yield f"{after.reruns} reruns are on record, expected {forecast.reruns}"
 
 

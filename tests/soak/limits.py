@@ -9,8 +9,6 @@ EXCLUDED = (
     "job is gone, so a false one is accepted.",
     "`wait` other than `none` for a program that fails or does not end: whether the deployment fails is "
     "checked by other tests, and would hide what the soak checks.",
-    "`--target` with the job's URN alone, without that of its run: not documented, so nothing is "
-    "expected of it.",
     "Whether a disturbed deployment that succeeded runs a job that is due only because of the state of the "
     "last run: without an answer that state is unknown. The next deployment must run it.",
     "The file of attributes that a killed `pulumi` may leave empty next to the state, so that all commands "
@@ -18,15 +16,15 @@ EXCLUDED = (
     "Records of ended jobs that a killed deployment left behind: they cost nothing, and `gc` lists them.",
     "A provider process that outlives a killed `pulumi` and never got a call, so that it has not loaded "
     "our code, which would end it: `up --refresh` starts a second one, and a kill can come very early.",
-    "`never`, set after a deployment was killed between recording a run and submitting it: the page does not "
-    "specify whether that run is still due.",
+    "`never`, set after a deployment was killed between deleting a job and submitting the next one: the page "
+    "does not specify whether that run is still due.",
 )
 """Histories that no sequence has, or that no check covers. `make soak ARGS=jobs` prints them."""
 
 
 DEFECTS = {
-    "never": "`rerun` = `never`, edited after a deployment was killed between recording a run and submitting "
-    "its job, runs with the new declaration, but its record has the old one.",
+    "never": "`rerun` = `never`, edited after a deployment was killed between deleting a job and submitting "
+    "the next one, runs with the new declaration, but its record has the old one.",
 }
 """Known defects, which are not reported unless `make soak ARGS="jobs --strict"` asks for them.
 

@@ -73,15 +73,31 @@ class Job:
     state: JobState
     created: str
 
+    @property
+    def identity(self) -> str:
+        return self.key.rpartition("-")[0]
+
+    @property
+    def generation(self) -> int:
+        return int(self.key.rpartition("-")[2])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The present run in the state, with the declaration for which it was issued."""
+    """The run of the job in the state, or of one that is still to be replaced, with its declaration."""
 
     key: str
     reruns: int
     spec: Spec
     run_token: str | None
+
+    @property
+    def identity(self) -> str:
+        return self.key.rpartition("-")[0]
+
+    @property
+    def generation(self) -> int:
+        return int(self.key.rpartition("-")[2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,27 +118,31 @@ class World:
     """A declaration between two commands.
 
     `jobs`: the oldest first. `released`: the job that an unfinished replacement has deleted or released.
+    `begun`: the identities of creations of which the state has no end.
     """
 
     run: Run | None = None
     record: Record | None = None
     jobs: tuple[Job, ...] = ()
     released: str | None = None
+    begun: frozenset[str] = frozenset()
 
     def job(self, name: str) -> Job | None:
         return next((job for job in self.jobs if job.name == name), None)
 
-    def of_key(self, key: str) -> tuple[Job, ...]:
-        return tuple(job for job in self.jobs if job.key == key and job.name != self.released)
+    @property
+    def left_behind(self) -> tuple[Job, ...]:
+        """The jobs that no state has because a deployment was killed, the oldest first."""
+        return tuple(job for job in self.jobs if job.name != self.released and self._was_left(job))
+
+    def _was_left(self, job: Job) -> bool:
+        if self.run is not None and job.identity == self.run.identity:
+            return job.generation > self.run.generation
+        return not job.state.has_ended or (self.run is None and job.identity in self.begun)
 
     @property
     def recorded_job(self) -> Job | None:
         return self.job(self.record.job) if self.record else None
-
-    @property
-    def is_current(self) -> bool:
-        """True if the job on record is that of the run on record."""
-        return self.run is not None and self.record is not None and self.record.run == self.run.key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +150,8 @@ class Forecast:
     """The effect of a command on a declaration.
 
     `submits`: how many jobs. `asked_for`: the user requested the run, so no answer of the service changes it.
-    `new_key`: a new run is recorded. `removes`: the job that is removed. `reruns`: the count afterwards.
+    `new_key`: a new run is recorded. `removes`: the job that is removed. `reruns`: the count afterwards, None
+    if it is not checked.
     `message`: expected in the output, with {name}. `undecided`: the number of jobs is not checked.
     """
 
@@ -140,7 +161,7 @@ class Forecast:
     new_key: bool = False
     removes: str | None = None
     keeps_record: bool = False
-    reruns: int = 0
+    reruns: int | None = 0
     spec: Spec | None = None
     message: str | None = None
     undecided: bool = False
@@ -197,13 +218,12 @@ def last_run_state(world: World) -> JobState | RunState:
     """
     if world.run is None:
         return RunState.NONE
-    if world.is_current and world.record is not None:
+    if world.record is not None:
         job = world.recorded_job
         if world.record.stopped and (job is None or job.state in (JobState.CANCELLED, JobState.CANCELLING)):
             return RunState.GONE
         return world.record.ended or (job.state if job else RunState.GONE)
-    mine = world.of_key(world.run.key)
-    return mine[-1].state if mine else RunState.NONE
+    return RunState.GONE
 
 
 def refreshed(world: World) -> World:
@@ -213,7 +233,7 @@ def refreshed(world: World) -> World:
         return world
     if job is None:
         stays = record.ended is not None or record.rerun == "never"
-        return world if stays else replace(world, record=None)
+        return world if stays else replace(world, record=None, run=None)
     return replace(world, record=replace(record, ended=job.state if job.state.has_ended else None))
 
 
@@ -237,22 +257,12 @@ def deployment(declared: Declared | None, world: World, *, on_demand: bool = Fal
     if declared is None:
         return removal(world)
     run = world.run
-    if run is None:
-        return Forecast(
-            decision=Decision.RUN,
-            submits=1,
-            asked_for=True,
-            new_key=True,
-            spec=declared.spec,
-            removes=world.record.job if world.record else None,
-            why="first run",
-        )
+    if run is None or world.record is None:
+        return _of_unfinished(declared, world)
     changed = run.spec != declared.spec or (run.run_token or None) != (declared.run_token or None)
     last_run = last_run_state(world)
     decision, why = decide(declared, last_run, changed=changed, reruns=run.reruns, on_demand=on_demand)
-    if world.is_current or decision is Decision.REFUSE:
-        return _of_current(declared, world, last_run, decision, why, changed=changed, on_demand=on_demand)
-    return _of_unfinished(declared, world, decision, why, changed=changed)
+    return _of_current(declared, world, last_run, decision, why, changed=changed, on_demand=on_demand)
 
 
 def known_defect(declared: Declared | None, world: World) -> str | None:
@@ -260,7 +270,7 @@ def known_defect(declared: Declared | None, world: World) -> str | None:
     if declared is None or world.run is None:
         return None
     changed = (world.run.spec, world.run.run_token or None) != (declared.spec, declared.run_token or None)
-    return "never" if declared.rerun == "never" and changed and not world.is_current else None
+    return "never" if declared.rerun == "never" and changed and world.record is None else None
 
 
 def _of_current(
@@ -286,16 +296,15 @@ def _of_current(
         message = "{name} stays: " if is_printed else None
         return Forecast(decision=decision, reruns=run.reruns, spec=run.spec, message=message, why=why)
     record = world.record
-    # If the rules alone decide for a run, with or without --replace, it is counted and gets a new key.
+    # If the rules alone decide for a run, with or without --replace, it is counted.
     by_itself, own_why = decide(declared, last_run, changed=changed, reruns=run.reruns)
-    absent = world.recorded_job is None or last_run is RunState.GONE
-    new_key = by_itself is Decision.RUN and not (not changed and absent)
-    reruns = run.reruns if not new_key else run.reruns + 1 if own_why == "failed" else 0
+    counted = not on_demand and by_itself is Decision.RUN
+    reruns = run.reruns + 1 if counted and own_why == "failed" else None if own_why == "gone" else 0
     return Forecast(
         decision=decision,
         submits=1,
         asked_for=changed or on_demand,
-        new_key=new_key,
+        new_key=True,
         removes=record.job if record else None,
         keeps_record=record is not None,
         reruns=reruns,
@@ -305,30 +314,24 @@ def _of_current(
     )
 
 
-def _of_unfinished(
-    declared: Declared, world: World, decision: Decision, why: str, *, changed: bool
-) -> Forecast:
-    """Forecast a deployment after an interruption: the recorded job is missing or the previous one."""
-    run, old = world.run, world.recorded_job
-    assert run is not None
-    mine = world.of_key(run.key)
-    last_run = last_run_state(world)
-    if old is not None and old.state is JobState.LIVE and declared.protect_running:
-        return Forecast(
-            decision=Decision.REFUSE, reruns=run.reruns, message="{name} cannot be replaced", why=why
-        )
-    replaced = Forecast(
+def _of_unfinished(declared: Declared, world: World) -> Forecast:
+    """Forecast a deployment of a declaration without a job in the state: new, or interrupted.
+
+    The newest job that was left behind is adopted if it has the declared spec, and nobody cancelled it.
+    """
+    fitting = [
+        job
+        for job in world.left_behind
+        if (job.spec == declared.spec or declared.rerun == "never")
+        and job.state not in (JobState.CANCELLED, JobState.CANCELLING)
+    ]
+    return Forecast(
         decision=Decision.RUN,
-        removes=old.name if old else None,
-        keeps_record=world.record is not None,
-        undecided=world.record is not None and declared.rerun == "never",
-        why=f"interrupted; {why}",
+        submits=0 if fitting else 1,
+        asked_for=True,
+        new_key=True,
+        reruns=None if world.run or fitting else 0,
+        spec=fitting[-1].spec if fitting else declared.spec,
+        undecided=declared.rerun == "never" and world.run is not None,
+        why=f"interrupted; {len(world.left_behind)} jobs were left behind" if world.jobs else "first run",
     )
-    if decision is Decision.STAY or (decision is Decision.RUN and last_run is RunState.NONE and not changed):
-        # A job that was cancelled before it was recorded does not count: the run is still due.
-        adopted = any(job.state not in (JobState.CANCELLED, JobState.CANCELLING) for job in mine)
-        return replace(
-            replaced, submits=0 if adopted else 1, reruns=run.reruns, spec=run.spec, asked_for=True
-        )
-    reruns = run.reruns + 1 if why == "failed" else 0
-    return replace(replaced, submits=1, new_key=True, asked_for=changed, reruns=reruns, spec=declared.spec)

@@ -30,25 +30,38 @@ def slot_of(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """The resources of one declaration in the state; `replaced` is the job of an unfinished replacement."""
+    """The job of one declaration in the state.
 
-    run: Mapping[str, Any] | None = None
+    `replaced` is the job of an unfinished replacement, `begun` the identities of unfinished creations.
+    """
+
     job: Mapping[str, Any] | None = None
-    replaced: str | None = None
+    replaced: Mapping[str, Any] | None = None
+    begun: frozenset[str] = frozenset()
 
 
-def states(resources: list[dict[str, Any]]) -> dict[str, State]:
-    """Return the resources by declaration, from the export of the stack."""
+def states(deployment: Mapping[str, Any]) -> dict[str, State]:
+    """Return the jobs by declaration, from a checkpoint of the stack."""
     found: dict[str, dict[str, Any]] = {}
-    for one in resources:
-        mine = found.setdefault(slot_of(one["urn"].rpartition("::")[2]), {})
-        if one["type"].endswith(":Run"):
-            mine["run"] = one
-        elif one.get("pendingReplacement"):
-            mine["replaced"] = one["id"]
+    begun: dict[str, set[str]] = {}
+
+    def slot(one: Mapping[str, Any]) -> str:
+        return slot_of(one["urn"].rpartition("::")[2])
+
+    for one in deployment.get("resources") or ():
+        if not one["type"].endswith(":CustomJob"):
+            continue
+        if one.get("pendingReplacement"):
+            found.setdefault(slot(one), {})["replaced"] = one
         elif not one.get("delete"):
-            mine["job"] = one
-    return {slot: State(**parts) for slot, parts in found.items()}
+            found.setdefault(slot(one), {})["job"] = one
+    for each in deployment.get("pending_operations") or ():
+        one = each["resource"]
+        if each["type"] == "creating" and one["type"].endswith(":CustomJob"):
+            begun.setdefault(slot(one), set()).add(one["inputs"]["__run"]["identity"])
+    return {
+        each: State(**found.get(each, {}), begun=frozenset(begun.get(each, ()))) for each in {*found, *begun}
+    }
 
 
 def job_of(record: JobRecord) -> Job:
@@ -71,14 +84,15 @@ def world(
     `deletions` is the folder with the notes of deletions that have begun.
     """
     run = None
-    if state.run is not None:
-        key, reruns = state.run["outputs"]["key"], int(state.run["outputs"]["reruns"])
+    if (recorded := state.job or state.replaced) is not None:
+        hidden = recorded["outputs"]["__run"]
+        key, reruns = hidden["key"], int(hidden["reruns"])
         if before.run is not None and before.run.key == key:
             run = Run(key=key, reruns=reruns, spec=before.run.spec, run_token=before.run.run_token)
         elif declared is not None:
             run = Run(key=key, reruns=reruns, spec=declared.spec, run_token=declared.run_token)
         else:
-            raise AssertionError(f"a run without a declaration: {state.run['urn']}, {key}")
+            raise AssertionError(f"a run without a declaration: {recorded['urn']}, {key}")
     record = None
     if state.job is not None:
         outputs = state.job["outputs"]
@@ -95,7 +109,8 @@ def world(
         run=run,
         record=record,
         jobs=tuple(sorted(jobs, key=lambda job: job.created)),
-        released=state.replaced,
+        released=state.replaced["id"] if state.replaced else None,
+        begun=state.begun,
     )
 
 

@@ -122,7 +122,7 @@ class Stack:
         watcher.move(Control(url=again.url, token=again.token))
         self._settle()
         watcher.stop()
-        self._states = states(self.engine.state())
+        self._states = states(self.engine.checkpoint())
         self._look(declared)
         self._count(step, ran)
 
@@ -167,13 +167,13 @@ class Stack:
         """Return the command without declarations that it cannot name: missing and renamed ones."""
 
         def named(slot: str) -> bool:
-            state = self._states.get(slot, State())
-            here = state.run is not None and slot in declared
-            return here and state.run["urn"].endswith(f"::{declared[slot].names[0]}")  # type: ignore[index]
+            job = self._states.get(slot, State()).job
+            here = job is not None and slot in declared
+            return here and job["urn"].endswith(f"::{declared[slot].names[0]}")
 
-        replace_ = frozenset(slot for slot in command.replace if named(slot) and self.worlds[slot].is_current)
+        replace_ = frozenset(slot for slot in command.replace if named(slot))
         if command.refresh:
-            replace_ = frozenset(slot for slot in replace_ if refreshed(self.worlds[slot]).is_current)
+            replace_ = frozenset(slot for slot in replace_ if refreshed(self.worlds[slot]).record)
         target = command.target
         if target is not None:
             target = frozenset(slot for slot in target if named(slot))
@@ -190,7 +190,6 @@ class Stack:
         for slot in sorted(command.replace):
             arguments += ["--replace", urn("CustomJob", declared[slot])]
         for slot in sorted(command.target or ()):
-            arguments += ["--target", urn("Run", declared[slot])]
             arguments += ["--target", urn("CustomJob", declared[slot])]
         return arguments
 
@@ -307,8 +306,11 @@ def _of_slot(
     command: Command, declared: Declared | None, forecast: Forecast | None, seen: Observed, ending: Ending
 ) -> Iterator[str]:
     if command.verb == "refresh" or forecast is None or command.verb == "preview":
-        yield from checks.untouched(seen)
         expected = refreshed(seen.before) if command.verb == "refresh" else seen.before
+        is_dropped = command.verb == "refresh" and seen.after.run is None
+        yield from checks.untouched(
+            replace(seen, before=replace(seen.before, run=None)) if is_dropped else seen
+        )
         if ending is Ending.CLEAN and seen.after.record != expected.record:
             yield f"the record is {seen.after.record}, expected {expected.record}"
         return

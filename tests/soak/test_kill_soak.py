@@ -105,9 +105,7 @@ NOTHING = Service(
     datasets=(),
 )
 WANTED = Desired(slots={"long": Slot(version=3, note=1)}, last=3)
-STATE = {
-    "resources": [resource("Run", "long", "run"), resource("CustomJob", "long", f"{PARENT}/customJobs/1")]
-}
+STATE = {"resources": [resource("CustomJob", "long", f"{PARENT}/customJobs/1")]}
 
 
 def complaints(state: dict[str, Any], service: Service) -> list[str]:
@@ -166,15 +164,15 @@ def test_what_nobody_declared_is_a_complaint() -> None:
 
 def test_marks_and_pending_operations_of_the_state_are_complaints() -> None:
     one = replace(NOTHING, jobs=(job(1, "long-3", "RUNNING"),))
-    old = resource("Run", "short", "run", delete=True)
+    old = resource("CustomJob", "short", f"{PARENT}/customJobs/2", delete=True)
     state = {
         "resources": [*STATE["resources"], old],
         "pending_operations": [{"type": "creating", "resource": old}],
     }
     assert complaints(state, one) == [
         "the state still has a pending operation: creating short",
-        "the state has 1 Run short more than declared",
-        "the state has Run short with the mark delete",
+        "the state has 1 CustomJob short more than declared",
+        "the state has CustomJob short with the mark delete",
     ]
 
 

@@ -62,7 +62,7 @@ def test_former_failures(history: list[Any], tmp_path: Path) -> None:
         for step in history:
             if step is FORGET:
                 stack.engine.run("state", "delete", urn("CustomJob", train(RUNS)), "--yes").ok()
-                stack._states = states(stack.engine.state())
+                stack._states = states(stack.engine.checkpoint())
                 continue
             declared, command, *behind = step
             stack._step(

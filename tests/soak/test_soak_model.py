@@ -309,21 +309,23 @@ def test_a_killed_deployment_submits_at_most_one_job() -> None:
     assert of(world(), ran_again(world()), {"j2", "j3"}, declared(spec=OTHER), Ending.BROKEN)
 
 
-def test_a_job_of_an_unrecorded_run_is_adopted_unless_cancelled() -> None:
-    run = world().run
+def test_a_job_that_was_left_behind_is_adopted_unless_cancelled() -> None:
+    begun = frozenset({"i"})
     for state, submits in ((JobState.LIVE, 0), (JobState.SUCCEEDED, 0), (JobState.CANCELLED, 1), (None, 1)):
         jobs = (Job(name="j1", key="i-1", spec=SPEC, state=state, created="1"),) if state else ()
-        forecast = deployment(declared(), World(run=run, jobs=jobs))
-        assert (forecast.submits, forecast.new_key) == (submits, False), state
-    failed = (Job(name="j1", key="i-1", spec=SPEC, state=JobState.FAILED, created="1"),)
-    forecast = deployment(declared(rerun="on_failure"), World(run=run, jobs=failed))
-    assert (forecast.submits, forecast.new_key, forecast.reruns) == (1, True, 1)
+        assert deployment(declared(), World(begun=begun, jobs=jobs)).submits == submits, state
+        assert deployment(declared(spec=OTHER), World(begun=begun, jobs=jobs)).submits == 1, state
+    kept = (Job(name="j1", key="i-1", spec=SPEC, state=JobState.SUCCEEDED, created="1"),)
+    assert deployment(declared(), World(jobs=kept)).submits == 1
+    later = Job(name="j2", key="i-2", spec=OTHER, state=JobState.FAILED, created="2")
+    unfinished = World(run=world().run, released="j1", jobs=(*kept, later))
+    assert [deployment(declared(spec=spec), unfinished).submits for spec in (SPEC, OTHER)] == [1, 0]
 
 
 def test_a_refresh_records_ends_and_drops_lost_jobs() -> None:
     ended = refreshed(world(JobState.FAILED)).record
     assert ended is not None
     assert ended.ended is JobState.FAILED
-    assert refreshed(world(None)).record is None
+    assert (refreshed(world(None)).record, refreshed(world(None)).run) == (None, None)
     assert refreshed(world(None, ended=JobState.FAILED)).record is not None
     assert refreshed(world(None, rerun="never")).record is not None

@@ -46,8 +46,6 @@ class Mocks(mocks.Mocks):
             return ["europe-west4-docker.pkg.dev/my-project/r/train@sha256:1", outputs]
         if kind == "PersistentResource":
             outputs["persistent_resource_id"] = "machines-of-" + args.name
-        if kind in ("Run",):
-            outputs |= {"key": "abc-1"}
         if kind == "StackReference":
             outputs |= {"outputs": settings["stacks"][args.name], "secretOutputNames": []}
         if args.typ.startswith("gcp:"):

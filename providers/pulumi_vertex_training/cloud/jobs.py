@@ -181,11 +181,6 @@ class JobClient:
         found = self.list_jobs(endpoint, filter_=f"labels.{label}:*")
         return [record for record in found if label in record.labels]
 
-    def list_live_labelled(self, endpoint: Endpoint, label: str) -> list[JobRecord]:
-        """Return the live jobs with a label of this name, newest first."""
-        found = self.list_jobs(endpoint, filter_=" AND ".join([*self._not_ended(), f"labels.{label}:*"]))
-        return [record for record in found if not record.state.is_terminal and label in record.labels]
-
     def list_live(self, endpoint: Endpoint, *, labels: Mapping[str, str] | None = None) -> list[JobRecord]:
         """Return the jobs that have not ended, newest first."""
         labels = labels or {}

@@ -30,12 +30,18 @@ class Host(Protocol):
 class Call:
     """A call about one resource.
 
-    `id` is empty for a resource that does not exist yet. `inputs` are what the program declares: for a check
-    as it gives them, later as the check returned them. `old_inputs` are the inputs in the state; only a check
-    gets them, and none for a new resource or a replacement. `outputs` are the outputs in the state.
+    `urn` is empty if the host does not know it. `seed` are random bytes of the registration, the same in a
+    preview and in the deployment of its plan; only a check gets them. `timeout` are the seconds of the
+    resource's `custom_timeouts`, for create and update. `id` is empty for a resource that does not exist yet.
+    `inputs` are what the program declares: for a check as it gives them, later as the check returned them.
+    `old_inputs` are the inputs in the state; only a check gets them, and none for a new resource or a
+    replacement. `outputs` are the outputs in the state.
     """
 
+    urn: str = ""
     id: str = ""
+    seed: bytes = b""
+    timeout: float | None = None
     inputs: Values = field(default_factory=dict)
     old_inputs: Values = field(default_factory=dict)
     outputs: Values = field(default_factory=dict)

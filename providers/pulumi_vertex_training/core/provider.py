@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.engine import EngineGoneError
+from pulumi_vertex_training.core.run_context import StateUnavailableError
 from pulumi_vertex_training.core.secret_masking import KEY, SECRETS
 from pulumi_vertex_training.core.settings import SettingsError
 from pulumi_vertex_training.packaging.errors import PackagingError
@@ -37,6 +38,7 @@ _EXPECTED = (
     StillRunningError,
     EngineGoneError,
     SettingsError,
+    StateUnavailableError,
 )
 
 
@@ -53,9 +55,6 @@ class Provider:
 
     A resource whose fields are only replaced needs no `update`, and one that is never looked up no `read`.
     """
-
-    checks_texts: ClassVar[bool] = True
-    """True if a check reports texts with an Output in them. A `Run` leaves that to its job."""
 
     def check(self, call: Call) -> Checked:
         """Return the inputs as the state keeps them, or every reason to refuse them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 
 from pulumi_vertex_training.core.call import Call, Created, Difference
+from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Provider
 from pulumi_vertex_training.core.running import begun_creations
 
@@ -23,6 +24,7 @@ class StackKeyProvider(Provider):
 
     def create(self, _call: Call) -> Created:
         key = uuid.uuid4().hex[:_ID_LENGTH]
+        OPERATION.note_made(key)
         return Created(id=key, outputs={"key": key})
 
     def delete(self, call: Call) -> None:

@@ -26,7 +26,8 @@ from pulumi_vertex_training.core.call import Call, Checked
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Provider, carry_out
 from pulumi_vertex_training.core.secret_masking import SECRETS
-from pulumi_vertex_training.dynamic import process, text_of_outputs
+from pulumi_vertex_training.dynamic import process, request, text_of_outputs
+from pulumi_vertex_training.dynamic.request import Request
 from pulumi_vertex_training.printed_commands import runnable
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import Problem
@@ -49,16 +50,14 @@ class DynamicProvider(ResourceProvider):
         process.leave_with_engine(OPERATION.settings.timeouts)
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        call = Call(inputs=inbound(news), old_inputs=inbound(_olds))
+        call = _call(request.current(), inputs=news, old_inputs=_olds)
         found = carry_out(self.provider.check, call)
         with SECRETS.of_call([call.inputs, call.old_inputs]):
-            failures = _failures(
-                _with_texts(found, call) if self.provider.checks_texts else found.problems, call.stack
-            )
+            failures = _failures(_with_texts(found, call), call.stack)
         return CheckResult(news if failures else outbound(found.inputs), failures)
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        found = carry_out(self.provider.diff, Call(id=_id, outputs=inbound(_olds), inputs=inbound(_news)))
+        found = carry_out(self.provider.diff, _call(request.current(), id=_id, outputs=_olds, inputs=_news))
         return DiffResult(
             changes=found.changes,
             replaces=list(found.replaces),
@@ -66,22 +65,28 @@ class DynamicProvider(ResourceProvider):
         )
 
     def create(self, props: dict[str, Any]) -> CreateResult:
-        made = carry_out(self.provider.create, Call(inputs=inbound(props)))
+        made = carry_out(self.provider.create, _call(request.current(), inputs=props))
         return CreateResult(made.id, outbound(made.outputs))
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        call = Call(id=_id, outputs=inbound(_olds), inputs=inbound(_news))
+        call = _call(request.current(), id=_id, outputs=_olds, inputs=_news)
         return UpdateResult(outbound(carry_out(self.provider.update, call)))
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        found = carry_out(self.provider.read, Call(id=id_, outputs=inbound(props)))
+        found = carry_out(self.provider.read, _call(request.current(), id=id_, outputs=props))
         if found is None:
             return ReadResult(None, {})
         inputs = None if found.inputs is None else outbound(found.inputs)
         return ReadResult(id_, outbound(found.outputs), inputs)
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        carry_out(self.provider.delete, Call(id=_id, outputs=inbound(_props)))
+        carry_out(self.provider.delete, _call(request.current(), id=_id, outputs=_props))
+
+
+def _call(of: Request, *, id: str = "", **values: Mapping[str, Any]) -> Call:  # noqa: A002  the field's name
+    return Call(
+        urn=of.urn, seed=of.seed, timeout=of.timeout, id=id, **{k: inbound(v) for k, v in values.items()}
+    )
 
 
 def inbound(props: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.preflight.subject import Demand, Subject, demand_of
 from pulumi_vertex_training.runs.gateway import gateway_in
-from pulumi_vertex_training.runs.identity import RUN_LABEL
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL
 from vertex_training.job.job_kind import JobKind
 
 _COLLECTIONS = (registry.CUSTOM_JOB.collection, registry.TUNING_JOB.collection)
@@ -40,13 +40,13 @@ def live_jobs(endpoint: Endpoint) -> tuple[LiveJob, ...]:
         for record in gateway.list_live(endpoint):
             if record.state is not JobState.JOB_STATE_QUEUED and _key(record.name) not in trials:
                 trials |= {_key(inner.name) for inner in gateway.inner(record)}
-                run = record.labels.get(RUN_LABEL, "")
+                run = record.labels.get(DECLARATION_LABEL, "")
                 found.append(LiveJob(name=record.name, run=run, demand=_demand(collection, record)))
     return tuple(found)
 
 
 def taken(jobs: Iterable[LiveJob], *, without: Collection[str] = ()) -> Mapping[str, int]:
-    """Return the quota that live jobs take by metric, without those of some full names or keys of runs."""
+    """Return the quota that live jobs take by metric, without those of some names or identities of runs."""
     left_out = set(map(_key, without))
     counts: Counter[str] = Counter()
     for job in jobs:

@@ -27,9 +27,9 @@ class Subject:
     `spec` is in normal form. `staging_bucket` gets the output of a job without a directory of its own.
     `unknown` are the paths of values that are not known yet, `passed_over` those of values that may not be
     looked up, because the program itself makes them; any spelling will do. `made` are the names of what the
-    same deployment makes. `replaces` is the full name, or the key of the run, of the job that ends for it, ""
-    for none. `is_scheduled` is true for the job of a schedule, which the deployer does not submit, and which
-    runs later; `name` is then the schedule's.
+    same deployment makes. `replaces` is the full name, or the identity of the runs, of the job that ends for
+    it, "" for none. `is_scheduled` is true for the job of a schedule, which the deployer does not submit, and
+    which runs later; `name` is then the schedule's.
     """
 
     name: str

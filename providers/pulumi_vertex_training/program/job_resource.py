@@ -13,7 +13,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
+from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, KEY_INPUT, LOOKUPS
 from pulumi_vertex_training.program import links, messages
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments
@@ -31,7 +31,7 @@ from pulumi_vertex_training.program.resource import (
     with_outputs,
 )
 from pulumi_vertex_training.program.results import Completion, RunMetrics
-from pulumi_vertex_training.program.run import Run
+from pulumi_vertex_training.program.stack_key import key_input
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.waits import Again, Wait, declared
 from vertex_emulator.launcher import LauncherError
@@ -80,12 +80,11 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
     """Base of a resource that runs once, and again when its declaration changes.
 
     A subclass has its own `module` and `name`, the arguments of its kind, and these: `kind`, the entry of
-    its kind; `run_class`, the class of its record of runs; `own_outputs`, outputs of only its kind;
+    its kind; `own_outputs`, outputs of only its kind;
     `completion_class`, the class of its completion.
     """
 
     kind: ClassVar[registry.Entry]
-    run_class: ClassVar[type[Run]]
     own_outputs: ClassVar[Sequence[str]] = ()
     completion_class: ClassVar[type[Completion]] = Completion
 
@@ -129,35 +128,26 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             )
         arguments.require(resource_name, findings)
         start_emulator()
-        run = self.run_class(
-            resource_name,
-            declaration=declaration,
-            run_token=options.run_token,
-            collection=self.kind.collection,
-            policy=options.of_run,
-            opts=options.opts,
-        )
+        key = key_input(self, self.kind.resources[0], resource_name, options.opts)
         props = with_outputs(
             {
                 **declaration,
-                **options.of_job,
+                **options.policies,
                 # The provider's check fills the hash in. It is secret if anything in the declaration is.
-                HIDDEN_INPUT: {"key": run.key, "spec_hash": as_secret_as(declaration)},
+                HIDDEN_INPUT: {"spec_hash": as_secret_as(declaration)},
                 "marks": ownership(resource_name),
+                "notifications": notifications.of_emulator(sent),
             },
             *OUTPUTS,
             *("display_name", DIRECTORY),
             *self.own_outputs,
         )
-        own = pulumi.ResourceOptions(
-            delete_before_replace=True,
-            depends_on=self._notifications(resource_name, run, sent, declaration, options.adopt),
-        )
+        props |= {**key, LOOKUPS: lookups.lookups_input(declaration, options.opts)}
         super().__init__(
             ProviderReference(self.kind.providers[0]),
             resource_name,
             props,
-            pulumi.ResourceOptions.merge(options.opts, own),
+            pulumi.ResourceOptions.merge(options.opts, pulumi.ResourceOptions(delete_before_replace=True)),
         )
         if sent.items and stack_settings().endpoint == "google":
             from pulumi_vertex_training.program.notifications import google  # imported only if needed
@@ -166,12 +156,13 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
                 self, resource_name, sent.items, job_id=self.job_id, project=declaration["project"]
             )
         if options.adopt is None:
-            lookups.look_up_new_job(self, run, self.kind.collection, resource_name, declaration, options.opts)
+            lookups.look_up_job(
+                self, self._identity, self.kind.collection, resource_name, declaration, options.opts
+            )
         self.request = JobRequest(
             resource=resource_name, collection=self.kind.collection, declaration=declaration
         )
         cost_limits.count_job(self, self.kind.collection, resource_name, declaration)
-        self._chooses_directory = declaration.get(DIRECTORY) is None
         self._wait = waits
         self._label = resource_name
         self._completion: Completion | None = None
@@ -184,9 +175,9 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             self._in_program = declared(resource_name)
             if waits.cancels:
                 at = {name: declaration[name] for name in ("endpoint", "project", "location")}
-                self._held = pulumi.Output.all(key=run.key, collection=self.kind.collection, **at).apply(
-                    _hold_run
-                )
+                self._held = pulumi.Output.all(
+                    key=key.get(KEY_INPUT), collection=self.kind.collection, **at
+                ).apply(_hold)
             _ = self.completion
         elif not pulumi.runtime.is_dry_run():
             pulumi.Output.all(name=self.id, asked_by=self.asked_by).apply(self._submitted)
@@ -200,30 +191,6 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             noun = _declared(self.kind).noun
             words = f"{noun} {resource_id(facts['name'])} is submitted. {how_to_follow(facts['name'])}"
             messages.info(words, self)
-
-    def _notifications(
-        self,
-        resource_name: str,
-        run: Run,
-        sent: DeclaredNotifications,
-        declaration: Mapping[str, Any],
-        adopt: pulumi.Input[str] | None,
-    ) -> pulumi.Resource | None:
-        """Declare the notifications that the emulator sends: before the job, which may end at once."""
-        if not sent.items or stack_settings().endpoint == "google":
-            return None
-        from pulumi_vertex_training.program.notifications import emulator  # imported only if needed
-
-        if not emulator.is_sent(sent.items):
-            return None
-        return emulator.Notifications(
-            resource_name,
-            run=run,
-            items=sent.items,
-            collection=self.kind.collection,
-            target=declaration,
-            adopt=adopt,
-        )
 
     def _unsent(self, sent: DeclaredNotifications) -> str | None:
         """Return a finding about a kind of job whose end Google Cloud does not report."""
@@ -252,11 +219,13 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
     def base_output_directory(self) -> pulumi.Output[str]:
         """The gs:// directory that the run writes to."""
         recorded: pulumi.Output[str] = self.__dict__[DIRECTORY]
-        if not self._chooses_directory or not pulumi.runtime.is_dry_run():
-            return recorded
-        # In the preview of an update only inputs are known, and this one is hidden.
+        return recorded
+
+    @property
+    def _identity(self) -> pulumi.Output[str | None]:
+        """The identity of the job's runs, as a preview knows it."""
         hidden: pulumi.Output[Any] = pulumi.Output.unsecret(self.__dict__[HIDDEN_INPUT])
-        return hidden.apply(lambda run: (run or {}).get("output_directory") or pulumi.UNKNOWN)
+        return hidden.apply(lambda run: (run or {}).get("identity"))
 
     @property
     def completion(self) -> Completion:
@@ -276,7 +245,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             if not pulumi.runtime.is_dry_run():
                 facts |= {
                     "asked_by": self.asked_by,
-                    "held_run": self._held,
+                    "held_key": self._held,
                     "base_output_directory": self.base_output_directory,
                 }
             found: pulumi.Output[Any] = pulumi.Output.all(**facts).apply(self._complete)
@@ -341,7 +310,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             asked_by=facts["asked_by"],
             base_output_directory=facts["base_output_directory"],
             label=self._label,
-            held_run=facts["held_run"],
+            held_key=facts["held_key"],
             wait=self._in_program,
             again=self._again,
             secret_outputs=self._secret_outputs,
@@ -356,8 +325,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         return {**found, "metrics": RunMetrics(metrics, resource=self, label=self._label)}
 
 
-async def _hold_run(facts: Mapping[str, Any]) -> str | None:
-    """Hold the job that is about to be created, so that it is cancelled on Ctrl-C. Return the run key."""
+async def _hold(facts: Mapping[str, Any]) -> str | None:
+    """Hold the job that is about to be created, so that it is cancelled on Ctrl-C. Return the key."""
     from pulumi_vertex_training.core import connection  # imported only if needed
 
     try:
@@ -366,8 +335,9 @@ async def _hold_run(facts: Mapping[str, Any]) -> str | None:
         )
     except LauncherError:
         return None  # the creation of the job reports it
-    key: str = facts["key"]
-    interruption.hold_run(key, endpoint, facts["collection"])
+    key: str | None = facts["key"]
+    if key:
+        interruption.hold_resource(key, endpoint, facts["collection"])
     return key
 
 

@@ -4,7 +4,7 @@ The reasons, with run identity in mind (docs/architecture/decisions/0001-run-ide
 
 * A job without our run label belongs to no declaration. Its labels cannot change, so it never will have one;
   the id in the state is what ties it to its declaration. That two stacks adopt one job cannot be detected.
-* A job with the run label of the adopting declaration is its own: it may be adopted again, for example after
+* A job with the key of the adopting resource is its own: it may be adopted again, for example after
   `pulumi state delete`.
 * A job with another run label belongs to another declaration, whose stack finds it by that key, waits for it,
   and deletes it. Whether that stack still exists cannot be known here: a lost state and a state on another
@@ -28,6 +28,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.policies.run_status import FAILURES, last_run
+from vertex_training.fields.labels import has_key
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import shown
 from vertex_training.job.job_kind import JobKind
@@ -73,7 +74,7 @@ def adopt(
 ) -> JobRecord:
     """Return the record of the job `name`, a full name or an id, if it can be adopted.
 
-    `key` is that of the adopting declaration's run. `taking_over` is the run key of a declaration that is
+    `key` is that of the adopting resource. `taking_over` is the run key of a declaration that is
     given up. Raises AdoptionError with every reason against it, and CloudError if the service cannot be
     queried.
     """
@@ -142,7 +143,7 @@ def _require_no_other_owner(
     carried = record.labels.get(identity.RUN_LABEL)
     if carried is None or carried == taking_over:
         return
-    if identity.identity_of(carried) == identity.identity_of(key):
+    if has_key(record.labels, key):
         return
     where = ", ".join(
         f"{word} {record.labels[label]}"

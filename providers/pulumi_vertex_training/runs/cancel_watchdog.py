@@ -23,11 +23,11 @@ from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, 
 from pulumi_vertex_training.printed_commands import runnable
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
-from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator.kernel import machine_clock
 from vertex_training.fields import timestamps
+from vertex_training.fields.labels import KEY_LABEL
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import visible
 
@@ -39,8 +39,8 @@ _PACE = Pace(first=0.2, most=5.0)
 class Order:
     """Hold a job, or release it.
 
-    `name` is a job's, or "run:" and the key of a run whose job is about to be created, with the collection of
-    its kind: only a job of that run that was created after the order is meant.
+    `name` is a job's, or "key:" and the key of a resource whose job is about to be created, with the
+    collection of its kind: only a job of that resource that was created after the order is meant.
     """
 
     name: str
@@ -85,12 +85,12 @@ def stop(order: Order, *, sleep: Callable[[float], None] = machine_clock.sleep) 
     name, gateway = order.name, gateway_in(order.collection)
     for delay in _PACE.delays():
         try:
-            if name.startswith(RUN_PREFIX):
-                found = _of_run(gateway, endpoint, order)
+            if name.startswith(KEY_PREFIX):
+                found = _of_resource(gateway, endpoint, order)
                 if found is None and machine_clock.monotonic() > begun + endpoint.timeouts.last_submission:
                     return ""
                 name = found or name
-            if not name.startswith(RUN_PREFIX):
+            if not name.startswith(KEY_PREFIX):
                 gateway.cancel(endpoint, name)
                 return f"{gateway.noun} {resource_id(name)} was cancelled, because the deployment ended first"
         except (NotFound, FailedPrecondition):
@@ -105,13 +105,13 @@ def stop(order: Order, *, sleep: Callable[[float], None] = machine_clock.sleep) 
     return ""
 
 
-RUN_PREFIX = "run:"
+KEY_PREFIX = "key:"
 
 
-def _of_run(gateway: RunGateway, endpoint: Endpoint, order: Order) -> str | None:
-    """Return the live job of a run that was created since the order."""
+def _of_resource(gateway: RunGateway, endpoint: Endpoint, order: Order) -> str | None:
+    """Return the live job of a resource that was created since the order."""
     since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
-    for record in gateway.list_by_label(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
+    for record in gateway.list_by_label(endpoint, {KEY_LABEL: order.name.removeprefix(KEY_PREFIX)}):
         if (
             not record.state.is_terminal
             and record.create_time

@@ -1,8 +1,8 @@
 """Delete runs: one by the plan of `deletion_policy`, those of a killed deployment, or kept records.
 
-A killed deployment can have submitted a job that no state records. The next deployment of the same run adopts
-it (`submission`). If the declaration was changed or removed before, no run is left to adopt the job; it is
-found by the part of the key that all runs of a declaration share, and deleted.
+A killed deployment can have submitted a job that no state records. The next deployment of the same spec
+adopts it (`submission`). If the declaration was changed or removed before, it is found by the part of the key
+that all runs of a declaration share, and deleted.
 
 Of kept records, only those with the declaration's own label count. So an adopted job, and a job of another
 stack with the same names, are never deleted here.
@@ -136,30 +136,22 @@ def _state(record: JobRecord) -> str:
     return record.state.name.removeprefix("JOB_STATE_")
 
 
-def delete_orphaned_runs(
+def stop_orphans(
     gateway: RunGateway,
     endpoint: Endpoint,
-    key: RunKey,
+    records: Iterable[JobRecord],
     *,
-    recorded: int,
-    among: Iterable[JobRecord] | None = None,
     tell: Callable[[str], None],
     before_delete: Callable[[Endpoint, str], None] | None = None,
     keep_record: bool = False,
     protect_running: bool = False,
-    keep: Container[str] = frozenset(),
 ) -> None:
-    """Stop and delete the live jobs of the runs after `recorded`, up to that of `key`.
+    """Stop and delete the live ones of jobs that killed deployments left behind.
 
-    `recorded` is the generation whose job the state had before this deployment, 0 without one. Jobs of
-    earlier runs were recorded, too, and are live on purpose; those of later ones belong to a newer copy of
-    the state. Ended jobs cost nothing and stay: their records may be kept on purpose.
-
-    `among` are the records to examine; None lists all live ones. `keep` are names that this deployment knows.
-    Raises the errors of `delete_run`.
+    Ended jobs cost nothing and stay: their records may be kept on purpose. Raises the errors of `delete_run`.
     """
-    for record in gateway.list_live_labelled(endpoint, RUN_LABEL) if among is None else among:
-        if record.name in keep or not _is_orphaned(record, key, recorded):
+    for record in records:
+        if record.state.is_terminal:
             continue
         job = resource_id(record.name)
         tell(f"{gateway.noun} {job} was left behind by an interrupted deployment")
@@ -173,16 +165,6 @@ def delete_orphaned_runs(
             keep_record=keep_record,
             protect_running=protect_running,
         )
-
-
-def _is_orphaned(record: JobRecord, key: RunKey, recorded: int) -> bool:
-    if record.state.is_terminal:
-        return False
-    try:
-        carried = parse(record.labels.get(RUN_LABEL, ""))
-    except ValueError:
-        return False
-    return carried.identity == key.identity and recorded < carried.generation <= key.generation
 
 
 def ended_runs(

@@ -1,13 +1,14 @@
 """Run identity: the key by which a run is found again (`rerun` decides when a new one is due).
 
-The key is `<id>-<generation>`: the id is random and made once per declaration, the generation grows with
-every intended run. The key is in Pulumi's state before anything is submitted, and on the job as a label. So a
-deployment that was killed at any point finds its own job again, and nobody else's
-(docs/architecture/decisions/0001-run-identity.md).
+The key is `<identity>-<generation>`: the identity is random and made once per declaration, the generation
+grows with every intended run. The identity is in Pulumi's state before the first run is submitted, the key of
+each run on its job as a label, and in the state when the job is. So a deployment that was killed at any point
+finds its own job again, and nobody else's (docs/architecture/decisions/0001-run-identity.md).
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
 from dataclasses import dataclass
@@ -44,9 +45,9 @@ class RunKey:
         return RunKey(identity=self.identity, generation=self.generation + 1)
 
 
-def new_key() -> RunKey:
-    """Return the key of the first run of a new declaration, unique in the world."""
-    return RunKey(identity=uuid.uuid4().hex[:_ID_LENGTH], generation=1)
+def new_identity(seed: bytes = b"") -> str:
+    """Return the identity of a new declaration, unique in the world: random, or made of random bytes."""
+    return hashlib.sha256(seed).hexdigest()[:_ID_LENGTH] if seed else uuid.uuid4().hex[:_ID_LENGTH]
 
 
 def identity_of(key: str) -> str:

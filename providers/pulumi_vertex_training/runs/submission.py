@@ -1,9 +1,10 @@
-"""Find the job of a run, or submit it: at most one live job for a key, whichever process is killed."""
+"""Find the job of a run, or submit it: one live job for a declaration, whichever process is killed."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
-from pulumi_vertex_training.runs.deletion import delete_orphaned_runs
+from pulumi_vertex_training.runs.deletion import stop_orphans
 from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.identity import RunKey
 from vertex_emulator.kernel import machine_clock
 
 CANCELLED_STATES = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
@@ -22,34 +24,32 @@ CANCELLED_STATES = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
 class Submission:
     """One run to find or submit.
 
-    `issued_here`: this very process made the key, so nothing can have been submitted under it before.
-    `released`: names of jobs that this process has compared or deleted; a create that follows replaces them,
-    and must not adopt them. `recorded`: the generation whose job the state had before this deployment, 0
-    without one. `keep_record`: whether the record of a job that was left behind is kept. `any_spec`: whether
-    a job of this key is adopted whatever its spec, as for a declaration that runs only once. `reason`: the
-    code of the reason for the run, "" if it is not known. `settle`: seconds for which the service's lists
-    may lag behind a submission of a killed process.
+    `key` is that of the run, if no killed deployment has used it. `labels` are labels of the job besides
+    those of its run. `keep_record`: whether the record of a job that was left behind is kept. `any_spec`:
+    whether a job that was left behind is adopted whatever its spec, as for a declaration that runs only once.
+    `reason`: the code of the reason for the run. `settle`: seconds for which the service's lists may lag
+    behind a submission. `was_interrupted`: whether a killed process may have submitted the run just now.
     """
 
-    key: str
+    key: RunKey
     spec_hash: str
-    issued_here: bool
-    released: Collection[str] = frozenset()
-    recorded: int = 0
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     keep_record: bool = False
     any_spec: bool = False
     reason: str = ""
     settle: float = 0.0
+    was_interrupted: bool = False
     poll: float = 0.5
 
 
 def find_or_submit(
     gateway: RunGateway,
     endpoint: Endpoint,
-    wire: Mapping[str, Any],
+    wire: Callable[[RunKey], Mapping[str, Any]],
     submission: Submission,
     *,
-    before_submit: Callable[[], None],
+    left_behind: Callable[[], Sequence[JobRecord]],
+    before_submit: Callable[[RunKey], None],
     before_delete: Callable[[Endpoint, str], None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = machine_clock.monotonic,
@@ -57,71 +57,90 @@ def find_or_submit(
 ) -> tuple[JobRecord, bool]:
     """Return the run's record, and whether the job was adopted rather than submitted now.
 
-    `before_submit` is called right before the only call that costs money. It raises to stop the call, for
-    example because the deployment is gone. A live job that an interrupted deployment has left behind is
-    deleted first and reported through `tell`; `before_delete` is for `deletion.delete_run`.
+    `wire` returns the request of a run. `left_behind` lists the jobs of the declaration that no state has,
+    because the deployment that submitted them was killed. The one with the same spec is adopted; others that
+    are live are stopped and deleted first, and reported through `tell`. `before_submit` is called right
+    before the only call that costs money. It raises to stop the call, for example because the deployment is
+    gone. `before_delete` is for `deletion.delete_run`.
     """
-    key = identity.parse(submission.key)
-    if not submission.issued_here or submission.recorded < key.generation - 1:
-        found = _found_in_time(gateway, endpoint, submission, clock, sleep)
-        delete_orphaned_runs(
-            gateway,
-            endpoint,
-            key,
-            recorded=submission.recorded,
-            tell=tell,
-            before_delete=before_delete,
-            keep_record=submission.keep_record,
-            keep={*submission.released, found.name if found else ""},
-        )
-        if found is not None:
-            return found, True
-    before_submit()
-    marks = identity.labels(submission.key, submission.spec_hash, reason=submission.reason)
+    seconds = submission.settle if submission.was_interrupted else 0.0
+    left, found = _left_in_time(left_behind, submission, seconds, clock, sleep)
+    stop_orphans(
+        gateway,
+        endpoint,
+        [record for record in left if record is not found],
+        tell=tell,
+        before_delete=before_delete,
+        keep_record=submission.keep_record,
+    )
+    if found is not None:
+        return found, True
+    key = _unused(submission.key, left)
+    before_submit(key)
+    marks = identity.labels(str(key), submission.spec_hash, reason=submission.reason)
+    request = wire(key)
+    sent = {**request, "labels": {**request.get("labels", {}), **submission.labels, **marks}}
+    if "displayName" in request:
+        sent["displayName"] = identity.with_number(request["displayName"], str(key))
     try:
-        sent = {**wire, "labels": {**wire.get("labels", {}), **marks}}
-        if "displayName" in wire:
-            sent["displayName"] = identity.with_number(wire["displayName"], submission.key)
         return gateway.create(endpoint, sent), False
     except Unavailable:
         # The answer was lost, perhaps after the job was created: only the list shows that, and it may lag.
-        found = _found_in_time(
-            gateway, endpoint, dataclasses.replace(submission, issued_here=False), clock, sleep
-        )
+        made = functools.partial(gateway.list_by_label, endpoint, {identity.RUN_LABEL: str(key)})
+        _, found = _left_in_time(made, submission, submission.settle, clock, sleep)
         if found is None:
             raise
         return found, True
 
 
-def _found_in_time(
-    gateway: RunGateway,
-    endpoint: Endpoint,
+def without(records: Iterable[JobRecord], names: Collection[str]) -> list[JobRecord]:
+    """Return the records whose full names are not among `names`."""
+    return [record for record in records if record.name not in names]
+
+
+def _left_in_time(
+    left_behind: Callable[[], Sequence[JobRecord]],
     submission: Submission,
+    seconds: float,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
-) -> JobRecord | None:
-    """Return the job to adopt, or None once the service's lists cannot lag any more."""
-    until = clock() + submission.settle
+) -> tuple[Sequence[JobRecord], JobRecord | None]:
+    """Return the jobs that were left behind, and the one to adopt; None once no list can lag any more."""
+    until = clock() + seconds
     while True:
-        found = None if submission.issued_here else _adoptable(gateway, endpoint, submission)
+        left = left_behind()
+        found = _adoptable(left, submission)
         if found is not None or clock() >= until:
-            return found
+            return left, found
         sleep(submission.poll)
 
 
-def _adoptable(gateway: RunGateway, endpoint: Endpoint, submission: Submission) -> JobRecord | None:
-    """Return the newest job of this key and spec that nobody has cancelled.
-
-    If the state had a job of this very run, the job is to be created again: an ended one under its key does
-    not count.
-    """
-    again = submission.recorded == identity.parse(submission.key).generation
+def _adoptable(left: Iterable[JobRecord], submission: Submission) -> JobRecord | None:
+    """Return the newest job of this spec that nobody has cancelled."""
     candidates = [
         record
-        for record in gateway.list_by_label(endpoint, {identity.RUN_LABEL: submission.key})
+        for record in left
         if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
-        and record.name not in submission.released
         and record.state.name not in CANCELLED_STATES
-        and not (again and record.state.is_terminal)
     ]
     return max(candidates, key=lambda record: record.create_time or "", default=None)
+
+
+def _unused(key: RunKey, left: Iterable[JobRecord]) -> RunKey:
+    """Return the key, or the next one of the declaration that no job which was left behind has."""
+    used = [run.generation for run in map(run_of, left) if run is not None and run.identity == key.identity]
+    return dataclasses.replace(key, generation=max([key.generation, *(one + 1 for one in used)]))
+
+
+def is_later(record: JobRecord, key: RunKey) -> bool:
+    """Return whether a job is of a later run of the same declaration."""
+    run = run_of(record)
+    return run is not None and run.identity == key.identity and run.generation > key.generation
+
+
+def run_of(record: JobRecord) -> RunKey | None:
+    """Return the key of the run that a job's label names, None without such a label."""
+    try:
+        return identity.parse(record.labels.get(identity.RUN_LABEL, ""))
+    except ValueError:
+        return None

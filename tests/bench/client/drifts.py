@@ -30,7 +30,7 @@ def figures(counts: list[int]) -> Iterator[Figure]:
             one = resources_of_first_job(engine)
             for count in counts:
                 multiply(engine, count, one, jobs=live_jobs(engine, count))
-                turns = [(_drift(engine, count), preview(engine, 2 * count)) for _ in range(_TURNS)]
+                turns = [(_drift(engine, count), preview(engine, count + 1)) for _ in range(_TURNS)]
                 seconds = [statistics.median(column) for column in zip(*turns, strict=True)]
                 yield Figure(
                     name=f"drift of {count} unchanged jobs, live, against a preview",

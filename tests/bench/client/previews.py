@@ -1,8 +1,7 @@
 """The real CLI: previews of many unchanged jobs, finished and live, next to the unavoidable time.
 
 The comparisons are an empty program; as many resources, with the same inputs, of a dynamic provider that does
-nothing (the baseline: a job is two resources, itself and its Run); and `terraform plan` of as many built-in
-resources, if terraform is installed.
+nothing (the baseline); and `terraform plan` of as many built-in resources, if terraform is installed.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from typing import Any
 from figure import Figure
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.runs.identity import identity_of
 from support.client import engine as support
 from support.client.engine import Engine
 from vertex_emulator import launcher
@@ -47,15 +47,12 @@ from nothing import Nothing
 
 {POOL}
 Job = type("Job", (Resource,), {{}}, module="bench", name="Job")
-Run = type("Run", (Resource,), {{}}, module="bench", name="Run")
 place = {{"endpoint": "emulator", "project": "local", "location": "us-central1"}}
 declaration = {{"display_name": "bench", "worker_pool_specs": [pool], **place}}
 policy = {{"rerun": "on_change", "protect_running": False}}
 outputs = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 for number in range(config.get_int("count")):
     marks = {{"project": "engine-test", "stack": "test", "resource": f"job-{{number}}"}}
-    hidden = {{"job": f"job-{{number}}", "spec": declaration}}
-    Run(Nothing(), f"job-{{number}}", {{"__run": hidden, **policy}})
     props = {{**declaration, **policy, **dict.fromkeys(outputs), "on_delete": "delete", "marks": marks}}
     Job(Nothing(), f"job-{{number}}", props)
 """
@@ -115,11 +112,11 @@ def _of_jobs(
     ours: Engine, nothing: Engine, empty: Engine, count: int, one: list[dict[str, Any]]
 ) -> Iterator[Figure]:
     """Measure finished, then live jobs, in turns with the other two, since a machine's speed changes."""
-    baselines: list[Callable[[], float]] = [lambda: preview(nothing, 2 * count), lambda: preview(empty, 0)]
+    baselines: list[Callable[[], float]] = [lambda: preview(nothing, count), lambda: preview(empty, 0)]
     for state, jobs in (("finished", None), ("live", live_jobs(ours, count))):
         multiply(ours, count, one, jobs=jobs)
         turns = [
-            (preview(ours, 2 * count), *(baseline() for baseline in baselines))
+            (preview(ours, count + 1), *(baseline() for baseline in baselines))
             for _ in range(3 if count < 1000 else 1)
         ]
         seconds = [statistics.median(column) for column in zip(*turns, strict=True)]
@@ -128,7 +125,7 @@ def _of_jobs(
             value=statistics.median(mine / baseline for mine, baseline, _ in turns),
             unit="x",
             budget=1.25,
-            note=f"{seconds[0]:.1f} s against {seconds[1]:.1f} s of {2 * count} resources that do nothing, "
+            note=f"{seconds[0]:.1f} s against {seconds[1]:.1f} s of {count} resources that do nothing, "
             f"{seconds[2]:.1f} s of an empty program",
         )
         if count >= 100:
@@ -140,7 +137,7 @@ def _with_limits(ours: Engine, count: int, *, state: str) -> Figure:
 
     def measured(limit: str | None) -> float:
         ours.set("vertex-training:maxHourlyCost", limit)
-        return preview(ours, 2 * count)
+        return preview(ours, count + 1)
 
     turns = [(measured("1000000"), measured(None)) for _ in range(5 if count < 1000 else 1)]
     seconds = [statistics.median(column) for column in zip(*turns, strict=True)]
@@ -206,6 +203,7 @@ def prepared(folder: Path, program: str) -> Engine:
 
 
 def preview(engine: Engine, resources: int) -> float:
+    """Preview a stack of so many unchanged resources, its key among them. Return the seconds."""
     started = time.perf_counter()
     output = engine.preview("--expect-no-changes").ok().output
     seconds = time.perf_counter() - started
@@ -237,11 +235,9 @@ def multiply(
 def _copied(resource: dict[str, Any], number: int, job: str | None) -> dict[str, Any]:
     copy: dict[str, Any] = json.loads(json.dumps(resource).replace("job-0", f"job-{number}"))
     outputs = copy["outputs"]
-    if copy["type"].endswith(":Run"):
-        copy["id"] = _key(number).rpartition("-")[0]
-        outputs["key"] = _key(number)
-    elif copy["type"].endswith(":CustomJob"):
-        copy["inputs"]["__run"]["key"] = outputs["__run"]["key"] = _key(number)
+    if copy["type"].endswith(":CustomJob"):
+        outputs["__run"]["key"] = _key(number)
+        copy["inputs"]["__run"]["identity"] = identity_of(_key(number))
         outputs["state"] = "JOB_STATE_PENDING" if job else "JOB_STATE_SUCCEEDED"
         copy["id"] = outputs["name"] = job or f"{copy['id'][:-6]}{number:06}"
     return copy

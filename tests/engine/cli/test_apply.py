@@ -36,8 +36,8 @@ bucket = vt.StagingBucket("data", force_destroy=True)
 vt.StagedFile("rows", source="rows.csv", bucket=bucket)
 """
 FIRST = PROGRAM + "job('train', 2)\n"
-LATER = 'vt.StagingBucket("late", force_destroy=True, labels={"job": LABEL})\n'
-"""A bucket with a value that only the deployment knows."""
+LATER = 'vt.StagingBucket("late", force_destroy=True, labels={"job": LABEL})\njob("new", 1)\n'
+"""A bucket with a value that only the deployment knows, and a new job, whose identity each preview makes."""
 SECOND = PROGRAM + "train = job('train', 4)\n" + LATER.replace("LABEL", "train.job_id")
 MORE_WORKERS = PROGRAM + "train = job('train', 8)\n" + LATER.replace("LABEL", "train.job_id")
 OTHER_LABEL = (
@@ -144,7 +144,7 @@ def reasons(ended: Ended) -> list[tuple[str, str]]:
 def test_a_plan_that_still_applies_is_only_deployed_on_request(steps: Steps) -> None:
     assert steps.planned.code == 0, steps.planned
     assert steps.checked.code == 0, steps.checked
-    assert "still applies: 1 to create, 1 to replace, 2 unchanged." in steps.checked.out
+    assert "still applies: 2 to create, 1 to replace, 2 unchanged." in steps.checked.out
     assert "To deploy it, add --yes." in steps.checked.out
 
 
@@ -167,7 +167,7 @@ def test_a_changed_program_is_refused_if_it_decides_values_that_the_plan_does_no
 def test_the_plan_is_deployed_from_another_checkout_as_it_is(steps: Steps) -> None:
     assert steps.deployed.code == 0, steps.deployed
     before, after = steps.ids
-    assert {name.rpartition("::")[2] for name in set(after) - set(before)} == {"late"}
+    assert {name.rpartition("::")[2] for name in set(after) - set(before)} == {"late", "new"}
     assert {name.rpartition("::")[2] for name in before if before[name] != after[name]} == {"train"}
     (train,) = (id_ for name, id_ in after.items() if name.endswith("CustomJob::train"))
     assert steps.labels["job"] == train.rpartition("/")[2]

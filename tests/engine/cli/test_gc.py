@@ -166,7 +166,7 @@ def _steps(engine: Engine, other: Engine) -> Steps:
     of_their_backend = gc(engine, "--backend", backends[1])
     of_both = decisions(engine, *both)
 
-    forget(engine, "CustomJob", "Run", "StagedFile")
+    forget(engine, "CustomJob", "StagedFile")
     (uri,) = [one.uri for one in objects.list_objects(engine.endpoint(), "bucket-ours", prefix="data/")]
     forgotten, forgotten_of_both = decisions(engine), decisions(engine, *both)
 

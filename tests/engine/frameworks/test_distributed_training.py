@@ -82,7 +82,6 @@ def test_one_call_makes_all_that_the_job_needs_and_nothing_twice(project: Engine
     assert kinds(project) == [
         "CustomJob",
         "ImageRepository",
-        "Run",
         "StagedPackage",
         "StagingBucket",
         "TrainingImage",
@@ -95,7 +94,7 @@ def test_one_call_makes_all_that_the_job_needs_and_nothing_twice(project: Engine
     )
     assert printed(project, outputs["job"]) == ["image:", "image:", "image: chief", "package: score"]
 
-    assert "9 unchanged" in project.up().ok().output
+    assert "8 unchanged" in project.up().ok().output
 
     (project.folder / "infra" / "evaluator" / "task.py").write_text("print('package: changed')\n")
     preview = project.preview("--diff").ok().output

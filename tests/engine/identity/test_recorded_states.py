@@ -80,7 +80,7 @@ def test_the_recorded_states_preview_no_changes(project: Engine, request: pytest
         assert f"{count + 2} unchanged" in output  # with the stack and its key
         types = [one["type"] for one in json.loads(state.read_text())["deployment"]["resources"]]
         kinds = {each.rpartition(":")[2] for each in types}
-        assert {"StackKey", "StagingBucket", "StagedFile", "StagedPackage", "Run", "CustomJob"} <= kinds
+        assert {"StackKey", "StagingBucket", "StagedFile", "StagedPackage", "CustomJob"} <= kinds
 
 
 def _without_positions(value: Any) -> Any:

@@ -38,6 +38,49 @@ def test_a_renamed_job_and_a_renamed_stack_run_nothing(stage: Stage) -> None:
         stage.assert_one()
 
 
+PARENT = """
+class Group(pulumi.ComponentResource):
+    def __init__(self):
+        super().__init__("test:index:Group", "group")
+
+"""
+
+
+def test_a_job_is_one_job_wherever_it_is_declared(stage: Stage, template: Path, tmp_path: Path) -> None:
+    """Move it below a parent with an alias, back without one; deploy it alone, and from a second checkout."""
+    stage.clear()
+    stage.declare("A")
+    stage.up()
+    stage.forget()
+    with stage.trial():
+        (before,) = stage.live()
+        alone = stage.engine.folder / "infra" / "__main__.py"
+        program = alone.read_text()
+        alias = "pulumi.Alias(parent=pulumi.ROOT_STACK_RESOURCE)"
+        opts = f"pulumi.ResourceOptions(parent=Group(), aliases=[{alias}])"
+        stage.declare("A", options=f'wait="none", opts={opts}')
+        moved = stage.subject.program(stage.declaration)
+        stage.engine.write(PARENT + moved)
+        stage.up()
+        assert (stage.submissions(), stage.live()) == (0, [before])
+        (urn,) = [one["urn"] for one in stage.recorded()]
+        assert "test:index:Group$" in urn
+
+        stage.up("--target", urn)
+        second = support.copy(template, tmp_path / "checkout")
+        second.environment = {**stage.engine.environment}
+        second.write(PARENT + moved)
+        second.environment["PULUMI_BACKEND_URL"] = (stage.engine.folder / "state").as_uri()
+        assert "Resources:" in second.run(*UP, "--expect-no-changes").ok().output
+        assert (stage.submissions(), stage.live()) == (0, [before])
+        stage.assert_one()
+
+        alone.write_text(program)
+        stage.up()
+        assert (stage.submissions(), before in stage.live()) == (1, False)
+        stage.assert_one()
+
+
 def test_a_deployment_that_takes_the_lock_of_a_live_one_adds_no_job(stage: Stage) -> None:
     stage.clear()
     stage.forget()

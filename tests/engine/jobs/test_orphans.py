@@ -9,6 +9,7 @@ import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL, parse
 from support.client.engine import Engine, Result
 from support.client.shared_engine import operation
 from vertex_emulator import launcher
@@ -36,6 +37,7 @@ Declared = dict[str, dict[str, Any]]
 FIRST: Declared = {
     "changed": {},
     "taken-out": {},
+    "let-go": {},
     "destroyed": {},
     "protected": {"protect_running": True},
     "old-recorded": {},
@@ -50,7 +52,7 @@ def write(engine: Engine, declared: Declared) -> None:
 
 
 def forget(engine: Engine, *names: str) -> None:
-    """Remove jobs from the state, and leave their runs there: as after a kill within create."""
+    """Remove jobs from the state, as `pulumi state delete` does."""
     urns = [
         one["urn"] for one in engine.state() if one["urn"].endswith(tuple(f":CustomJob::{n}" for n in names))
     ]
@@ -65,9 +67,19 @@ def jobs(engine: Engine) -> dict[str, JobRecord]:
 
 def submit_like(engine: Engine, job: JobRecord) -> str:
     """Submit the job of another declaration, which is equal except for its run, and return its name."""
-    labels = {**job.labels, "vertex-training-run": "0123456789abcdef-1"}
+    labels = {**job.labels, RUN_LABEL: "0123456789abcdef-1", DECLARATION_LABEL: "0123456789abcdef"}
     other = {"displayName": "of another declaration", "jobSpec": job.wire["jobSpec"], "labels": labels}
     return custom_jobs.create(engine.endpoint(), other).name
+
+
+def leave_behind(engine: Engine, job: JobRecord) -> None:
+    """Submit the next run of a job, as a deployment does that is killed before it records the answer."""
+    run = parse(job.labels[RUN_LABEL]).next()
+    labels = {**job.labels, RUN_LABEL: str(run)}
+    custom_jobs.create(
+        engine.endpoint(),
+        {"displayName": job.display_name, "jobSpec": job.wire["jobSpec"], "labels": labels},
+    )
 
 
 @dataclass(kw_only=True)
@@ -102,7 +114,8 @@ def steps(shared_engine: Engine) -> Steps:
     submitted = {job.display_name: job for job in jobs(engine).values()}
     others = {name: submit_like(engine, submitted[name]) for name in ("taken-out", "destroyed")}
 
-    forget(engine, "changed", "taken-out", "old-forgotten")
+    forget(engine, "changed", "let-go", "old-forgotten")
+    leave_behind(engine, submitted["taken-out"])
     adopting = {
         f"new-{it}": {
             "display_name": f"old-{it}",
@@ -124,7 +137,9 @@ def steps(shared_engine: Engine) -> Steps:
     write(engine, {**declared, "retained": {"retain": True, "machine": "n1-standard-16"}})
     third, third_jobs = engine.up().ok(), jobs(engine)
 
-    forget(engine, "destroyed", "protected")
+    leave_behind(engine, submitted["destroyed"])
+    custom_jobs.cancel(engine.endpoint(), submitted["protected"].name)
+    leave_behind(engine, submitted["protected"])
     emulator = launcher.find(engine.data_dir)
     assert emulator is not None
     control = Control(url=emulator.url, token=emulator.token)
@@ -133,7 +148,9 @@ def steps(shared_engine: Engine) -> Steps:
     control.clear_faults()
     unlisted_state = [one["urn"].rpartition("::")[2] for one in engine.state()]
     protected, protected_jobs = engine.run(*DESTROY, "--continue-on-error"), jobs(engine)
-    custom_jobs.cancel(engine.endpoint(), submitted["protected"].name)
+    for one in protected_jobs.values():
+        if one.display_name == "protected":
+            custom_jobs.cancel(engine.endpoint(), one.name)
     return Steps(
         submitted=submitted,
         others=others,
@@ -166,6 +183,11 @@ def test_an_orphan_is_removed_with_its_declaration(steps: Steps) -> None:
     assert not steps.left[steps.others["destroyed"]].state.is_terminal
 
 
+def test_a_job_that_was_taken_out_of_the_state_and_of_the_program_is_let_go(steps: Steps) -> None:
+    for found in (steps.second_jobs, steps.left):
+        assert not found[steps.submitted["let-go"].name].state.is_terminal
+
+
 def test_a_job_that_is_retained_stays_live_through_reruns_and_destruction(steps: Steps) -> None:
     assert len(steps.of(steps.third_jobs, "retained")) == 3
     steps.destroyed.ok()
@@ -174,7 +196,8 @@ def test_a_job_that_is_retained_stays_live_through_reruns_and_destruction(steps:
 
 def test_a_protected_orphan_is_not_removed_with_its_declaration(steps: Steps) -> None:
     assert "protect_running is set" in steps.protected.failed().output
-    assert not steps.protected_jobs[steps.submitted["protected"].name].state.is_terminal
+    states = [job.state.is_terminal for job in steps.of(steps.protected_jobs, "protected")]
+    assert states.count(False) == 1
 
 
 def test_a_service_that_refuses_to_list_is_no_reason_to_forget(steps: Steps) -> None:
@@ -201,4 +224,4 @@ def test_records_that_were_kept_are_no_orphans(steps: Steps) -> None:
 
 def test_nothing_else_is_left(steps: Steps) -> None:
     names = {job.display_name for job in steps.left.values()}
-    assert names - {"protected"} == {"of another declaration", "retained", "kept"}
+    assert names - {"protected"} == {"of another declaration", "let-go", "retained", "kept"}

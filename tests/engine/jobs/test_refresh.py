@@ -108,6 +108,5 @@ def test_a_state_that_differs_from_the_live_job_shows_as_property_lines_and_is_c
 
 def test_an_id_of_another_job_shows_its_properties_and_the_next_plan_replaces_it(steps: Steps) -> None:
     assert '~ team: "pointed" => "other"' in steps.shown
-    assert "label team: other -> pointed; the job stays" in steps.planned
-    assert "timeout: 3600s -> none; the job is replaced" in steps.planned
+    assert "timeout: 3600s -> none; label team: other -> pointed; the job is replaced" in steps.planned
     assert "CustomJob::pointed" in steps.planned

@@ -150,13 +150,13 @@ def test_more_runs_than_keep_runs_are_deleted_the_oldest_first(steps: Steps) -> 
     assert of(steps.on_demand, "train") == [
         ("2", "SUCCEEDED", "spec"),
         ("3", "SUCCEEDED", "run-token"),
-        ("3", "SUCCEEDED", "on-demand"),
+        ("4", "SUCCEEDED", "on-demand"),
     ]
     steps.unchanged.ok()
     assert of(steps.pruned, "train") == [
         ("3", "SUCCEEDED", "run-token"),
-        ("3", "SUCCEEDED", "on-demand"),
-        ("4", "SUCCEEDED", "spec"),
+        ("4", "SUCCEEDED", "on-demand"),
+        ("5", "SUCCEEDED", "spec"),
     ]
 
 
@@ -188,8 +188,8 @@ def test_runs_are_listed_with_reason_metrics_model_and_logs(steps: Steps) -> Non
     }
     runs = document["runs"]
     assert [(one["run"], one["why"].partition(":")[0]) for one in runs] == [
-        ("4", "its spec changed"),
-        ("3.2", "a replacement was requested"),
+        ("5", "its spec changed"),
+        ("4", "a replacement was requested"),
         ("3", "its run_token changed"),
     ]
     assert [one["metrics"] for one in runs] == [{"loss": loss, "epochs": 2} for loss in (0.125, 0.25, 0.25)]
@@ -203,7 +203,7 @@ def test_runs_are_listed_with_reason_metrics_model_and_logs(steps: Steps) -> Non
         "loss",
         "0.125",
         f"vertex-training logs {newest['id']}",
-        "Run 3.2: a replace",
+        "Run 4: a replace",
     ):
         assert text in steps.listed.out
 

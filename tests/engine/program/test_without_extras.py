@@ -111,7 +111,7 @@ def test_the_environment_lacks_every_package_of_the_extras(recorded: Recorded) -
 
 
 def test_a_preview_needs_the_base_only(recorded: Recorded) -> None:
-    assert re.search(r"\+ +8 to create", recorded.preview.ok().output), recorded.preview.output
+    assert re.search(r"\+ +7 to create", recorded.preview.ok().output), recorded.preview.output
 
 
 def test_a_deployment_names_the_extra_that_the_emulator_needs(recorded: Recorded) -> None:

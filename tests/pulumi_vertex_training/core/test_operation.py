@@ -9,9 +9,9 @@ import pytest
 
 from pulumi_vertex_training.core.custom_timeouts import CustomTimeouts
 from pulumi_vertex_training.core.operation import Operation
-from pulumi_vertex_training.core.run_context import DeclaredRun, RunContext
+from pulumi_vertex_training.core.run_context import DecidedRun, RunContext
 from pulumi_vertex_training.core.settings import Target
-from pulumi_vertex_training.runs.policies.rerun import Policy
+from pulumi_vertex_training.runs.identity import RunKey
 
 RECORDED = {"asked_by": "127.0.0.1:2"}
 
@@ -76,26 +76,19 @@ def test_the_first_claim_wins() -> None:
     assert [operation.claim("a model", name) for name in ("first", "second")] == ["first", "first"]
 
 
-def test_a_run_is_known_by_its_declaration() -> None:
-    operation = Operation()
-    declared = DeclaredRun(key="abc-2", rerun=Policy.NEVER, protect_running=True)
-    operation.runs.note_declared_run(declared)
-    assert operation.runs.declared_run("abc-1") == declared
-    assert operation.runs.declared_run("xyz-2") is None
-
-
-def test_the_newest_recorded_run_counts() -> None:
-    operation = Operation()
+def test_the_newest_recorded_run_of_a_job_counts() -> None:
+    runs = Operation().runs
     for key in ("abc-1", "abc-3", "abc-2", None, "no key"):
-        operation.runs.note_recorded_run(key)
-    assert [operation.runs.recorded_generation(key) for key in ("abc-9", "xyz-1")] == [3, 0]
+        runs.note_recorded_run("train", key)
+    assert runs.recorded_run("train") == RunKey(identity="abc", generation=3)
+    assert runs.recorded_run("evaluate") is None
 
 
 def test_recorded_inputs_are_those_of_the_kind_that_asks() -> None:
     operation = Operation()
     operation.note_recorded_inputs("model m", CustomTimeouts(create=1.0))
     assert operation.recorded_inputs("model m", CustomTimeouts) == CustomTimeouts(create=1.0)
-    assert operation.recorded_inputs("model m", DeclaredRun) is None
+    assert operation.recorded_inputs("model m", DecidedRun) is None
 
 
 def test_a_target_is_unanswered_for_the_one_that_asked() -> None:

@@ -11,15 +11,10 @@ import pytest
 from pulumi.output import Unknown
 
 from pulumi_vertex_training.core.running.declaration import RECORD
-from pulumi_vertex_training.providers import (
-    CustomJobProvider,
-    RunProvider,
-    StagedFileProvider,
-    StagingBucketProvider,
-)
+from pulumi_vertex_training.providers import CustomJobProvider, StagedFileProvider, StagingBucketProvider
 from support.client.plugin import UNKNOWN, PluginProcess
 
-JOB, RUN = CustomJobProvider(), RunProvider()
+JOB = CustomJobProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 MARKS = {"project": "p", "stack": "s", "resource": "train"}
 
@@ -33,21 +28,21 @@ def pool(count: float, **more: Any) -> dict[str, Any]:
     }
 
 
-def job(*pools: dict[str, Any], run: Any = "abc-1", **more: Any) -> dict[str, Any]:
+def job(*pools: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
         "display_name": "train",
         "worker_pool_specs": list(pools),
         "staging_bucket": "a-bucket",
-        "__run": {"key": run},
         "marks": MARKS,
         **PLACE,
         **more,
     }
 
 
-def run_of(declaration: dict[str, Any], job: str = "train", **more: Any) -> dict[str, Any]:
-    """Return what the run of a job is given."""
-    return {"__run": {"job": job, "spec": declaration}, **more}
+def recorded(inputs: dict[str, Any], *, state: str = "JOB_STATE_SUCCEEDED", **more: Any) -> dict[str, Any]:
+    """Return the outputs of a job that was created with these inputs."""
+    hidden = inputs["__run"]
+    return {**inputs, "state": state, "__run": {**hidden, "key": f"{hidden['identity']}-1"}, **more}
 
 
 @pytest.fixture
@@ -62,7 +57,7 @@ def test_an_existing_job_is_not_refused_by_a_newer_rule(plugin: PluginProcess) -
     inputs, _ = plugin.check(JOB, {**kept, "allow_unknown_types": True})
     again, failures = plugin.check(JOB, kept, inputs)
     assert not failures
-    assert plugin.diff(JOB, inputs, again) == (False, [])
+    assert plugin.diff(JOB, recorded(inputs), again) == (False, [])
     _, failures = plugin.check(JOB, {**kept, "network": "projects/1/global/networks/n"}, inputs)
     assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
     _, failures = plugin.check(JOB, {**kept, "location": "europe-west4"}, inputs)
@@ -79,7 +74,8 @@ def test_another_default_of_a_newer_version_replaces_nothing(plugin: PluginProce
     old = dict(inputs)
     disk = {"boot_disk_type": "pd-ssd", "boot_disk_size_gb": 100.0}
     old["worker_pool_specs"] = [{**inputs["worker_pool_specs"][0], "disk_spec": disk}]
-    assert plugin.diff(JOB, old, inputs) == (False, [])
+    again, _ = plugin.check(JOB, kept, old)
+    assert plugin.diff(JOB, recorded(old), again) == (False, [])
 
 
 def test_a_secret_that_is_wrong_is_not_shown_by_the_engine(plugin: PluginProcess) -> None:
@@ -90,18 +86,19 @@ def test_a_secret_that_is_wrong_is_not_shown_by_the_engine(plugin: PluginProcess
 
 def test_a_move_says_so(plugin: PluginProcess) -> None:
     inputs, _ = plugin.check(JOB, job(pool(1.0)))
-    moved, _ = plugin.check(JOB, job(pool(1.0), location="europe-west4"))
-    assert plugin.diff(JOB, inputs, moved) == (True, ["location"])
+    moved, _ = plugin.check(JOB, job(pool(1.0), location="europe-west4"), inputs)
+    assert plugin.diff(JOB, recorded(inputs), moved) == (True, ["location"])
     said = "train: location: us-central1 -> europe-west4; the job is replaced, because a job cannot move"
     assert said in plugin.stop()
 
 
 def test_a_disk_that_follows_from_an_unknown_machine_is_unknown(plugin: PluginProcess) -> None:
     inputs, _ = plugin.check(JOB, job(pool(1.0)))
-    later, _ = plugin.check(JOB, job(pool(1.0, machine_spec={"machine_type": UNKNOWN})))
+    later, _ = plugin.check(JOB, job(pool(1.0, machine_spec={"machine_type": UNKNOWN})), inputs)
     assert isinstance(later["worker_pool_specs"][0]["disk_spec"], Unknown)
-    plugin.diff(JOB, inputs, later)
+    plugin.diff(JOB, recorded(inputs), later)
     said = plugin.stop()
+    assert "train will run again: its spec depends on something that this deployment changes" in said
     assert "chief: machine type n1-standard-4 -> (not known yet); the job is replaced" in said
 
 
@@ -109,10 +106,9 @@ def test_floats_and_empty_pools_are_one_normal_form(plugin: PluginProcess) -> No
     inputs, failures = plugin.check(JOB, job(pool(1.0), {}, {"replica_count": 0.0}))
     assert not failures
     assert [one["replica_count"] for one in inputs["worker_pool_specs"]] == [1]
-    assert inputs["__run"]["output_directory"] == "gs://a-bucket/train/abc-1/"
-    again, _ = plugin.check(JOB, {**job(pool(1)), "worker_pool_specs": inputs["worker_pool_specs"]})
+    again, _ = plugin.check(JOB, {**job(pool(1)), "worker_pool_specs": inputs["worker_pool_specs"]}, inputs)
     assert again == inputs
-    assert plugin.diff(JOB, inputs, again) == (False, [])
+    assert plugin.diff(JOB, recorded(inputs), again) == (False, [])
 
 
 def test_a_half_replica_is_refused_with_its_path(plugin: PluginProcess) -> None:
@@ -122,26 +118,23 @@ def test_a_half_replica_is_refused_with_its_path(plugin: PluginProcess) -> None:
 
 
 def test_unknown_values_are_not_judged(plugin: PluginProcess) -> None:
-    """Check as in a preview: neither the package's bucket nor the run's key exists yet."""
-    inputs, failures = plugin.check(
-        JOB,
-        job(pool(1), pool(UNKNOWN), run=UNKNOWN, staging_bucket=UNKNOWN),  # type: ignore[arg-type]
-    )
+    """Check as in a preview: the package's bucket does not exist yet."""
+    inputs, failures = plugin.check(JOB, job(pool(1), pool(UNKNOWN), staging_bucket=UNKNOWN))  # type: ignore[arg-type]
     assert not failures
-    for name in ("key", "spec_hash"):
-        assert isinstance(inputs["__run"][name], Unknown)
+    assert isinstance(inputs["__run"]["spec_hash"], Unknown)
     assert isinstance(inputs["worker_pool_specs"][1]["replica_count"], Unknown)
 
 
 def test_a_resized_pool_replaces_the_job_and_says_so(tmp_path: Path) -> None:
     plugin = PluginProcess(tmp_path)
     old, _ = plugin.check(JOB, job(pool(1), pool(2)))
-    new, _ = plugin.check(JOB, job(pool(1), pool(4), run=UNKNOWN))
-    changes, replaces = plugin.diff(JOB, old, new)
+    new, _ = plugin.check(JOB, job(pool(1), pool(4)), old)
+    changes, replaces = plugin.diff(JOB, recorded(old), new)
     assert changes
     assert {"worker_pool_specs", "__run"} <= set(replaces)
     said = plugin.stop()
     assert "train: workers: 2 -> 4 x n1-standard-4; chief unchanged; the job is replaced, because" in said
+    assert "train will run again: its spec changed" in said
 
 
 @pytest.mark.parametrize(
@@ -151,8 +144,8 @@ def test_what_does_not_describe_the_job_never_replaces_it(
     plugin: PluginProcess, change: dict[str, Any]
 ) -> None:
     old, _ = plugin.check(JOB, job(pool(1)))
-    new, _ = plugin.check(JOB, job(pool(1), **change))
-    assert plugin.diff(JOB, old, new) == (False, [])
+    new, _ = plugin.check(JOB, job(pool(1), **change), old)
+    assert plugin.diff(JOB, recorded(old), new) == (False, [])
 
 
 def test_check_takes_what_it_gave(plugin: PluginProcess) -> None:
@@ -165,43 +158,29 @@ def test_check_takes_what_it_gave(plugin: PluginProcess) -> None:
 def test_another_output_directory_with_a_staging_bucket_is_a_change_in_words(tmp_path: Path) -> None:
     plugin = PluginProcess(tmp_path)
     old, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/first"))
-    new, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/second"))
-    assert plugin.diff(JOB, old, new) == (True, ["base_output_directory", "__run"])
+    new, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/second"), old)
+    assert plugin.diff(JOB, recorded(old), new) == (True, ["base_output_directory", "__run"])
     assert "gs://models/first/ -> gs://models/second/" in plugin.stop()
 
 
 def test_a_renamed_job_keeps_its_name_until_it_runs_again(plugin: PluginProcess) -> None:
-    """Display name and output directory follow the resource's name where they are not declared."""
+    """The display name follows the resource's name where it is not declared."""
 
-    def declared(name: str, run: str) -> dict[str, Any]:
-        inputs = job(pool(1), run=run, marks={**MARKS, "resource": name})
+    def declared(name: str, *pools: dict[str, Any], **more: Any) -> dict[str, Any]:
+        inputs = job(*pools, marks={**MARKS, "resource": name})
         del inputs["display_name"]
-        return inputs
+        return {**inputs, **more}
 
-    old, _ = plugin.check(JOB, declared("train", "abc-1"))
-    renamed, _ = plugin.check(JOB, declared("fit", "abc-1"), old)
-    assert plugin.diff(JOB, old, renamed) == (False, [])
-    later, _ = plugin.check(JOB, declared("fit", "abc-1"), renamed)
-    assert plugin.diff(JOB, old, later) == (False, [])
-    next_run, _ = plugin.check(JOB, declared("fit", "abc-2"), later)
-    assert next_run["display_name"] == "fit"
-    assert next_run["__run"]["output_directory"] == "gs://a-bucket/fit/abc-2/"
-
-
-def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
-    declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, run_of(declared))
-    spelled_out, _ = plugin.check(RUN, run_of({**declared, "display_name": "train"}))
+    old, _ = plugin.check(JOB, declared("train", pool(1)))
+    spelled_out, _ = plugin.check(JOB, declared("train", pool(1), display_name="train"), old)
     assert old == spelled_out
-    renamed, _ = plugin.check(RUN, run_of(declared, "fit"), old)
-    assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, renamed) == (False, [])
-    later, _ = plugin.check(RUN, run_of(declared, "fit"), renamed)
-    assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, later) == (False, [])
-    changed, _ = plugin.check(
-        RUN, run_of({**declared, "worker_pool_specs": [pool(1), pool(2)]}, "fit"), later
-    )
-    assert changed["__run"]["job"] == "fit"
-    assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, changed) == (True, [])
+    renamed, _ = plugin.check(JOB, declared("fit", pool(1)), old)
+    assert plugin.diff(JOB, recorded(old), renamed) == (False, [])
+    later, _ = plugin.check(JOB, declared("fit", pool(1)), renamed)
+    assert plugin.diff(JOB, recorded(old), later) == (False, [])
+    next_run, _ = plugin.check(JOB, declared("fit", pool(1), pool(2)), later)
+    assert (next_run["display_name"], next_run["marks"]["resource"]) == ("fit", "fit")
+    assert next_run["__run"]["identity"] == old["__run"]["identity"]
 
 
 @pytest.mark.parametrize(
@@ -213,12 +192,12 @@ def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
     ],
     ids=["a chief of three", "no such field", "a bucket elsewhere"],
 )
-def test_what_the_job_refuses_is_no_new_run(plugin: PluginProcess, mistake: dict[str, Any]) -> None:
-    """Keep the recorded run: otherwise fixing the mistake would run the job again."""
-    declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, run_of(declared))
-    refused, _ = plugin.check(RUN, run_of({**declared, **mistake}), old)
-    assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, refused) == (False, [])
+def test_a_mistake_that_is_fixed_is_no_new_run(plugin: PluginProcess, mistake: dict[str, Any]) -> None:
+    old, _ = plugin.check(JOB, job(pool(1)))
+    _, failures = plugin.check(JOB, {**job(pool(1)), **mistake}, old)
+    assert failures
+    fixed, _ = plugin.check(JOB, job(pool(1)), old)
+    assert plugin.diff(JOB, recorded(old), fixed) == (False, [])
 
 
 def test_a_bucket_on_google_needs_a_project(plugin: PluginProcess) -> None:
@@ -228,39 +207,49 @@ def test_a_bucket_on_google_needs_a_project(plugin: PluginProcess) -> None:
     assert "pulumi config set vertex-training:project" in failures["project"]
 
 
-def test_a_run_is_updated_only_for_a_reason(plugin: PluginProcess) -> None:
-    declared = {"display_name": "train", "worker_pool_specs": [pool(1.0), pool(2.0)], **PLACE}
-    inputs, _ = plugin.check(RUN, run_of(declared))
-    id_, first = plugin.create(RUN, inputs)
-    assert (first["key"], first["generation"]) == (f"{id_}-1", 1)
-    same, _ = plugin.check(RUN, run_of({**declared, "labels": {}}))
-    assert plugin.diff(RUN, first, same) == (False, [])
-    labelled, _ = plugin.check(RUN, run_of({**declared, "labels": {"team": "a"}}))
-    assert plugin.diff(RUN, first, labelled) == (False, [])
-    other, _ = plugin.check(RUN, run_of({**declared, "worker_pool_specs": [pool(1.0), pool(3.0)]}))
-    assert plugin.diff(RUN, first, other) == (True, [])
-    second = plugin.update(RUN, id_, first, other)
-    assert (second["key"], second["generation"]) == (f"{id_}-2", 2)
-    token, _ = plugin.check(RUN, run_of(declared, run_token="again"))
-    assert plugin.diff(RUN, first, token) == (True, [])
+def test_a_job_runs_again_only_for_a_reason(plugin: PluginProcess) -> None:
+    old, _ = plugin.check(JOB, job(pool(1.0), pool(2.0)))
+    for change, replaces in (
+        ({"labels": {}}, []),
+        ({"labels": {"team": "a"}}, []),
+        ({"display_name": "fit {run}"}, []),
+        ({"worker_pool_specs": [pool(1.0), pool(3.0)]}, ["worker_pool_specs", "__run"]),
+        ({"run_token": "again"}, ["run_token"]),
+    ):
+        new, _ = plugin.check(JOB, {**job(pool(1.0), pool(2.0)), **change}, old)
+        assert plugin.diff(JOB, recorded(old), new) == (bool(replaces), replaces), change
+        waiting = {"labels", "display_name"} & set(change)
+        assert all(new.get(name) == old.get(name) for name in waiting), change
+    said = plugin.stop()
+    assert "train will run again: its run_token changed" in said
+    assert said.count("train will run again: its spec changed") == 1
+
+
+def test_a_job_that_runs_once_keeps_the_inputs_of_its_run(plugin: PluginProcess) -> None:
+    old, _ = plugin.check(JOB, job(pool(1), rerun="never"))
+    for change in ({"worker_pool_specs": [pool(1), pool(2)]}, {"location": "europe-west4"}):
+        new, _ = plugin.check(JOB, {**job(pool(1), rerun="never"), **change}, old)
+        assert new == old
+        assert plugin.diff(JOB, recorded(old), new) == (False, [])
+    said = plugin.stop()
+    assert "train stays: its spec changed, but rerun is never" in said
+    assert "train stays: its location changed, but rerun is never" in said
 
 
 def test_a_refresh_never_plans_a_run(plugin: PluginProcess) -> None:
-    """Call diff as a refresh does: with its arguments turned round, and without check."""
-    recorded = {"__run": {"job": "train", "spec": "v1-new"}, "key": "abc-1", "generation": 1}
-    declared = {"__run": {"job": "train", "spec": "v1-old"}}
-    assert plugin.diff(RUN, recorded, declared) == (False, [])
+    """Call diff as a refresh does: without check."""
+    with PluginProcess(Path.cwd()) as another:
+        inputs, _ = another.check(JOB, job(pool(1), rerun="always"))
+    assert plugin.diff(JOB, recorded(inputs), inputs) == (False, [])
+    assert "will run" not in plugin.stop()
 
 
 def test_a_plan_asks_only_an_emulator_that_runs(tmp_path: Path) -> None:
     data_dir = tmp_path / "emulator"
-    declared = {"worker_pool_specs": [pool(1)], **PLACE}
     with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as plugin:
-        inputs, _ = plugin.check(RUN, run_of(declared, rerun="always"))
-        recorded = {**inputs, "generation": 1, "key": "abc-1"}
-        assert plugin.diff(RUN, recorded, inputs) == (False, [])
-        checked, _ = plugin.check(JOB, job(pool(1)))
-        assert plugin.diff(JOB, {**checked, "state": "JOB_STATE_RUNNING"}, checked) == (False, [])
+        old, _ = plugin.check(JOB, job(pool(1), rerun="always"))
+        same, _ = plugin.check(JOB, job(pool(1), rerun="always"), old)
+        assert plugin.diff(JOB, recorded(old, state="JOB_STATE_RUNNING"), same) == (False, [])
     assert not data_dir.exists()
 
 
@@ -268,23 +257,18 @@ def test_the_record_of_a_job_changes_in_place(plugin: PluginProcess) -> None:
     old, _ = plugin.check(JOB, job(pool(1)))
     for change in (
         {"rerun": "never"},
+        {"rerun_limit": 3},
         {"protect_running": True},
         {"on_delete": "cancel"},
         {"on_replace": "delete"},
         {"keep_runs": 3},
     ):
-        new, _ = plugin.check(JOB, job(pool(1), **change))
-        assert plugin.diff(JOB, old, new) == (True, []), change
+        new, _ = plugin.check(JOB, job(pool(1), **change), old)
+        assert plugin.diff(JOB, recorded(old), new) == (True, []), change
     before = {name: value for name, value in old.items() if name not in RECORD}
-    assert plugin.diff(JOB, before, old) == (False, [])
-
-
-def test_a_policy_alone_is_no_run(plugin: PluginProcess) -> None:
-    declared = {"worker_pool_specs": [pool(1)], **PLACE}
-    old, _ = plugin.check(RUN, run_of(declared))
-    policy = {"rerun": "never", "rerun_limit": 3, "protect_running": True}
-    new, _ = plugin.check(RUN, run_of(declared, **policy), old)
-    assert plugin.diff(RUN, {**old, "generation": 1, "key": "abc-1"}, new) == (False, [])
+    again, _ = plugin.check(JOB, job(pool(1)), before)
+    assert plugin.diff(JOB, recorded(before), again) == (False, [])
+    assert "will run" not in plugin.stop()
 
 
 def test_the_path_on_a_disk_takes_no_part(plugin: PluginProcess, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.resource import (
     HyperparameterTuningJob,
-    HyperparameterTuningRun,
 )
 from pulumi_vertex_training.kinds.image_repository.resource import ImageRepository
 from pulumi_vertex_training.kinds.model.resource import Model
@@ -29,20 +28,16 @@ from pulumi_vertex_training.kinds.staged.resource import StagedFile, StagedPacka
 from pulumi_vertex_training.kinds.staged_folder.resource import StagedFolder
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
 from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
-from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipeline, TrainingPipelineRun
+from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipeline
 from pulumi_vertex_training.kinds.training_schedule.resource import TrainingSchedule
-from pulumi_vertex_training.program.notifications.emulator import Notifications
 from pulumi_vertex_training.program.resource import ProviderReference
-from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.stack_key import StackKey
 from pulumi_vertex_training.providers import (
     CustomJobProvider,
     HyperparameterTuningJobProvider,
     ImageRepositoryProvider,
     ModelProvider,
-    NotificationsProvider,
     PersistentResourceProvider,
-    RunProvider,
     StackKeyProvider,
     StagedFileProvider,
     StagedFolderProvider,
@@ -61,9 +56,7 @@ PROVIDERS = (
     HyperparameterTuningJobProvider,
     ImageRepositoryProvider,
     ModelProvider,
-    NotificationsProvider,
     PersistentResourceProvider,
-    RunProvider,
     StackKeyProvider,
     StagedFileProvider,
     StagedFolderProvider,
@@ -108,11 +101,8 @@ def test_a_declared_job_imports_no_provider() -> None:
     [
         CustomJob,
         HyperparameterTuningJob,
-        HyperparameterTuningRun,
         ImageRepository,
-        Notifications,
         PersistentResource,
-        Run,
         StackKey,
         StagedFile,
         StagedFolder,
@@ -121,7 +111,6 @@ def test_a_declared_job_imports_no_provider() -> None:
         TrainingImage,
         Model,
         TrainingPipeline,
-        TrainingPipelineRun,
         TrainingSchedule,
     ],
 )

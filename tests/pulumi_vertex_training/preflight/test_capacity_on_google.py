@@ -60,14 +60,14 @@ def test_a_job_that_ends_for_the_new_one_or_waits_in_the_queue_leaves_its_quota(
     google: GoogleProject,
 ) -> None:
     google.jobs = [
-        live_job("1", 3, **{"vertex-training-run": "0123456789abcdef-2"}),
+        live_job("1", 3, **{"vertex-training-declaration": "0123456789abcdef"}),
         live_job("2", 2),
         live_job("3", 8, state="JOB_STATE_QUEUED"),
     ]
     google.usage = {"nvidia_l4_gpus": 5}
     by_name = f"projects/my-project/locations/{REGION}/customJobs/1"
 
-    for replaces in (by_name, "0123456789abcdef-2"):
+    for replaces in (by_name, "0123456789abcdef"):
         messages = [one.message for one in look(google, replaces=replaces)]
         assert "4 asked for, 2 of 8 in use" in messages
     assert any("5 of 8 are in use" in one.message for one in look(google))

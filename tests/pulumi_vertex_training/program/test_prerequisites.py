@@ -1,4 +1,4 @@
-"""The inputs by which a program informs the record of a job's run."""
+"""The URN by which a program names the row of a resource."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pulumi
 import pytest
 from pulumi.runtime import settings
 
-from pulumi_vertex_training.program.preview.prerequisites import run_input
+from pulumi_vertex_training.program.preview.prerequisites import urn_of
 from pulumi_vertex_training.registry import type_token
 
 
@@ -21,11 +21,10 @@ def stack() -> Iterator[None]:
     settings.configure(before)
 
 
-def test_the_urn_of_a_job_without_parent_is_the_engine_s() -> None:
+def test_the_urn_of_a_resource_without_parent_is_the_engine_s() -> None:
     async def urns() -> tuple[object, object]:
-        found = await run_input({}, "train", type_token("CustomJob"), None).future()
-        assert found is not None
-        return found["urn"], await pulumi.resource.create_urn("train", type_token("CustomJob")).future()
+        token = type_token("CustomJob")
+        return await urn_of("train", token, None), await pulumi.resource.create_urn("train", token).future()
 
     ours, pulumis = asyncio.run(urns())
     assert ours == pulumis == "urn:pulumi:dev::program::pulumi-python:dynamic/customJob:CustomJob::train"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import given
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound, Unavailable
@@ -20,6 +19,7 @@ from support import properties  # noqa: F401
 from support.ground import jobs
 from support.ground.jobs import job, pool
 from support.services.fake_gateway import FakeGateway
+from vertex_training.fields.labels import KEY_LABEL
 from vertex_training.job.custom_job import CustomJobSpec, to_wire
 from vertex_training.topology.pools import EMPTY_POOL, DiskSpec
 
@@ -28,6 +28,7 @@ NUMBERED = "projects/42/locations/us-central1/customJobs/1"
 OURS = {
     RUN_LABEL: "feed-3",
     SPEC_LABEL: "v1-0",
+    KEY_LABEL: "5eed-0001",
     "pulumi-project": "digits",
     "pulumi-stack": "prod",
     "pulumi-resource": "train",
@@ -63,7 +64,12 @@ class Service:
         return from_wire(self.wire)
 
     def adopt(
-        self, name: str = "1", declared: CustomJobSpec | None = None, *, key: str = "beef-1", **options: Any
+        self,
+        name: str = "1",
+        declared: CustomJobSpec | None = None,
+        *,
+        key: str = "5eed-0002",
+        **options: Any,
     ) -> JobRecord:
         kind = FakeGateway(get=self.get)
         record: JobRecord = adopt(kind, ENDPOINT, name, declared or job(), spec_kind=SPEC, key=key, **options)
@@ -238,16 +244,16 @@ def test_what_is_said(facts: dict[str, Any], said: str) -> None:
     assert sentence(FakeGateway(), Service(live(job(), **facts)).adopt()) == said
 
 
-@pytest.mark.parametrize("key", ["feed-3", "feed-4", "feed-12"])
-def test_a_job_of_the_same_declaration_is_adopted(key: str) -> None:
-    assert Service(live(job(), labels=OURS)).adopt(key=key).name == NUMBERED
+@pytest.mark.parametrize("run", ["feed-3", "feed-12"])
+def test_a_job_of_the_same_resource_is_adopted(run: str) -> None:
+    assert Service(live(job(), labels={**OURS, RUN_LABEL: run})).adopt(key="5eed-0001").name == NUMBERED
 
 
-@given(st.text("0123456789abcdef", min_size=1), st.integers(1))
-def test_a_job_of_another_declaration_is_refused(identity: str, generation: int) -> None:
-    assume(identity != "feed")
+@pytest.mark.parametrize("key", ["5eed-0002", "beef-0001", "5eed", "feed-3", ""])
+@pytest.mark.parametrize("labels", [OURS, {RUN_LABEL: "feed-3"}], ids=["with a key", "without one"])
+def test_a_job_of_another_resource_is_refused(key: str, labels: dict[str, str]) -> None:
     with pytest.raises(AdoptionError, match="belongs to run feed-3"):
-        Service(live(job(), labels=OURS)).adopt(key=f"{identity}-{generation}")
+        Service(live(job(), labels=labels)).adopt(key=key)
 
 
 def test_the_refusal_says_whose_job_it_is() -> None:

@@ -18,6 +18,7 @@ from pulumi_vertex_training.runs.cancel_watchdog import Order, held, read
 from pulumi_vertex_training.timeouts import Timeouts
 from support.waiting import eventually
 from vertex_emulator.testing.emulator import VertexEmulator
+from vertex_training.fields.labels import KEY_LABEL
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
@@ -44,7 +45,7 @@ def endpoint(vertex_emulator: VertexEmulator) -> Endpoint:
     )
 
 
-def submit(endpoint: Endpoint, run: str = "k-1") -> str:
+def submit(endpoint: Endpoint, key: str = "k-1") -> str:
     pool = {
         "machineSpec": {"machineType": "n1-standard-4"},
         "replicaCount": 1,
@@ -52,7 +53,7 @@ def submit(endpoint: Endpoint, run: str = "k-1") -> str:
     }
     job = {
         "displayName": "train",
-        "labels": {"vertex-training-run": run},
+        "labels": {KEY_LABEL: key},
         "jobSpec": {"workerPoolSpecs": [pool]},
     }
     return custom_jobs.create(endpoint, job).name
@@ -117,21 +118,22 @@ def test_what_was_released_goes_on(endpoint: Endpoint) -> None:
     assert state(endpoint, released) in ("PENDING", "RUNNING")
 
 
-def test_of_a_run_only_a_job_that_is_created_after_the_order_is_meant(endpoint: Endpoint) -> None:
+def test_of_a_resource_only_a_job_that_is_created_after_the_order_is_meant(endpoint: Endpoint) -> None:
     key = "k-2"
     order = Order(
-        name=f"{cancel_watchdog.RUN_PREFIX}{key}", hold=True, endpoint=endpoint, since=cancel_watchdog.now()
+        name=f"{cancel_watchdog.KEY_PREFIX}{key}", hold=True, endpoint=endpoint, since=cancel_watchdog.now()
     )
-    job = submit(endpoint, run=key)
+    job, other = submit(endpoint, key), submit(endpoint, "k-22")
     assert "was cancelled" in cancel_watchdog.stop(order)
     assert state(endpoint, job) in ("CANCELLING", "CANCELLED")
+    assert state(endpoint, other) in ("PENDING", "RUNNING")
 
 
 def test_a_job_that_was_there_long_before_is_not(endpoint: Endpoint) -> None:
-    job = submit(endpoint, run="k-3")
+    job = submit(endpoint, "k-3")
     later = "2100-01-01T00:00:00+00:00"
     soon = replace(endpoint, timeouts=Timeouts(last_submission=1.0))
-    order = Order(name=f"{cancel_watchdog.RUN_PREFIX}k-3", hold=True, endpoint=soon, since=later)
+    order = Order(name=f"{cancel_watchdog.KEY_PREFIX}k-3", hold=True, endpoint=soon, since=later)
     assert cancel_watchdog.stop(order) == ""
     assert state(endpoint, job) in ("PENDING", "RUNNING")
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from pulumi_vertex_training.runs.identity import new_key, same_name, with_number
+from pulumi_vertex_training.runs.identity import RunKey, new_identity, parse, same_name, with_number
 
 
-def test_keys_are_unique_and_grow() -> None:
-    keys = {str(new_key()) for _ in range(1000)}
-    assert len(keys) == 1000
-    first = new_key()
+def test_identities_are_unique_and_their_runs_are_counted() -> None:
+    identities = {new_identity() for _ in range(1000)}
+    assert len(identities) == 1000
+    first = RunKey(identity=identities.pop(), generation=1)
     assert str(first.next()) == f"{first.identity}-2"
+    assert parse(str(first.next())) == first.next()
 
 
-def test_a_key_fits_a_label() -> None:
-    assert len(str(new_key())) <= 63
-    assert set(str(new_key())) <= set("0123456789abcdef-")
+def test_an_identity_of_the_same_seed_is_the_same() -> None:
+    assert new_identity(b"one") == new_identity(b"one") != new_identity(b"two")
+
+
+@pytest.mark.parametrize("seed", [b"", b"seed"])
+def test_a_key_fits_a_label(seed: bytes) -> None:
+    key = str(RunKey(identity=new_identity(seed), generation=1000))
+    assert len(key) <= 63
+    assert set(key) <= set("0123456789abcdef-")
 
 
 def test_the_number_of_a_run_stands_in_its_display_name() -> None:

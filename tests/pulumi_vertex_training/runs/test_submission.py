@@ -1,4 +1,4 @@
-"""At most one live job for a key, whoever was killed and whenever."""
+"""At most one live job for a declaration, whoever was killed and whenever."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.runs.identity import RUN_LABEL, labels
-from pulumi_vertex_training.runs.submission import Submission, find_or_submit
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL, RunKey, labels, parse
+from pulumi_vertex_training.runs.submission import Submission, find_or_submit, is_later
 from support.services.fake_gateway import FakeGateway
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
@@ -29,9 +29,11 @@ class Service:
     lose_the_answer: bool = False
     created: int = 0
     deleted: list[str] = field(default_factory=list)
+    requests: list[Mapping[str, Any]] = field(default_factory=list)
 
     def create(self, _: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
         self.created += 1
+        self.requests.append(wire)
         job = JobRecord(
             name=f"projects/1/locations/us-central1/customJobs/{self.created}",
             display_name="train",
@@ -46,9 +48,6 @@ class Service:
 
     def find(self, _: Endpoint, wanted: Mapping[str, str]) -> list[JobRecord]:
         return [job for seen, job in self.jobs if seen <= self.now and wanted.items() <= job.labels.items()]
-
-    def live(self, _: Endpoint, label: str) -> list[JobRecord]:
-        return [job for job in self.find(_, {}) if label in job.labels and not job.state.is_terminal]
 
     def get(self, _: Endpoint, name: str) -> JobRecord:
         return next(job for _, job in self.jobs if job.name == name)
@@ -73,186 +72,166 @@ class Service:
             list_by_label=self.find,
             cancel=self.cancel,
             delete=self.delete,
-            list_live_labelled=self.live,
         )
 
-    def submit(self, submission: Submission, **options: Any) -> tuple[JobRecord, bool]:
-        options.setdefault("before_submit", lambda: None)
+    def become(self, state: JobState) -> None:
+        """Let the only job have this state."""
+        ((seen, job),) = self.jobs
+        self.jobs = [(seen, replace(job, state=state))]
+
+    def submit(self, submission: Submission, *, recorded: int = 0, **options: Any) -> tuple[JobRecord, bool]:
+        """Submit a run of a declaration of which the state has the run `recorded`; 0 if it has none."""
+        last = RunKey(identity=submission.key.identity, generation=recorded)
+
+        def left_behind() -> list[JobRecord]:
+            found = self.find(ENDPOINT, {DECLARATION_LABEL: last.identity})
+            return [job for job in found if is_later(job, last)]
+
+        options.setdefault("before_submit", lambda _: None)
         return find_or_submit(
-            self.kind(), ENDPOINT, {}, submission, clock=lambda: self.now, sleep=self.sleep, **options
+            self.kind(),
+            ENDPOINT,
+            lambda run: {"displayName": "train {run}", "directory": f"gs://b/{run}"},
+            submission,
+            left_behind=left_behind,
+            clock=lambda: self.now,
+            sleep=self.sleep,
+            **options,
         )
 
 
-def submission(**changes: Any) -> Submission:
-    return replace(Submission(key="abc-1", spec_hash="v1-1", issued_here=False), **changes)
+def submission(key: str = "abc-1", **changes: Any) -> Submission:
+    return replace(Submission(key=parse(key), spec_hash="v1-1"), **changes)
 
 
-def test_a_key_made_by_this_process_is_submitted_without_asking() -> None:
+INTERRUPTED = {"settle": 4.0, "was_interrupted": True}
+
+
+def test_a_run_is_submitted_with_its_labels_number_and_directory() -> None:
     service = Service()
-    record, adopted = service.submit(submission(issued_here=True))
-    assert (service.created, adopted) == (1, False)
-    assert record.labels == labels("abc-1", "v1-1")
+    submitted: list[RunKey] = []
+    record, adopted = service.submit(
+        submission("abc-2", labels={"team": "a"}, reason="spec"), recorded=1, before_submit=submitted.append
+    )
+    assert (service.created, adopted, service.now) == (1, False, 0.0)
+    assert record.labels == {"team": "a", **labels("abc-2", "v1-1", reason="spec")}
+    assert submitted == [parse("abc-2")]
+    ((name, directory),) = [(one["displayName"], one["directory"]) for one in service.requests]
+    assert (name, directory) == ("train 2", "gs://b/abc-2")
 
 
 def test_a_job_of_an_interrupted_deployment_is_adopted() -> None:
     service = Service()
-    first, _ = service.submit(submission(issued_here=True))
+    first, _ = service.submit(submission())
     again, adopted = service.submit(submission())
     assert (again.name, adopted, service.created) == (first.name, True, 1)
     assert service.deleted == []
 
 
-def test_a_list_that_lags_is_waited_for() -> None:
+@pytest.mark.parametrize("spec_hash", ["v1-1", "v1-2"], ids=["to adopt it", "to stop it"])
+def test_a_list_that_lags_is_waited_for_after_an_interruption(spec_hash: str) -> None:
     service = Service(lag=3.0)
-    service.submit(submission(issued_here=True))
-    _, adopted = service.submit(submission(settle=4.0))
-    assert adopted
-    assert service.created == 1
+    first, _ = service.submit(submission())
+    _, adopted = service.submit(submission(spec_hash=spec_hash, **INTERRUPTED))
+    same = spec_hash == "v1-1"
+    assert (adopted, service.created) == (same, 1 if same else 2)
+    assert service.deleted == ([] if same else [first.name])
+
+
+def test_without_an_interruption_no_list_is_waited_for() -> None:
+    service = Service(lag=1000.0)
+    service.submit(submission())
+    service.submit(submission("abc-2", settle=4.0), recorded=1)
+    assert service.now == 0.0
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "recorded", "removed", "run"),
     [
-        {"spec_hash": "v1-2"},
-        {"key": "abc-2"},
-        {"released": frozenset({"projects/1/locations/us-central1/customJobs/1"})},
+        ({"spec_hash": "v1-2"}, 0, True, "abc-2"),
+        ({"key": "other-1"}, 0, False, "other-1"),
+        ({"key": "ab-1"}, 0, False, "ab-1"),
+        ({"key": "abc-2"}, 1, False, "abc-2"),
     ],
-    ids=["another spec", "another run", "given up by this process"],
-)
-def test_what_belongs_to_another_run_is_never_adopted(changes: dict[str, Any]) -> None:
-    service = Service()
-    service.submit(submission(issued_here=True))
-    _, adopted = service.submit(submission(**changes))
-    assert not adopted
-    assert service.created == 2
-
-
-@pytest.mark.parametrize(
-    ("changes", "removed"),
-    [
-        ({"spec_hash": "v1-2"}, True),
-        ({"key": "abc-3", "issued_here": True}, True),
-        ({"key": "other-1", "issued_here": True}, False),
-        ({"key": "ab-1"}, False),
-        ({"key": "abc-3", "recorded": 1}, False),
-        ({"key": "abc-0"}, False),
-        ({"key": "abc-2", "released": frozenset({f"{PARENT}/customJobs/1"})}, False),
-    ],
-    ids=[
-        "of another spec",
-        "of an earlier run",
-        "of another declaration",
-        "of one whose key begins so",
-        "of a run that was recorded",
-        "of a newer copy of the state",
-        "this deployment knows of it",
-    ],
+    ids=["of another spec", "of another declaration", "of one whose identity begins so", "the state has it"],
 )
 def test_a_live_job_that_no_state_records_is_stopped_before_the_new_one(
-    changes: dict[str, Any], removed: bool
+    changes: dict[str, Any], recorded: int, removed: bool, run: str
 ) -> None:
     service = Service()
-    first, _ = service.submit(submission(issued_here=True))
+    first, _ = service.submit(submission())
     reported: list[str] = []
-    service.submit(submission(**changes), tell=reported.append)
+    record, adopted = service.submit(submission(**changes), recorded=recorded, tell=reported.append)
+    assert (adopted, service.created) == (False, 2)
     assert service.deleted == ([first.name] if removed else [])
     assert any("left behind by an interrupted deployment" in line for line in reported) is removed
-    assert service.created == 2
+    assert record.labels[RUN_LABEL] == run  # a run that no job has
 
 
-@pytest.mark.parametrize("key", ["abc-1", "abc-2"])
-def test_an_ended_job_stays_where_it_is(key: str) -> None:
+def test_an_ended_job_of_another_spec_stays_where_it_is() -> None:
     """Keep the record: it may have been kept on purpose."""
     service = Service()
-    first, _ = service.submit(submission(issued_here=True))
-    service.cancel(ENDPOINT, first.name)
-    service.submit(submission(key=key))
-    assert service.deleted == []
+    service.submit(submission())
+    service.become(JobState.JOB_STATE_FAILED)
+    record, adopted = service.submit(submission(spec_hash="v1-2"))
+    assert (adopted, service.deleted) == (False, [])
+    assert record.labels[RUN_LABEL] == "abc-2"
+
+
+def test_a_job_that_runs_once_is_adopted_whatever_its_spec() -> None:
+    service = Service()
+    service.submit(submission())
+    _, adopted = service.submit(submission(spec_hash="v1-2", any_spec=True))
+    assert adopted
 
 
 def test_a_second_live_job_is_deleted_when_one_is_adopted() -> None:
     service = Service()
-    first, _ = service.submit(submission(issued_here=True, spec_hash="v1-0"))
-    second, _ = service.submit(submission(issued_here=True))
+    first, _ = service.submit(submission(spec_hash="v1-0"))
+    second, _ = service.submit(submission("abc-2"), recorded=1)
     adopted, _ = service.submit(submission())
     assert adopted.name == second.name
     assert service.deleted == [first.name]
 
 
-def test_a_job_that_is_not_listed_yet_is_waited_for_before_another_run_is_submitted() -> None:
-    service = Service(lag=3.0)
-    first, _ = service.submit(submission(issued_here=True))
-    service.submit(submission(key="abc-2", issued_here=True, settle=4.0))
-    assert service.deleted == [first.name]
-
-
-def test_nobody_is_asked_where_the_state_had_the_last_run_s_job() -> None:
-    service = Service(lag=1000.0)
-    service.submit(submission(issued_here=True))
-    service.submit(submission(key="abc-2", issued_here=True, recorded=1, settle=4.0))
-    assert service.now == 0.0
-
-
 @pytest.mark.parametrize(
-    ("recorded", "state", "adopted"),
+    ("state", "adopted"),
     [
-        (0, JobState.JOB_STATE_SUCCEEDED, True),
-        (1, JobState.JOB_STATE_SUCCEEDED, False),
-        (1, JobState.JOB_STATE_RUNNING, True),
+        (JobState.JOB_STATE_CANCELLED, False),
+        (JobState.JOB_STATE_SUCCEEDED, True),
+        (JobState.JOB_STATE_FAILED, True),
     ],
 )
-def test_a_run_that_is_to_be_had_again_is_not_one_that_ended(
-    recorded: int, state: JobState, adopted: bool
-) -> None:
-    """Adopt the live job of a killed replacement; the state had the job that it replaces."""
+def test_a_finished_job_is_adopted_and_a_cancelled_one_is_not(state: JobState, adopted: bool) -> None:
     service = Service()
-    service.submit(submission(issued_here=True))
-    seen, job = service.jobs[0]
-    service.jobs[0] = (seen, replace(job, state=state))
-    assert service.submit(submission(recorded=recorded))[1] is adopted
-
-
-def test_a_cancelled_job_is_not_adopted() -> None:
-    service = Service()
-    service.submit(submission(issued_here=True))
-    seen, job = service.jobs[0]
-    service.jobs[0] = (seen, replace(job, state=JobState.JOB_STATE_CANCELLED))
-    _, adopted = service.submit(submission())
-    assert not adopted
-
-
-def test_a_finished_job_is_adopted_and_not_run_again() -> None:
-    service = Service()
-    service.submit(submission(issued_here=True))
-    seen, job = service.jobs[0]
-    service.jobs[0] = (seen, replace(job, state=JobState.JOB_STATE_SUCCEEDED))
-    _, adopted = service.submit(submission())
-    assert adopted
+    service.submit(submission())
+    service.become(state)
+    assert service.submit(submission())[1] is adopted
 
 
 def test_a_lost_answer_is_looked_up_before_it_is_an_error() -> None:
     service = Service(lose_the_answer=True)
-    record, adopted = service.submit(submission(issued_here=True))
+    record, adopted = service.submit(submission())
     assert adopted
     assert record.labels[RUN_LABEL] == "abc-1"
 
 
 def test_a_lost_answer_is_looked_up_until_the_list_cannot_lag_any_more() -> None:
     service = Service(lose_the_answer=True, lag=3.0)
-    _, adopted = service.submit(submission(issued_here=True, settle=4.0))
+    _, adopted = service.submit(submission(settle=4.0))
     assert adopted
     assert service.created == 1
     service = Service(lose_the_answer=True, lag=60.0)
     with pytest.raises(Unavailable, match="connection reset"):
-        service.submit(submission(issued_here=True, settle=4.0))
+        service.submit(submission(settle=4.0))
 
 
 def test_nothing_is_submitted_for_a_deployment_that_is_gone() -> None:
     service = Service()
 
-    def gone() -> None:
+    def gone(_: RunKey) -> None:
         raise RuntimeError("gone")
 
     with pytest.raises(RuntimeError, match="gone"):
-        service.submit(submission(issued_here=True), before_submit=gone)
+        service.submit(submission(), before_submit=gone)
     assert service.created == 0

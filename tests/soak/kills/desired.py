@@ -58,7 +58,7 @@ _STAGING, _TRAINERS = 'bucket = all_made["staging"]\n', 'repository = all_made["
 class Declared:
     """The declarations of a slot: a subject, the slots that it uses, and the lines that assign those.
 
-    `others`: the types of the resources that it adds to the state beside that of the subject, and its run.
+    `others`: the types of the resources that it adds to the state, if it is not that of the subject alone.
     """
 
     subject: Subject
@@ -70,11 +70,7 @@ class Declared:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The types of the resources that it adds to the state. All have the slot's name."""
-        if self.others:
-            return self.others
-        kind = self.subject.type
-        run = ("Run" if kind == "CustomJob" else f"{kind.removesuffix('Job')}Run",)
-        return (*(run if self.subject.run else ()), kind)
+        return self.others or (self.subject.type,)
 
 
 DECLARED: Mapping[str, Declared] = MappingProxyType(
@@ -100,7 +96,7 @@ DECLARED: Mapping[str, Declared] = MappingProxyType(
         "train": Declared(
             subject=TRAINING,
             options=f'{_RUNS}, wait="none"',
-            others=("StagingBucket", "ImageRepository", "TrainingImage", "Run", "CustomJob"),
+            others=("StagingBucket", "ImageRepository", "TrainingImage", "CustomJob"),
         ),
     }
 )

@@ -89,7 +89,7 @@ def read(control: Control) -> Service:
 
 
 def runs(control: Control) -> Iterator[Job]:
-    """Yield all jobs that have a `Run` of their own, and trials and the jobs behind pipelines. Quick."""
+    """Yield all jobs that are resources of their own, and trials and the jobs behind pipelines. Quick."""
     for collection in subjects.JOBS:
         yield from map(_job, listed(control, collection))
 

@@ -35,9 +35,9 @@ class PluginProcess:
         )
         assert self._process.stdout is not None
         self._channel = grpc.insecure_channel(f"127.0.0.1:{int(self._process.stdout.readline())}")
-        self._stub = provider_pb2_grpc.ResourceProviderStub(self._channel)
+        self.stub = provider_pb2_grpc.ResourceProviderStub(self._channel)
         args = _struct(dict(config or {}))
-        self._stub.Configure(provider_pb2.ConfigureRequest(args=args))
+        self.stub.Configure(provider_pb2.ConfigureRequest(args=args))
 
     def __enter__(self) -> PluginProcess:
         return self
@@ -62,8 +62,10 @@ class PluginProcess:
         self, provider: ResourceProvider, news: Mapping[str, Any], olds: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the checked inputs, and the failures by path. `olds` are the inputs in the state."""
-        answer = self._stub.Check(
-            provider_pb2.CheckRequest(urn="urn", olds=_struct(dict(olds or {})), news=_with(provider, news))
+        answer = self.stub.Check(
+            provider_pb2.CheckRequest(
+                urn="urn", olds=_struct(dict(olds or {})), news=serialized(provider, news)
+            )
         )
         return _plain(answer.inputs), dict(_path_and_message(failure) for failure in answer.failures)
 
@@ -71,23 +73,25 @@ class PluginProcess:
         self, provider: ResourceProvider, olds: Mapping[str, Any], news: Mapping[str, Any]
     ) -> tuple[bool, list[str]]:
         """Return whether there is a change, and the properties that require a replacement."""
-        answer = self._stub.Diff(
+        answer = self.stub.Diff(
             provider_pb2.DiffRequest(
-                id="id", urn="urn", olds=_with(provider, olds), news=_with(provider, news)
+                id="id", urn="urn", olds=serialized(provider, olds), news=serialized(provider, news)
             )
         )
         return answer.changes == provider_pb2.DiffResponse.DIFF_SOME, list(answer.replaces)
 
     def create(self, provider: ResourceProvider, props: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        answer = self._stub.Create(provider_pb2.CreateRequest(urn="urn", properties=_with(provider, props)))
+        answer = self.stub.Create(
+            provider_pb2.CreateRequest(urn="urn", properties=serialized(provider, props))
+        )
         return answer.id, _plain(answer.properties)
 
     def update(
         self, provider: ResourceProvider, id_: str, olds: Mapping[str, Any], news: Mapping[str, Any]
     ) -> dict[str, Any]:
-        answer = self._stub.Update(
+        answer = self.stub.Update(
             provider_pb2.UpdateRequest(
-                id=id_, urn="urn", olds=_with(provider, olds), news=_with(provider, news)
+                id=id_, urn="urn", olds=serialized(provider, olds), news=serialized(provider, news)
             )
         )
         return _plain(answer.properties)
@@ -96,20 +100,23 @@ class PluginProcess:
         self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]
     ) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """Return the id ("" if the resource is gone), the outputs and the inputs."""
-        answer = self._stub.Read(
-            provider_pb2.ReadRequest(id=id_, urn="urn", properties=_with(provider, props))
+        answer = self.stub.Read(
+            provider_pb2.ReadRequest(id=id_, urn="urn", properties=serialized(provider, props))
         )
         return answer.id, _plain(answer.properties), _plain(answer.inputs)
 
     def cancel(self) -> None:
         """Send the request that the engine sends after Ctrl-C."""
-        self._stub.Cancel(empty_pb2.Empty())
+        self.stub.Cancel(empty_pb2.Empty())
 
     def delete(self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]) -> None:
-        self._stub.Delete(provider_pb2.DeleteRequest(id=id_, urn="urn", properties=_with(provider, props)))
+        self.stub.Delete(
+            provider_pb2.DeleteRequest(id=id_, urn="urn", properties=serialized(provider, props))
+        )
 
 
-def _with(provider: ResourceProvider, props: Mapping[str, Any]) -> Any:
+def serialized(provider: ResourceProvider, props: Mapping[str, Any]) -> Any:
+    """Return properties as the engine sends them: with the pickled provider."""
     return _struct({**props, "__provider": serialize_provider(provider)})
 
 

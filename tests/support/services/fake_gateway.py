@@ -21,6 +21,5 @@ class FakeGateway:
     get: Callable[..., Any] = _unused
     list_by_label: Callable[..., Any] = _unused
     list_labelled: Callable[..., Any] = _unused
-    list_live_labelled: Callable[..., Any] = _unused
     cancel: Callable[..., Any] = _unused
     delete: Callable[..., Any] = _unused

@@ -523,6 +523,6 @@ def test_a_secret_is_not_shown(name, settings, inputs, message) -> None:
 
 def test_only_kinds_with_policies_are_read() -> None:
     assert kind_of("pulumi-python:dynamic/customJob:CustomJob") == "CustomJob"
-    assert kind_of("pulumi-python:dynamic/run:Run") is None
+    assert kind_of("pulumi-python:dynamic/stackKey:StackKey") is None
     assert kind_of("gcp:storage/bucket:Bucket") is None
     assert stack_of("urn:pulumi:prod::train::a$b::name") == "prod"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.apply.deployment import Ended, deploy
 from pulumi_vertex_training.cli.apply.staleness import Reason, reasons
 from pulumi_vertex_training.cli.plan import saved_plan

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from pulumi_vertex_training import urns
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command, urns
 from pulumi_vertex_training.cli.apply.staleness import has_secret
 from pulumi_vertex_training.cli.plan.saved_plan import SavedPlan
 from pulumi_vertex_training.cli.policy.stack_policies import policies_of, require_usable
-from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK
+from pulumi_vertex_training.pulumi_command import ENGINES_PACK
 from pulumi_vertex_training.views.output import Output
 
 _VIOLATION = re.compile(r"resource (urn:\S+) violates plan|not allowed by the plan|but none were seen")

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pulumi_vertex_training import urns
-from pulumi_vertex_training.cli.plan.plan import INTERNAL, RUNS, is_hidden, shown
+from pulumi_vertex_training.cli.plan.plan import STACK_KEY, is_hidden, shown
 from pulumi_vertex_training.cli.plan.saved_plan import PlannedChange, SavedPlan
+from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN
 
 What = Literal["configuration", "state", "plan", "program"]
@@ -67,35 +68,30 @@ def _is_secure(value: object) -> bool:
 
 
 def _of_resources(saved: SavedPlan, now: SavedPlan, *, with_providers: bool) -> Iterator[Reason]:
-    """Yield a reason for each resource that differs; that of a job stands for its record of runs, too.
+    """Yield a reason for each resource that differs.
 
     The stack, providers and the stack's key, which no program declares, differ after any deployment: they are
     reasons only if nothing else is one.
     """
     every = sorted(
         {*saved.resources, *now.resources, *saved.recorded, *now.recorded},
-        key=lambda urn: (_is_internal(urn), not _is_run(urn), urn),
+        key=lambda urn: (_is_internal(urn), urn),
     )
-    named: set[str] = set()
+    is_explained = not with_providers
     for urn in every:
-        name = urns.parse(urn).name
-        if _is_internal(urn) and (name in named or (not _is_run(urn) and (named or not with_providers))):
-            continue
-        old, new = saved.recorded.get(urn), now.recorded.get(urn)
+        if _is_internal(urn) and is_explained:
+            return
+        name, old, new = urns.parse(urn).name, saved.recorded.get(urn), now.recorded.get(urn)
         if old != new:
-            named.add(name)
+            is_explained = True
             yield Reason(what="state", message=_of_state(old, new), resource=name)
         elif _comparable(saved.resources.get(urn)) != _comparable(now.resources.get(urn)):
-            named.add(name)
+            is_explained = True
             yield Reason(what="plan", message=_of_plan(urn, saved, now), resource=name)
 
 
 def _is_internal(urn: str) -> bool:
-    return urns.parse(urn).type in INTERNAL or is_hidden({"urn": urn})
-
-
-def _is_run(urn: str) -> bool:
-    return urns.parse(urn).type in RUNS
+    return urns.parse(urn).type == STACK_KEY or is_hidden({"urn": urn})
 
 
 def _of_state(old: str | None, new: str | None) -> str:
@@ -142,16 +138,25 @@ def _mapping(goal: Mapping[str, Any], part: str) -> Mapping[str, Any]:
 
 
 def _comparable(value: Any) -> Any:
-    """Return a part of the engine's plan without its random seed and without the ciphertext of secrets."""
+    """Return a part of the engine's plan without what differs from preview to preview.
+
+    That is the random seed, the identity of a new job, which is made of it, and the ciphertext of secrets.
+    """
     if isinstance(value, Mapping):
         if value.get(_SIGNATURE) == _CIPHER:
             return {_SIGNATURE: _CIPHER}
         return {
-            key: _sorted(item) if key in _SETS else _comparable(item)
+            key: _sorted(item) if key in _SETS else _comparable(_without_identity(key, item))
             for key, item in value.items()
             if key != "seed"
         }
     return [_comparable(item) for item in value] if isinstance(value, list) else value
+
+
+def _without_identity(key: str, value: Any) -> Any:
+    if key != HIDDEN_INPUT or not isinstance(value, Mapping):
+        return value
+    return {name: item for name, item in value.items() if name != "identity"}
 
 
 def _sorted(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.drift import view
 from pulumi_vertex_training.cli.drift.drift import report
 from pulumi_vertex_training.cli.drift.refresh import refresh

@@ -15,7 +15,7 @@ from pulumi_vertex_training import registry, urns
 from pulumi_vertex_training.cli.drift.refresh import Reading, Refresh
 from pulumi_vertex_training.cli.plan.jobs import job_difference, job_kind_of
 from pulumi_vertex_training.cli.plan.plan import (
-    INTERNAL,
+    STACK_KEY,
     Finding,
     ValueChange,
     is_hidden,
@@ -142,7 +142,7 @@ def command(arguments: Iterable[str], *, stack: str | None = None, folder: str |
 
 def _is_declared(urn: str) -> bool:
     step = {"urn": urn}
-    return not is_hidden(step) and type_of(step) not in INTERNAL
+    return not is_hidden(step) and type_of(step) != STACK_KEY
 
 
 def _drift(reading: Reading) -> Drift | None:

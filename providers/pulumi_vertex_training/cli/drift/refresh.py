@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.plan.plan import Finding, findings_of
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError

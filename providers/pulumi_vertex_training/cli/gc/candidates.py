@@ -8,6 +8,8 @@ a stack that still exists is recorded to have had it and has it no longer:
 * A removed stack (`pulumi stack rm --force`) may have been moved to another backend before, with its whole
   state: this is how stacks are moved. So its jobs are not proven orphans.
 * A staged object is named by its content, so two stacks may have the same one. The second marks it as shared.
+* A job whose creation a deployment has only begun is recorded by its run. It is known while the deployment
+  runs. After a kill, the next deployment adopts it if it is still declared.
 * A job that was kept on purpose, by on_delete = cancel, is not an orphan.
 * Persistent resources and models have no random identity. Other backends may have equal names, and a resource
   that a state says it created may have been made elsewhere and adopted. So these are never proven orphans.
@@ -67,10 +69,15 @@ def decide_job(record: JobRecord, stacks: Sequence[KnownStack]) -> Decision:
     for stack in stacks:
         if stack.now and (identity in stack.now.mentioned or job_id in stack.now.job_ids):
             return Decision(status=Status.KNOWN, reason=f"stack {stack.name} has it")
+        if stack.now and stack.is_deployed_now and identity in stack.now.begun_runs:
+            return _being_created(stack)
     for stack in stacks:
         # A job that another declaration had adopted is recorded by its id.
         if stack.past.kept & {identity, job_id}:
             return Decision(status=Status.KEPT, reason=f"on_delete was cancel in stack {stack.name}")
+    for stack in stacks:
+        if stack.now and identity in stack.now.begun_runs:
+            return _began(stack, f"`vertex-training gc --yes {job_id}` deletes it")
     made_by = [stack for stack in stacks if identity in stack.past.runs]
     return _decide_by_history(made_by, stacks, f"run {run}")
 
@@ -93,10 +100,7 @@ def decide_persistent(record: PersistentRecord, stacks: Sequence[KnownStack], en
             reason = f"stack {stack.name} has a pipeline that uploaded it"
             return Decision(status=Status.KNOWN, reason=reason)
         if stack.is_deployed_now and is_in(now.begun):
-            reason = (
-                f"a deployment of stack {stack.name} is creating it; if it was killed, run `pulumi cancel`"
-            )
-            return Decision(status=Status.KNOWN, reason=reason)
+            return _being_created(stack)
     for stack in stacks:
         if is_in(stack.past.retained):
             return Decision(status=Status.KEPT, reason=f"retain_on_delete was set in stack {stack.name}")
@@ -111,17 +115,26 @@ def decide_persistent(record: PersistentRecord, stacks: Sequence[KnownStack], en
     remedy = record.obstacle or f"`vertex-training gc --yes {record.id}` deletes it"
     for stack, now in existing:
         if is_in(now.begun):
-            adopts = "if it is still declared, `pulumi up` there adopts it"
-            unless = ", unless one is still running" if stack.is_deployed_now is None else ""
-            reason = (
-                f"a killed deployment of stack {stack.name} began to create it{unless}; {adopts}; {remedy}"
-            )
-            return Decision(status=Status.UNPROVEN, reason=reason)
+            return _began(stack, remedy)
     owner = "/".join(owner_of(record.labels).values())
     return Decision(
         status=Status.UNPROVEN,
         reason=f"no stack here has it; its labels name {owner}, but labels alone are no proof; {remedy}",
     )
+
+
+def _being_created(stack: KnownStack) -> Decision:
+    reason = f"a deployment of stack {stack.name} is creating it; if it was killed, run `pulumi cancel`"
+    return Decision(status=Status.KNOWN, reason=reason)
+
+
+def _began(stack: KnownStack, remedy: str) -> Decision:
+    unless = ", unless one is still running" if stack.is_deployed_now is None else ""
+    reason = (
+        f"a killed deployment of stack {stack.name} began to create it{unless}; if it is still declared, "
+        f"`pulumi up` there adopts it; {remedy}"
+    )
+    return Decision(status=Status.UNPROVEN, reason=reason)
 
 
 def decide_object(

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from pulumi_vertex_training.cli import pulumi_command, target
+from pulumi_vertex_training import pulumi_command
+from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.gc import view as gc_view
 from pulumi_vertex_training.cli.gc.candidates import (

@@ -2,7 +2,8 @@
 
 A state answers two questions, with opposite care. Does the stack *have* a resource? Any mention counts, in
 the inputs, outputs and pending operations of any resource, except for the outputs of the stack itself, which
-may be out of date. Did the stack *make* a run? Only a resource that is this run counts.
+may be out of date. Did the stack *make* a run? Only a job with this run counts, also one whose creation is
+pending.
 
 People choose the names of persistent resources and models, so other projects and the emulator may have the
 same names. A mention counts unless the state says that it belongs to another endpoint, project or location.
@@ -14,11 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.core.running.hidden_input import recorded_key
+from pulumi_vertex_training.core.running.exported_state import CREATING, deployment_of, entries
+from pulumi_vertex_training.core.running.hidden_input import recorded_identity, recorded_key
 from pulumi_vertex_training.runs.identity import identity_of
 
 _IDENTITY = re.compile(r"(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])")
@@ -58,10 +61,11 @@ class StagingFolder:
 class StateContents:
     """Contents of one state, or of several states of one stack.
 
-    `mentioned` and `job_ids` are the run identities and job ids that occur anywhere. `text` is every string,
-    one a line, "" if it was not kept. `runs` are the identities of runs that are resources. `kept` are the
-    ids of jobs, and the identities of runs, that are recorded with on_delete = cancel. `objects` are the
-    gs:// addresses of staged resources.
+    `mentioned` and `job_ids` are the run identities and job ids that occur anywhere, except identities that
+    only pending creations have. `begun_runs` are those. `text` is every string, one a line, "" if it was not
+    kept. `runs` are the identities of the runs of jobs, also of jobs in pending creations. `kept` are the ids
+    of jobs, and the identities of runs, that are recorded with on_delete = cancel. `objects` are the gs://
+    addresses of staged resources.
 
     `mentions` are the persistent resources and models that are named, except in pending creations. `begun`
     are those in pending creations, which stay in the state if a deployment is killed. `retained` are those
@@ -72,6 +76,7 @@ class StateContents:
     mentioned: frozenset[str] = frozenset()
     job_ids: frozenset[str] = frozenset()
     text: str = ""
+    begun_runs: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
     objects: frozenset[str] = frozenset()
@@ -94,17 +99,20 @@ def contents_of(state: Mapping[str, Any], *, with_text: bool = False) -> StateCo
     deployment = _deployment(state)
     text = "\n".join(strings(deployment))
     found = merged(
-        _contents_of_resource(resource, is_begun=is_begun) for resource, is_begun in _resources(deployment)
+        _contents_of_resource(entry.resource, is_begun=entry.operation == CREATING)
+        for entry in entries(deployment)
     )
+    recorded = (strings(one.resource) for one in entries(deployment) if one.operation != CREATING)
+    begun = found.begun_runs.difference(_IDENTITY.findall("\n".join(chain.from_iterable(recorded))))
     return replace(
         found,
-        mentioned=frozenset(_IDENTITY.findall(text)),
+        mentioned=frozenset(_IDENTITY.findall(text)) - begun,
+        begun_runs=begun,
         job_ids=frozenset(_JOB_ID.findall(text)),
         text=text if with_text else "",
     )
 
 
-_RUNS = frozenset(entry.run for entry in registry.RUNNABLE)
 _JOBS = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
 _PERSISTENT = frozenset(name for entry in registry.PERSISTENT for name in entry.resources)
 _ADDRESS_FIELDS = ("endpoint", "project", "bucket", "object_name")
@@ -121,12 +129,11 @@ def _contents_of_resource(resource: Mapping[str, Any], *, is_begun: bool) -> Sta
     id_ = resource.get("id")
     if kind == "Model" and facts.get("on_delete") == "keep" and not is_begun:
         contents = replace(contents, kept_models=named)
-    if kind in _RUNS and isinstance(id_, str):
-        return replace(contents, runs=frozenset({id_}))
-    if kind in _JOBS and (key := recorded_key(facts)) is not None:
-        identity = identity_of(key)
-        kept = {identity, str(id_).rpartition("/")[2]} if facts.get("on_delete") == "cancel" else ()
-        contents = replace(contents, runs=frozenset({identity}), kept=frozenset(kept))
+    if kind in _JOBS and (runs := frozenset(_runs_of(resource))):
+        if is_begun:
+            return replace(contents, runs=runs, begun_runs=runs)
+        kept = {*runs, str(id_).rpartition("/")[2]} if facts.get("on_delete") == "cancel" else ()
+        contents = replace(contents, runs=runs, kept=frozenset(kept))
         if kind == "TrainingPipeline" and facts.get("on_delete") != "delete":
             contents = replace(contents, keeps_model=frozenset({str(id_).rpartition("/")[2]}))
         return contents
@@ -149,6 +156,13 @@ def _contents_of_resource(resource: Mapping[str, Any], *, is_begun: bool) -> Sta
     return contents
 
 
+def _runs_of(job: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the identity of a job's runs, as its outputs have it, and as its inputs have it."""
+    for part in ("outputs", "inputs"):
+        if (identity := recorded_identity(_plain(job.get(part)))) is not None:
+            yield identity
+
+
 def merged(contents: Iterable[StateContents]) -> StateContents:
     """Merge the contents of several states, without their texts."""
     each = list(contents)
@@ -161,18 +175,8 @@ def merged(contents: Iterable[StateContents]) -> StateContents:
 
 
 def _deployment(state: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `deployment` of an export or `checkpoint.latest` of a checkpoint, {} if never deployed."""
-    if "deployment" in state:
-        found = state["deployment"]
-    else:
-        checkpoint = state.get("checkpoint")
-        if not isinstance(checkpoint, Mapping):
-            raise ValueError("it has neither `deployment` nor `checkpoint`")
-        found = checkpoint.get("latest")
-    if found is None:
-        return {}
-    if not isinstance(found, Mapping) or not isinstance(found.get("resources") or [], list):
-        raise ValueError("its resources cannot be read")
+    """Return the deployment of an export or a checkpoint, without the outputs of the stack."""
+    found = deployment_of(state)
     return {**found, "resources": list(map(_without_stack_outputs, found.get("resources") or []))}
 
 
@@ -180,16 +184,6 @@ def _without_stack_outputs(resource: Any) -> Any:
     if not isinstance(resource, Mapping) or resource.get("type") != "pulumi:pulumi:Stack":
         return resource
     return {name: value for name, value in resource.items() if name != "outputs"}
-
-
-def _resources(deployment: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], bool]]:
-    """Yield every resource, also of pending operations, and whether it is of a pending creation."""
-    for resource in deployment.get("resources") or []:
-        if isinstance(resource, Mapping):
-            yield resource, False
-    for operation in deployment.get("pending_operations") or []:
-        if isinstance(operation, Mapping) and isinstance(operation.get("resource"), Mapping):
-            yield operation["resource"], operation.get("type") == "creating"
 
 
 def strings(value: object) -> Iterator[str]:

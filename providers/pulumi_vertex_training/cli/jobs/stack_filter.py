@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_training.fields.labels import owner_of, ownership_label_value

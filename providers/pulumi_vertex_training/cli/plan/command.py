@@ -7,7 +7,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.plan import checks, view
 from pulumi_vertex_training.cli.plan.comment import comment, comment_of_failure
 from pulumi_vertex_training.cli.plan.live import live_jobs

@@ -20,7 +20,7 @@ from pulumi_vertex_training.cli.plan.jobs import (
     machines_cost,
     without_texts,
 )
-from pulumi_vertex_training.cli.plan.plan import INTERNAL, Effect, effect_of, name_of, type_of
+from pulumi_vertex_training.cli.plan.plan import Effect, effect_of, name_of, type_of
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import limits, words
@@ -208,8 +208,6 @@ def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCos
 
 def _change(step: Mapping[str, Any], prices: PriceTable) -> CostChange | None:
     token, effect = type_of(step), effect_of(step)
-    if token in INTERNAL:
-        return None
     old, new = _state(step, "oldState"), _state(step, "newState")
     before, after = (_cost(token, state.get("inputs") or {}, prices) for state in (old, new))
     if effect in _GONE:

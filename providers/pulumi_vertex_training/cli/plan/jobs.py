@@ -7,11 +7,19 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pulumi_vertex_training import registry
+from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.costs.declared import cost_of_decoded, cost_of_inputs, unknown_cost
 from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN, HIDDEN
 from pulumi_vertex_training.costs.words import NOT_SHOWN
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, normalise
-from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
+from pulumi_vertex_training.runs.policies.run_status import (
+    ENDED,
+    RERUN_CHANGES,
+    Change,
+    LookupResult,
+    change_of,
+    last_run,
+)
 from vertex_training.cost.cost import Cost
 from vertex_training.cost.prices import PriceTable
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
@@ -140,6 +148,28 @@ def recorded_job(kind: JobKind[Any], state: Mapping[str, Any]) -> RecordedJob | 
     pools = [pool for _, part in parts(spec) for pool in part.worker_pool_specs] if spec is not None else []
     place = {field: str(inputs.get(field) or "") for field in ("endpoint", "project", "location")}
     return RecordedJob(name=name, replicas=sum(pool.replica_count for pool in pools), **place)
+
+
+def run_reason(step: Mapping[str, Any]) -> str:
+    """Return why the job of a replacement runs again, "" if neither its spec nor its run_token changes.
+
+    The engine hides the hash of a spec that has a secret in it, but reports whether it differs.
+    """
+    old, new = ((step.get(side) or {}).get("inputs") or {} for side in ("oldState", "newState"))
+    recorded, declared = _spec_hash(old), _spec_hash(new)
+    if HIDDEN in (recorded, declared) and HIDDEN_INPUT in (step.get("replaceReasons") or ()):
+        return Change.SPEC.value
+    change = change_of(
+        recorded=(recorded, old.get("run_token")),
+        declared=(None if declared == ENGINES_UNKNOWN else declared, new.get("run_token")),
+    )
+    return change.value if change in RERUN_CHANGES else ""
+
+
+def _spec_hash(inputs: Mapping[str, Any]) -> str:
+    """Return the hash of the spec in a job's inputs, or the engine's text for one that it does not show."""
+    hidden = inputs.get(HIDDEN_INPUT)
+    return str(hidden.get("spec_hash") if isinstance(hidden, Mapping) else hidden)
 
 
 def _both(

@@ -18,6 +18,7 @@ from pulumi_vertex_training.cli.plan.jobs import (
     job_difference,
     job_kind_of,
     recorded_job,
+    run_reason,
     topologies,
 )
 from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN, HIDDEN
@@ -137,25 +138,12 @@ def shown(value: object) -> str:
 
 
 def read(preview: Mapping[str, Any]) -> Plan:
-    """Return the plan of a preview's JSON document.
-
-    The records of a job's runs are part of the job: they appear as its `reason` only.
-    """
-    everything = preview.get("steps") or ()
-    steps = [step for step in everything if not is_hidden(step)]
-    reasons = {
-        name_of(step): str(_inputs(step, "newState").get("reason") or "")
-        for step in steps
-        if type_of(step) in RUNS
-    }
-    resources = [step for step in steps if type_of(step) not in INTERNAL]
+    """Return the plan of a preview's JSON document."""
+    steps = preview.get("steps") or ()
+    resources = [step for step in steps if not is_hidden(step) and type_of(step) != STACK_KEY]
     findings = tuple(findings_of(preview.get("diagnostics") or ()))
-    changes = [
-        _change(step, reasons.get(name_of(step), ""), findings)
-        for step in resources
-        if effect_of(step) != "none"
-    ]
-    urn = urns.parse(str(everything[0]["urn"]) if everything else "")
+    changes = [_change(step, findings) for step in resources if effect_of(step) != "none"]
+    urn = urns.parse(str(steps[0]["urn"]) if steps else "")
     return Plan(
         stack=urn.stack,
         project=urn.project,
@@ -167,10 +155,8 @@ def read(preview: Mapping[str, Any]) -> Plan:
     )
 
 
-RUNS = frozenset(registry.type_token(entry.run) for entry in registry.RUNNABLE)
-"""Types of the records of a job's runs."""
-INTERNAL = RUNS | {registry.type_token("StackKey")}
-"""Types of resources that no program declares."""
+STACK_KEY = registry.type_token("StackKey")
+"""The type of the one resource of this package that no program declares."""
 
 
 def is_hidden(step: Mapping[str, Any]) -> bool:
@@ -198,7 +184,7 @@ def _inputs(step: Mapping[str, Any], state: str) -> Mapping[str, Any]:
     return recorded if isinstance(recorded, Mapping) else {}
 
 
-def _change(step: Mapping[str, Any], reason: str, findings: Iterable[Finding]) -> Change:
+def _change(step: Mapping[str, Any], findings: Iterable[Finding]) -> Change:
     effect, token = effect_of(step), type_of(step)
     old, new = _inputs(step, "oldState"), _inputs(step, "newState")
     kind = job_kind_of(token)
@@ -212,7 +198,7 @@ def _change(step: Mapping[str, Any], reason: str, findings: Iterable[Finding]) -
         effect=effect,
         difference=compared,
         values=tuple(value_changes(old, new)) if changes and (compared is None or not compared.paths) else (),
-        reason=reason,
+        reason=run_reason(step) if kind is not None and effect == "replace" else "",
         stopped=recorded_job(kind, step.get("oldState") or {}) if kind is not None and stops else None,
         topologies=topologies(kind, old, {} if effect == "delete" else new) if kind is not None else (),
         has_secret=_has_secret(old if effect == "delete" else new),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.plan.plan import Plan, read
 from pulumi_vertex_training.costs import reports
 from pulumi_vertex_training.costs.reports import Reports

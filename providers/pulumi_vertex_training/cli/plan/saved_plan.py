@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.plan.plan import STRONGEST_FIRST, Effect, Plan, effect_of, is_hidden
 from pulumi_vertex_training.cli.plan.preview import Preview
 from pulumi_vertex_training.cli.plan.view import words_of

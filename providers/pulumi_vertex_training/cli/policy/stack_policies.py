@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulumi_vertex_training.cli import pulumi_command
-from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS, NO_POLICIES
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.configuration_keys import POLICY_CONFIG, POLICY_PACK
 from pulumi_vertex_training.costs.reports import HIDDEN
+from pulumi_vertex_training.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS, NO_POLICIES
 from pulumi_vertex_training.views.failure import InputError
 from vertex_training.policy.evaluation import Configuration, configuration_of
 

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pulumi_vertex_training.cli import check_switches, files, pulumi_command, target
+from pulumi_vertex_training import pulumi_command
+from pulumi_vertex_training.cli import check_switches, files, target
 from pulumi_vertex_training.cli.explain import documents
 from pulumi_vertex_training.cli.plan.preview import preview
 from pulumi_vertex_training.cli.plan.view import of_resource

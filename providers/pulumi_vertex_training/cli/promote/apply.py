@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.promote import chosen
 from pulumi_vertex_training.cli.promote.artifacts import IMAGE, PACKAGE, Image, Package
 from pulumi_vertex_training.cli.promote.plan import Plan, Step

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.promote import apply, plan, view
 from pulumi_vertex_training.views.failure import InputError
 from pulumi_vertex_training.views.output import Output

@@ -13,7 +13,6 @@ from pulumi_vertex_training.cli.promote.artifacts import IMAGE, PACKAGE, Image, 
 from pulumi_vertex_training.cli.promote.chosen import Setting
 from pulumi_vertex_training.cli.promote.stacks import Stack
 from pulumi_vertex_training.cli.promote.tried import Tried
-from pulumi_vertex_training.cli.pulumi_command import project_here
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import copying
@@ -24,6 +23,7 @@ from pulumi_vertex_training.core import promotion
 from pulumi_vertex_training.core.promotion import Promotion
 from pulumi_vertex_training.core.settings import SettingsError
 from pulumi_vertex_training.kinds.staged import promoted
+from pulumi_vertex_training.pulumi_command import project_here
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from vertex_emulator import launcher

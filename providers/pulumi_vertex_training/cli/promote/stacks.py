@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training import registry, urns
-from pulumi_vertex_training.cli import pulumi_command, target
+from pulumi_vertex_training import pulumi_command, registry, urns
+from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core import settings as settings_module
 from pulumi_vertex_training.core.settings import Settings, SettingsError

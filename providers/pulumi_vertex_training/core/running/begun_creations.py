@@ -142,6 +142,13 @@ def forget(id_: str, key: str) -> None:
         (_folder() / f"{_stem(id_, key)}{suffix}").unlink(missing_ok=True)
 
 
+def forget_others(id_: str, key: str) -> None:
+    """Remove the notes of the resource's other creations: whatever they made was looked up and removed."""
+    for note in _notes(f"{key}.") if key else ():
+        if note.stem != _stem(id_, key):
+            note.unlink(missing_ok=True)
+
+
 def with_removals(difference: Difference, id_: str, *, key: str, recorded_id: str = "") -> Difference:
     """Return the difference, or an update if interrupted creations of the resource have to be removed.
 
@@ -208,7 +215,11 @@ def remove_of_stack(stack_key: str) -> None:
 
 def is_left_over(labels: Mapping[str, str]) -> bool:
     """Return whether an interrupted creation of this stack made the resource with these labels."""
-    key = labels.get(KEY_LABEL)
+    return has_begun(labels.get(KEY_LABEL, ""))
+
+
+def has_begun(key: str) -> bool:
+    """Return whether a creation of the resource began whose answer no engine has got."""
     return bool(key) and any(note.suffix == _BEGUN for note in _notes(f"{key}."))
 
 

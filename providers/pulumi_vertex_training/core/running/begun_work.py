@@ -1,8 +1,8 @@
 """Notes of deletions and tags that began on this machine: an interrupted one is not taken for the user's.
 
 If a deployment is killed while it deletes, the service has deleted the resource, or cancelled the job, and
-cannot say who did it, and Pulumi's state has the resource as before. The note that a deletion has begun is an
-empty file, named by the resource, in the folder `deletions` of the stack's data folder (`dataDir`), for
+cannot say who did it, and Pulumi's state has the resource as before. The note that a deletion has begun is a
+file, named by the resource, in the folder `deletions` of the stack's data folder (`dataDir`), for
 resources on Google Cloud as well. It is written before the deletion. That of a job stays, because no id of a
 job is used again; that of another resource goes when a resource of this id is made. In the same way the tags
 that an image gets are noted before they are set: those of a killed deployment are in no state.
@@ -29,9 +29,17 @@ from vertex_emulator import launcher
 _STOPPED = frozenset({LastRun.CANCELLED, LastRun.CANCELLING, LastRun.GONE})
 
 
-def note(name: str) -> None:
-    """Note that the deletion of the resource with this full name begins. A full disk does not stop it."""
-    _write(name, "")
+def note(name: str, reason: str = "") -> None:
+    """Note that the deletion of the resource with this full name begins. A full disk does not stop it.
+
+    `reason` is the code of the reason for the run that replaces a job, "" for another deletion.
+    """
+    _write(name, reason)
+
+
+def reason_of(name: str) -> str:
+    """Return the reason with which the deletion was noted, "" without one."""
+    return _read(name)
 
 
 def note_tags(image: str, tags: Iterable[str]) -> None:
@@ -41,10 +49,7 @@ def note_tags(image: str, tags: Iterable[str]) -> None:
 
 def noted_tags(image: str) -> list[str]:
     """Return the tags that were noted for an image."""
-    try:
-        return (_folder() / _file(f"tags of {image}")).read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return []
+    return _read(f"tags of {image}").splitlines()
 
 
 def forget(name: str) -> None:
@@ -96,6 +101,13 @@ def made_good(
 
 def _write(name: str, text: str) -> None:
     notes.write(_folder(), _file(name), text)
+
+
+def _read(name: str) -> str:
+    try:
+        return (_folder() / _file(name)).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
 
 
 def _folder() -> Path:

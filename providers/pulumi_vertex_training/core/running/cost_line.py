@@ -17,6 +17,7 @@ from vertex_training.fields.decode import Decoded
 
 def announce_cost(
     declared: JobResourceType,
+    resource: str,
     inputs: JobInputs,
     unknown: frozenset[str],
     *,
@@ -27,12 +28,11 @@ def announce_cost(
 
     A job that is adopted has no new run. Report the old inputs to the command that runs the preview.
     """
-    key = declared.operation_key(checked)
-    declaration = OPERATION.runs.job_declaration(key)
+    declaration = OPERATION.runs.declaration(resource)
     if declaration.is_preview and declaration.urn and reports.is_wanted():
         reports.add(declaration.urn, "oldState", reports.public(old))
-    is_same = all(old.get(name) == checked.get(name) for name in ("run", "spec_hash"))
-    if not declaration.is_preview or is_same or (inputs.adopt and not old and not OPERATION.exists(key)):
+    is_same = all(old.get(name) == checked.get(name) for name in ("run_token", "spec_hash"))
+    if not declaration.is_preview or is_same or (inputs.adopt and not old and not OPERATION.exists(resource)):
         return
     # imported only if needed
     from pulumi_vertex_training.cloud.prices.price_file import current_prices

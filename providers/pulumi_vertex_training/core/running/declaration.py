@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import re
-import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
@@ -19,7 +16,8 @@ from pulumi_vertex_training.core.running.package_modules import package_module_p
 from pulumi_vertex_training.core.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS, OnDelete
-from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
+from vertex_training.fields.decode import Decoded, Unknown
 from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -27,14 +25,18 @@ from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import OF_NEXT_RUN
 from vertex_training.job.reading import decode_spec, fill_parts
 from vertex_training.job.rules.job_spec import staging_bucket_problems
+from vertex_training.notifications.notification import Notification, Notifications
+from vertex_training.notifications.notification import problems as notification_problems
 from vertex_training.topology.rules.regions import bucket_region_problems
 
 RECORD = {
     "rerun": "on_change",
+    "rerun_limit": DEFAULT_LIMIT,
     "protect_running": False,
     "on_delete": None,
     "on_replace": "keep",
     "keep_runs": DEFAULT_KEEP_RUNS,
+    "notifications": (),
 }
 """Inputs that are not part of the job, with the meaning of their absence in a state."""
 
@@ -43,19 +45,21 @@ RECORD = {
 class JobInputs:
     """The inputs of a job beside its spec: `class Inputs(JobInputs, Spec)`.
 
-    `run` is the key of the run, from the resource's `Run`. `staging_bucket` gets a run's output if no
-    `base_output_directory` is declared. `spec_hash` is the hash of the declaration, filled in by check.
-    `output_path` is the path of the output directory among the inputs, None unless the run chose it. `marks`
-    are the project, stack and resource name of the declaration, for people. `framework` and the two switches
-    are for `CheckOptions`. Marks and options never take part in a diff. The inputs in `RECORD` are updated in
-    place. `adopt` and `taking_over` are read when the resource is new, and never
-    again.
+    `identity` is that of the declaration's runs if the state has none yet, `run` the key of the run, which
+    only the outputs have. `staging_bucket` gets a run's output if no `base_output_directory` is declared.
+    `spec_hash` is the hash of the declaration, filled in by check. `output_path` is the path of the output
+    directory among the inputs, None unless the run chose it. `marks` are the project, stack and resource name
+    of the declaration, for people. `framework` and the two switches are for `CheckOptions`. Marks and options
+    never take part in a diff. The inputs in `RECORD` are updated in place; `notifications` are those that the
+    emulator sends. `adopt` and `taking_over` are read when the resource is new, and never again.
     """
 
     endpoint: str
     project: str
     location: str
-    run: str
+    identity: str = ""
+    run: str = ""
+    run_token: str | None = None
     staging_bucket: str | None = None
     staging_bucket_location: str | None = None
     spec_hash: str | None = None
@@ -65,10 +69,12 @@ class JobInputs:
     allow_unknown_types: bool = False
     allow_legacy_types: bool = False
     rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
+    rerun_limit: int = DEFAULT_LIMIT
     protect_running: bool = False
     on_delete: Literal["delete", "cancel"] | None = None
     on_replace: Literal["keep", "delete"] = "keep"
     keep_runs: int = DEFAULT_KEEP_RUNS
+    notifications: tuple[Notification, ...] = ()
     adopt: str | None = None
     taking_over: str | None = None
 
@@ -148,7 +154,7 @@ class JobResourceType:
 
     @property
     def hashed(self) -> tuple[str, ...]:
-        """The inputs that `declaration_hash` covers: a change of these is a new run."""
+        """The inputs that the hash of a declaration covers: a change of these is a new run."""
         return (*(name for name in self.spec_fields if name not in OF_NEXT_RUN), "staging_bucket")
 
     @property
@@ -165,6 +171,8 @@ class JobResourceType:
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
                 *package_module_problems(inputs),
+                # The program has seen the targets that the emulator does not send, too.
+                *notification_problems(Notifications(notifications=inputs.notifications), needs_target=False),
                 *(problem for each in self.checks for problem in each(inputs)),
             ]
 
@@ -196,31 +204,6 @@ class JobResourceType:
         )
         return [*([filled.arithmetic] if filled.arithmetic else []), *filled.sentences]
 
-    def is_refused(self, declaration: Mapping[str, Any]) -> bool:
-        """Return whether the check will refuse the declaration, which has no run yet."""
-        return self.decode_inputs({**declaration, "run": ""}).spec is None
-
-    def declaration_hash(self, declaration: Mapping[str, Any]) -> str | Unknown:
-        """Return the hash of the declaration; `UNKNOWN` while the declaration is not known.
-
-        The hash decides whether a new run is due. It covers the spec in normal form and the staging bucket,
-        but not the directory that each run gets below it. A declaration that cannot be decoded gets a hash of
-        its plain form: check refuses it with the reasons.
-        """
-        hashed = {name: declaration[name] for name in self.hashed if name in declaration}
-        filled = fill_parts(
-            hashed, at=self.spec.at, location=_location(declaration), framework=declaration.get("framework")
-        ).value
-        fields = {name: filled[name] for name in self.spec_fields if name in filled}
-        fields |= {name: blank for name, blank in OF_NEXT_RUN.items() if name in self.spec_fields}
-        decoded = decode(self.spec.spec, fields)
-        if decoded.unknown or hashed.get("staging_bucket") is UNKNOWN:
-            return UNKNOWN
-        if decoded.spec is None:
-            plain = json.dumps(hashed, sort_keys=True, default=str)
-            return "v2-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
-        return self.declared_hash(decoded.spec, declaration.get("staging_bucket"))
-
     def declared_hash(self, spec: Any, staging_bucket: str | None) -> str:
         """Return the hash of a decoded declaration.
 
@@ -237,10 +220,16 @@ class JobResourceType:
     def follows_run(self, inputs: Any) -> bool:
         """Return whether the run chooses the output directory.
 
-        It does if none is declared, or the directory is that of `run_directory` or `another_directory`.
+        It does if none is declared, or the directory is that of the recorded run.
         """
         directory, declared = run_directory(inputs), self.spec.output_directory(inputs)
-        return directory is not None and (declared is None or declared.startswith(directory[:-1]))
+        return directory is not None and (declared is None or (bool(inputs.run) and declared == directory))
+
+    def of_run(self, inputs: Any, run: str) -> Any:
+        """Return the inputs with the output directory of a run, unless one is declared."""
+        if not self.follows_run(inputs):
+            return inputs
+        return self.spec.with_output_directory(inputs, run_directory(dataclasses.replace(inputs, run=run)))
 
     def as_declared(self, inputs: Any) -> Any:
         """Return the spec without a directory that the run has chosen."""
@@ -267,9 +256,9 @@ class JobResourceType:
         """Return the name of the resource with these inputs or outputs, as the user knows it."""
         return str(props.get("marks", {}).get("resource", self.noun))
 
-    def operation_key(self, props: Mapping[str, Any]) -> str:
-        """Return the key of the resource in `Operation`."""
-        return f"{self.gateway.collection}:{self.resource(props)}"
+    def operation_key(self, urn: str, props: Mapping[str, Any]) -> str:
+        """Return the key of the resource in `Operation`: its URN, or kind and name where a host has none."""
+        return urn or f"{self.gateway.collection}:{self.resource(props)}"
 
 
 MODEL_OF_REPLACED = "only the pipeline that uploaded it is replaced"
@@ -333,15 +322,6 @@ def run_directory(inputs: JobInputs) -> str | None:
     if not inputs.staging_bucket:
         return None
     return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
-
-
-def another_directory(inputs: JobInputs) -> str | None:
-    """Return a directory for a job that may not be the first of its run.
-
-    No two calls return the same.
-    """
-    directory = run_directory(inputs)
-    return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"
 
 
 def ownership_labels(marks: Mapping[str, str]) -> dict[str, str]:

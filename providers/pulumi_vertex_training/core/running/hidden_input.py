@@ -1,13 +1,14 @@
-"""The internals of a run in Pulumi's state: one hidden property, `__run`, of a job and of its `Run`.
+"""The internals of a job in Pulumi's state: one hidden property, `__run`.
 
 Properties whose name begins with two underscores appear in no diff and no summary of the Pulumi CLI, so a
 preview shows what the user changed and nothing that follows from it. The Python SDK keeps them from 3.235 on.
 The providers work on properties with the hidden ones beside the others; these functions convert.
 
-A job hides the key of its run (`key`, known as `run` to the provider), the hash of its declaration
-(`spec_hash`), and the output directory if the run chose it (`output_directory`, with `output_path`, its path
-among the inputs). A `Run` hides the job's name (`job`), the hash of the declaration (`spec`), the
-collection of the job's kind (`collection`), and the code of the reason for the run (`why`).
+Among the inputs, a job hides the identity that its runs have if nothing is recorded (`identity`) and the hash
+of its declaration (`spec_hash`). Among the outputs, it hides besides the key of its run (`key`, known as
+`run` to the provider), the number of reruns on failure (`reruns`), the code of the reason for the run
+(`why`), and the output directory if the run chose it (`output_directory`, with `output_path`, its path among
+the inputs).
 """
 
 from __future__ import annotations
@@ -15,65 +16,88 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pulumi_vertex_training.runs.identity import identity_of
 from vertex_training.fields.uris import DIRECTORY
 
 HIDDEN_INPUT = "__run"
 LOOKUPS = "lookups"
-"""The input of a `Run` in which the program reports what it knows about its job; no state keeps it."""
+"""The input in which the program reports what it knows about its job; no state keeps it."""
 KEY_INPUT = "__key"
 """The input with the key of a resource. Only a check gets it, and no state keeps it."""
 ROW_INPUT = "__row"
 """The input with the URN of a resource that reports progress on its row, kept as `KEY_INPUT` is."""
 
-_OF_JOB = {"run": "key", "spec_hash": "spec_hash", "output_path": "output_path"}
-_OF_RUN = {name: name for name in ("job", "spec", "collection", "why")}
+_NAMES = {
+    "identity": "identity",
+    "run": "key",
+    "spec_hash": "spec_hash",
+    "reruns": "reruns",
+    "why": "why",
+    "output_path": "output_path",
+}
+RECORDED = ("run", "reruns", "why", "output_path")
+"""The hidden properties that only the outputs have."""
 
 
-def reveal_job(props: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a job's inputs or outputs with the hidden ones beside the others."""
+def reveal(props: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a job's inputs or outputs with the hidden ones beside the others, as they are declared.
+
+    An output directory that the run chose is left out.
+    """
     hidden = _hidden(props)
-    shown = _reveal(props, _OF_JOB)
+    shown = {
+        **{name: value for name, value in props.items() if name != HIDDEN_INPUT},
+        **{name: hidden[inside] for name, inside in _NAMES.items() if inside in hidden},
+    }
     path = hidden.get("output_path")
+    return _take(shown, path.split("."))[1] if isinstance(path, str) else shown
+
+
+def reveal_outputs(props: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a job's outputs with the hidden ones beside the others, and the directory in its place."""
+    hidden = _hidden(props)
+    path, shown = hidden.get("output_path"), reveal(props)
     return put(shown, path.split("."), hidden.get("output_directory")) if isinstance(path, str) else shown
 
 
-def hide_in_job(props: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a job's inputs as the state keeps them: the reverse of `reveal_job`."""
-    path = props.get("output_path")
-    if not isinstance(path, str):
-        return _hide(props, _OF_JOB, {})
-    directory, rest = _take(props, path.split("."))
-    return _hide(rest, _OF_JOB, {"output_directory": directory})
+def hide(props: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a job's inputs as the state keeps them: the reverse of `reveal`."""
+    return _hide({name: value for name, value in props.items() if name not in RECORDED}, {})
 
 
-def hide_in_job_outputs(props: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a job's outputs as the state keeps them.
+def hide_outputs(props: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a job's outputs as the state keeps them: the reverse of `reveal_outputs`.
 
     `base_output_directory` stays visible: programs read it.
     """
-    directory = {DIRECTORY: props[DIRECTORY]} if DIRECTORY in props else {}
-    return {**hide_in_job(props), **directory}
-
-
-def reveal_run(props: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a `Run` with the hidden ones beside the others."""
-    return _reveal(props, _OF_RUN)
-
-
-def hide_in_run(props: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a `Run` as the state keeps them: the reverse of `reveal_run`."""
-    return _hide(props, _OF_RUN, {})
+    visible = {DIRECTORY: props[DIRECTORY]} if DIRECTORY in props else {}
+    path = props.get("output_path")
+    if not isinstance(path, str):
+        return {**_hide(props, {}), **visible}
+    directory, rest = _take(props, path.split("."))
+    return {**_hide(rest, {"output_directory": directory}), **visible}
 
 
 def state_names(names: Sequence[str]) -> list[str]:
     """Return the names under which the state has these inputs of a job, each once."""
-    return list(dict.fromkeys(HIDDEN_INPUT if name in _OF_JOB else name for name in names))
+    return list(dict.fromkeys(HIDDEN_INPUT if name in _NAMES else name for name in names))
 
 
 def recorded_key(props: Mapping[str, Any]) -> str | None:
     """Return the key of the run that a job's recorded properties name, or None if they name none."""
     key = _hidden(props).get("key")
     return key if isinstance(key, str) else None
+
+
+def recorded_identity(props: Mapping[str, Any]) -> str | None:
+    """Return the identity of the runs that a job's recorded properties name, or None if they name none.
+
+    Outputs have the key of the last run, inputs the identity alone.
+    """
+    key, identity = recorded_key(props), _hidden(props).get("identity")
+    if key is not None:
+        return identity_of(key)
+    return identity if isinstance(identity, str) else None
 
 
 def put(props: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:
@@ -102,15 +126,7 @@ def _hidden(props: Mapping[str, Any]) -> Mapping[str, Any]:
     return hidden if isinstance(hidden, Mapping) else {}
 
 
-def _reveal(props: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    hidden = _hidden(props)
-    return {
-        **{name: value for name, value in props.items() if name != HIDDEN_INPUT},
-        **{name: hidden[inside] for name, inside in names.items() if inside in hidden},
-    }
-
-
-def _hide(props: Mapping[str, Any], names: Mapping[str, str], more: Mapping[str, Any]) -> dict[str, Any]:
-    hidden = {inside: props[name] for name, inside in names.items() if props.get(name) is not None}
+def _hide(props: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    hidden = {inside: props[name] for name, inside in _NAMES.items() if props.get(name) is not None}
     hidden |= {name: value for name, value in more.items() if value is not None}
-    return {**{name: value for name, value in props.items() if name not in names}, HIDDEN_INPUT: hidden}
+    return {**{name: value for name, value in props.items() if name not in _NAMES}, HIDDEN_INPUT: hidden}

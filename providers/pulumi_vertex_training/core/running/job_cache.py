@@ -53,17 +53,6 @@ class JobCache:
         """Return the state of the job with this full name or id."""
         return _state(self.record(target, name))
 
-    def record_of_run(self, target: Target, key: str) -> JobRecord | LookupResult:
-        """Return the newest job that carries the run's key."""
-        listing = self._listing(target)
-        if listing.endpoint is None:
-            return LookupResult.NO_ANSWER
-        return listing.of_run.get(key, LookupResult.ABSENT)
-
-    def of_run(self, target: Target, key: str) -> str | LookupResult:
-        """Return the state of the newest job that carries the run's key."""
-        return _state(self.record_of_run(target, key))
-
     def settled(self, target: Target, endpoint: Endpoint) -> Sequence[JobRecord]:
         """Return the records of all our jobs of a target, listed once in this process.
 
@@ -89,14 +78,11 @@ class JobCache:
         endpoint = connect_if_running(*target, OPERATION.settings)
         if endpoint is None:
             return JobListing(at=machine_clock.monotonic())
-        records = sorted(
-            self._gateway.list_labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or ""
-        )
+        records = self._gateway.list_labelled(endpoint, RUN_LABEL)
         return JobListing(
             at=machine_clock.monotonic(),
             endpoint=endpoint,
             of_name={record.name: record for record in records},
-            of_run={record.labels[RUN_LABEL]: record for record in records},
         )
 
 

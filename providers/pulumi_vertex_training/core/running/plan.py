@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -13,67 +13,71 @@ from pulumi_vertex_training.core.engine import say
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, complete, is_unknown, warnings
 from pulumi_vertex_training.core.remote_queries import QUERIES
-from pulumi_vertex_training.core.run_context import DeclaredRun
-from pulumi_vertex_training.core.running import begun_work
+from pulumi_vertex_training.core.run_context import DecidedRun, DeclaredPolicies, JobDeclaration
+from pulumi_vertex_training.core.running import begun_creations, begun_work, prerequisites
 from pulumi_vertex_training.core.running.cost_line import announce_cost
-from pulumi_vertex_training.core.running.declaration import (
-    RECORD,
-    JobInputs,
-    JobResourceType,
-    root,
-    run_directory,
-)
-from pulumi_vertex_training.core.running.hidden_input import hide_in_job, reveal_job, state_names
+from pulumi_vertex_training.core.running.declaration import RECORD, JobInputs, JobResourceType, root
+from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT, LOOKUPS, hide, reveal, state_names
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
-from pulumi_vertex_training.core.running.rerun_decision import decision_of, has_ended, is_gone
+from pulumi_vertex_training.core.running.rerun_decision import facts_of, has_ended
 from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
-from pulumi_vertex_training.runs import adoption
+from pulumi_vertex_training.runs import adoption, identity
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.deletion_policy import OnReplace
-from pulumi_vertex_training.runs.policies.rerun import Action, Policy
-from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
+from pulumi_vertex_training.runs.policies.rerun import Action, Policy, decide
+from pulumi_vertex_training.runs.policies.run_status import (
+    LIVE,
+    RECORD_CHANGES,
+    Change,
+    LastRun,
+    LookupResult,
+    change_of,
+    last_run,
+)
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.job_spec import OF_NEXT_RUN, parts
 
 
-def is_due(inputs: JobInputs, released: Collection[str], *, recorded: int) -> bool:
-    """Return whether a create adopts a job: it does if the state has no job of the resource.
-
-    `recorded` is the generation of the run whose job the state has, 0 without one.
-    """
+def is_due(inputs: JobInputs, released: Collection[str], *, recorded: bool) -> bool:
+    """Return whether a create adopts a job: it does if the state has no job of the resource (`recorded`)."""
     return inputs.adopt is not None and not recorded and _id(inputs.adopt) not in set(map(_id, released))
 
 
 def adopt(
-    declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, *, tell: Callable[[str], None]
+    declared: JobResourceType,
+    endpoint: Endpoint,
+    inputs: JobInputs,
+    *,
+    key: str,
+    tell: Callable[[str], None],
 ) -> JobRecord:
     """Return the record of the adopted job.
 
     Raises AdoptionError for a job that differs from the declaration or belongs to another one.
     """
-    record = _compared(declared, endpoint, inputs)
+    record = _compared(declared, endpoint, inputs, key)
     OPERATION.note_made(record.name)
     tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.gateway, record)}")
     return record
 
 
 def refusal(
-    declared: JobResourceType, inputs: JobInputs, unknown: Collection[str], *, exists: bool
+    declared: JobResourceType, inputs: JobInputs, unknown: Collection[str], *, key: str, exists: bool
 ) -> Problem | None:
     """Return why the job cannot be adopted, for a plan; None if it can, and while that is not known.
 
     This is the only query of a check: a preview of an adoption that is not compared is worth nothing. It is
     made once for a resource, within a deadline.
     """
-    if inputs.adopt is None or exists or any(path != "run" for path in unknown):
+    if inputs.adopt is None or exists or unknown:
         return None
 
     def look(endpoint: Endpoint) -> str:
         try:
-            record = _compared(declared, endpoint, inputs)
+            record = _compared(declared, endpoint, inputs, key)
         except AdoptionError as error:
             return str(error)
         state = record.state.word.lower()
@@ -90,14 +94,14 @@ def refusal(
     return Problem(path="adopt", message=error) if error else None
 
 
-def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs) -> JobRecord:
+def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, key: str) -> JobRecord:
     return adoption.adopt(
         declared.gateway,
         endpoint,
         inputs.adopt or "",
         declared.as_declared(inputs),
         spec_kind=declared.spec,
-        key=inputs.run if isinstance(inputs.run, str) else "",
+        key=key,
         taking_over=inputs.taking_over,
     )
 
@@ -112,88 +116,152 @@ def _id(name: str) -> str:
 
 MACHINE_TYPE = ".machine_spec.machine_type"
 
+_WITHOUT_A_JOB = frozenset({"gone", "interrupted"})
+"""Rows by which the job is created again because there is none."""
+
 
 def check(declared: JobResourceType, call: Call) -> Checked:
     """Return the inputs in normal form with those that follow from them, or every reason to refuse them."""
-    old = reveal_job(call.old_inputs)
-    props = _named(declared, reveal_job(call.inputs), old)
+    old, given = reveal(call.old_inputs), reveal(call.inputs)
+    known, key = given.pop(LOOKUPS, None), given.pop(KEY_INPUT, None)
+    resource = declared.operation_key(call.urn, given)
+    OPERATION.note_checked(resource)
+    OPERATION.note_key(resource, key)
+    _note_declaration(declared, resource, given, known if isinstance(known, dict) else {}, call.urn)
+    props = {**given, "identity": _identity(resource, old, call.seed)}
+    if old:
+        OPERATION.note_existing(resource)
+        props["marks"] = _marks(declared, props, old)
+    return _checked(declared, resource, props, old)
+
+
+def _marks(declared: JobResourceType, props: dict[str, Any], old: Mapping[str, Any]) -> Any:
+    """Return the names of the job's declaration: those that its run has, until it runs again.
+
+    Renaming a resource does not run its job again.
+    """
+    given, recorded = props.get("marks"), old.get("marks")
+    if recorded is None or recorded == given:
+        return given
+    decoded = declared.decode_inputs(_named(declared, {**props, "marks": recorded}))
+    if decoded.draft is None:
+        return recorded
+    change = _change(old, completed(declared, decoded.draft, decoded.unknown))
+    return recorded if change in RECORD_CHANGES else given
+
+
+def _named(declared: JobResourceType, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs with a display name, which is that of the resource unless one is declared."""
+    return {"display_name": declared.resource(given), **given}
+
+
+def _checked(
+    declared: JobResourceType, resource: str, given: Mapping[str, Any], old: dict[str, Any]
+) -> Checked:
+    props = _named(declared, given)
     decoded = declared.decode_inputs(props)
-    OPERATION.note_checked(declared.operation_key(props))
     inputs, problems = decoded.spec, decoded.problems
     if inputs is None and (inputs := _accepted_before(declared, decoded, old)) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
         OPERATION.say_once(f"{declared.resource(props)}: is kept. A new job with this spec would be refused:")
     if inputs is None:
         return Checked(problems=problems)
-    resource = declared.operation_key(props)
-    if call.old_inputs:
-        OPERATION.note_existing(resource)
     # The check of a replacement gets no old inputs, and the resource exists.
-    elif refused := refusal(declared, inputs, decoded.unknown, exists=OPERATION.exists(resource)):
+    if not old and (
+        refused := refusal(
+            declared,
+            inputs,
+            decoded.unknown,
+            key=OPERATION.key_of(resource),
+            exists=OPERATION.exists(resource),
+        )
+    ):
         return Checked(problems=[refused])
     if conflict := declared.conflict(inputs, decoded.unknown):
-        if not call.old_inputs and conflict.level == "error":
+        if not old and conflict.level == "error":
             return Checked(problems=[conflict])
         # An existing job is not refused for a conflict with another resource.
         problems = (*problems, dataclasses.replace(conflict, level="warning"))
-    inputs, unknown = _as_submitted(declared, inputs, decoded.unknown, old)
-    checked = _inputs_of_last_run(declared, completed(declared, inputs, unknown), old)
+    checked = completed(declared, inputs, decoded.unknown)
+    change = _change(old, checked)
+    if old:
+        OPERATION.runs.note_change(resource, change)
+        if change in RECORD_CHANGES:
+            kept, unknown = _as_submitted(declared, inputs, decoded.unknown, old)
+            inputs, checked = kept, completed(declared, kept, unknown)
+    checked = _inputs_of_last_run(declared, checked, old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
     if checked["spec_hash"] != old.get("spec_hash"):
         for sentence in declared.filled_in(props):
             OPERATION.say_once(f"{declared.resource(props)}: {sentence}")
-    announce_cost(declared, inputs, unknown, old=old, checked=checked)
-    if isinstance(checked["run"], str):
-        OPERATION.runs.note_declared_run(
-            DeclaredRun(
-                key=checked["run"],
-                rerun=Policy(checked["rerun"]),
-                protect_running=bool(checked["protect_running"]),
-                on_replace=OnReplace(checked["on_replace"]),
-            )
-        )
-    return Checked(inputs=hide_in_job(checked))
+    announce_cost(declared, resource, inputs, decoded.unknown, old=old, checked=checked)
+    OPERATION.runs.note_policies(
+        resource,
+        DeclaredPolicies(
+            rerun=Policy(checked["rerun"]),
+            protect_running=bool(checked["protect_running"]),
+            on_replace=OnReplace(checked["on_replace"]),
+        ),
+    )
+    return Checked(inputs=hide(checked))
+
+
+def _identity(resource: str, old: Mapping[str, Any], seed: bytes) -> str:
+    """Return the identity of the runs: the recorded one, else a new one for a resource without a record."""
+    if old.get("identity"):
+        return str(old["identity"])
+    recorded = OPERATION.runs.recorded_run(resource)
+    return recorded.identity if recorded else identity.new_identity(seed)
+
+
+def _note_declaration(
+    declared: JobResourceType, resource: str, given: Mapping[str, Any], known: Mapping[str, Any], urn: str
+) -> None:
+    """Keep what the program declares, and where a line about it is shown."""
+    passed_over = known.get("passed_over")
+    OPERATION.runs.note_declaration(
+        resource,
+        JobDeclaration(
+            values={name: given[name] for name in declared.input_names if name in given},
+            passed_over=tuple(passed_over) if isinstance(passed_over, list) else (),
+            urn=urn,
+            is_preview=known.get("is_preview") is True,
+        ),
+    )
+
+
+def _change(old: Mapping[str, Any], new: Mapping[str, Any]) -> Change:
+    """Return what the declaration changes; a resource without a record has everything to run."""
+    hashed, token = new["spec_hash"], new.get("run_token")
+    return change_of(
+        recorded=(old.get("spec_hash"), old.get("run_token")),
+        declared=(None if hashed is UNKNOWN else hashed, token),
+        record_changed=any(old.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items()),
+    )
 
 
 def diff(declared: JobResourceType, call: Call) -> Difference:
     """Return what changes. In a deployment, print it in words, and decide by the rerun table."""
-    id_ = call.id
-    OPERATION.runs.note_released(id_)
-    recorded, new = reveal_job(call.outputs), reveal_job(call.inputs)
-    OPERATION.runs.note_recorded_run(recorded.get("run"))
-    if begun_work.has_begun(id_):
-        OPERATION.runs.note_interrupted_replacement(recorded.get("run"))
+    recorded, new = reveal(call.outputs), reveal(call.inputs)
+    resource, name = declared.operation_key(call.urn, new), declared.resource(new)
+    OPERATION.runs.note_released(call.id)
+    OPERATION.runs.note_recorded_run(resource, recorded.get("run"))
+    if (key := OPERATION.key_of(resource)) and recorded.get("run"):
+        begun_creations.forget(str(recorded["run"]), key)
     if is_unknown(new):
-        OPERATION.runs.note_deleted_first(id_)
-    replaces = _replaced_by(declared, recorded, new)
-    record_changed = any(
-        recorded.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items()
-    )
-    if OPERATION.was_checked(declared.operation_key(new)):
-        OPERATION.runs.note_compared(id_)
-        decision = decision_of(declared.gateway, id_, recorded, new, replaces, record_changed=record_changed)
-        if decision.action is Action.REFUSE:
-            raise Failure(decision.sentence(declared.resource(new)))
-        gone = not replaces and is_gone(declared.gateway, decision, recorded)
-        if gone or (not replaces and decision.reported and decision.action is Action.NOTHING):
-            say(decision.sentence(declared.resource(new)))
-        run = str(recorded.get("run"))
-        if gone:
-            replaces = ["state"]
-            OPERATION.runs.note_reason(
-                run, rerun.INTERRUPTED if decision.row == "interrupted" else rerun.GONE
-            )
-        elif replaces:
-            _announce_cancellation(
-                declared, id_, recorded, new, unless_unchanged=is_unknown(new["spec_hash"])
-            )
-            if new.get("run") == run:
-                # The run does not see another location, nor a spec that `--target` leaves out of it.
-                moved = set(replaces) & set(TARGET_FIELDS)
-                OPERATION.runs.note_reason(run, rerun.MOVED if moved else rerun.SPEC)
+        OPERATION.runs.note_deleted_first(call.id)
+    replaces = _replaced_by(declared, resource, recorded, new)
+    record_changed = any(recorded.get(one, absent) != new.get(one, absent) for one, absent in RECORD.items())
+    if OPERATION.was_checked(resource):
+        OPERATION.runs.note_compared(resource)
+        replaces = _decided(declared, resource, call.id, recorded, new, replaces)
         if not replaces:
-            OPERATION.note_kept(id_, declared.operation_key(new), recorded)
+            OPERATION.note_kept(call.id, resource, recorded)
+        else:
+            _announce_cancellation(
+                declared, resource, call.id, recorded, name, unless_unchanged=is_unknown(new["spec_hash"])
+            )
     return Difference(
         changes=bool(replaces) or record_changed,
         replaces=state_names(replaces),
@@ -201,16 +269,60 @@ def diff(declared: JobResourceType, call: Call) -> Difference:
     )
 
 
+def _decided(
+    declared: JobResourceType,
+    resource: str,
+    id_: str,
+    recorded: Mapping[str, Any],
+    new: Mapping[str, Any],
+    replaces: list[str],
+) -> list[str]:
+    """Return the inputs that replace the job, by the rerun table. Print the decision. Raises Failure."""
+    name, change = declared.resource(new), OPERATION.runs.change(resource)
+    moved = set(replaces) & set(TARGET_FIELDS)
+    if replaces and change in RECORD_CHANGES:
+        change = Change.SPEC
+    facts = facts_of(declared.gateway, id_, change, recorded, new)
+    decision = decide(facts)
+    if decision.action is Action.REFUSE:
+        raise Failure(decision.sentence(name))
+    if decision.action is Action.NOTHING:
+        if decision.reported:
+            say(decision.sentence(name))
+        return replaces
+    # In a preview the program looks up, for all jobs at the same time.
+    if decision.row not in _WITHOUT_A_JOB and not OPERATION.runs.declaration(resource).is_preview:
+        prerequisites.require(
+            declared,
+            name,
+            OPERATION.runs.declaration(resource),
+            replaced=id_,
+            identity=identity.identity_of(str(recorded.get("run"))),
+            place=target_of(recorded),
+            certain=change is not Change.SPEC_UNKNOWN,
+        )
+    if not moved:
+        say(decision.sentence(name))
+    why, reruns = rerun.MOVED if moved else rerun.code_of(facts, decision), decision.reruns
+    if facts.last_run is LastRun.STOPPED and (counted := rerun.reruns_of(begun_work.reason_of(id_))):
+        # A rerun on failure was interrupted before it was submitted: it counts.
+        why, reruns = begun_work.reason_of(id_), counted
+    OPERATION.runs.note_decided(resource, DecidedRun(why=why, reruns=reruns))
+    # The engine asks for the name of a property that replaces the resource, even of one that is equal.
+    return replaces or ["state"]
+
+
 def _announce_cancellation(
     declared: JobResourceType,
+    resource: str,
     id_: str,
-    recorded: dict[str, Any],
-    new: dict[str, Any],
+    recorded: Mapping[str, Any],
+    name: str,
     *,
     unless_unchanged: bool,
 ) -> None:
     """Print in a preview, on the row of a live job, that it will be cancelled. Costs no query of its own."""
-    declaration = OPERATION.runs.job_declaration(declared.operation_key(new))
+    declaration = OPERATION.runs.declaration(resource)
     place = target_of(recorded)
     if not declaration.is_preview or place is None or has_ended(recorded):
         return
@@ -222,37 +334,16 @@ def _announce_cancellation(
     unless = ", unless its spec turns out to be unchanged" if unless_unchanged else ""
     OPERATION.say_on(
         declaration.urn,
-        f"{declared.resource(new)} is {described(record)}: up will cancel it and run it again{unless}",
+        f"{name} is {described(record)}: up will cancel it and run it again{unless}",
     )
 
 
 def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str]) -> dict[str, Any]:
     """Return the inputs in normal form with those that follow from them, the hidden ones among them."""
     spec, unhashed = declared.spec_of(inputs), {path for path in unknown if root(path) in declared.hashed}
-    directory, chosen = declared.spec.directory_path(inputs), False
-    if declared.follows_run(inputs) and directory is not None:
-        unhashed.discard(directory)
-        spec = declared.spec.with_output_directory(spec, None)
-        inputs = declared.spec.with_output_directory(inputs, run_directory(inputs))
-        # A directory that the user gives is the user's to see, also while it is not known yet.
-        chosen = directory not in unknown
-        if unknown & {"run", "staging_bucket", "marks"}:
-            unknown |= {directory}
     checked = complete(inputs, unknown=unknown | _unknown_disks(inputs, unknown))
-    checked["output_path"] = directory if chosen else None
     checked["spec_hash"] = UNKNOWN if unhashed else declared.declared_hash(spec, inputs.staging_bucket)
     return dict(checked)
-
-
-def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
-    """Return the inputs with the name that the job goes by: renaming a resource does not run it again.
-
-    As long as the run is the same, the name is the one under which the job was submitted. Display name and
-    output directory follow it if they are not declared.
-    """
-    if "marks" in olds and olds.get("run") == props.get("run"):
-        props = {**props, "marks": olds["marks"]}
-    return {"display_name": declared.resource(props), **props}
 
 
 def _as_submitted(
@@ -262,8 +353,6 @@ def _as_submitted(
 
     A job cannot change them and nothing runs because of them, so new ones wait for the next run.
     """
-    if olds.get("run") != inputs.run:
-        return inputs, unknown
     names = {name for name in OF_NEXT_RUN if name in declared.spec_fields}
     waiting = {path for path in unknown if root(path) in names}
     if not waiting and all((olds.get(name) or {}) == (getattr(inputs, name) or {}) for name in names):
@@ -287,7 +376,7 @@ def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dic
     inputs = decoded.draft
     if inputs is None or decoded.damaged or any(not problem.rule for problem in errors(decoded.problems)):
         return None
-    same_place = all(olds.get(name) == getattr(inputs, name) for name in (*TARGET_FIELDS, "run"))
+    same_place = all(olds.get(name) == getattr(inputs, name) for name in (*TARGET_FIELDS, "run_token"))
     recorded = olds.get("spec_hash")
     if not same_place or not recorded:
         return None
@@ -312,21 +401,23 @@ def _inputs_of_last_run(
     declared: JobResourceType, checked: dict[str, Any], olds: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the inputs of a job that must not run again: those it was submitted with, and the new record."""
-    if checked["rerun"] != Policy.NEVER.value or not olds.get("run") or olds["run"] != checked["run"]:
+    if checked["rerun"] != Policy.NEVER.value or not olds:
         return checked
     if target_of(olds) != target_of(checked):
         say(f"{declared.resource(checked)} stays: its location changed, but rerun is never")
     return {**olds, **{name: checked.get(name) for name in RECORD}}
 
 
-def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def _replaced_by(
+    declared: JobResourceType, resource: str, recorded: dict[str, Any], new: dict[str, Any]
+) -> list[str]:
     """Return the inputs whose change replaces the job. In a deployment, print the change in words."""
-    replacing = (*declared.spec_fields, *TARGET_FIELDS, "run", "spec_hash")
+    replacing = (*declared.spec_fields, *TARGET_FIELDS, "run_token", "spec_hash")
     if all(recorded.get(name) == new.get(name) for name in replacing) and not is_unknown(new):
         return []
     was, will = _canonical(declared, recorded), _canonical(declared, new)
     replaces = [name for name in replacing if is_unknown(will.get(name)) or was.get(name) != will.get(name)]
-    is_deployment = OPERATION.was_checked(declared.operation_key(will))
+    is_deployment = OPERATION.was_checked(resource)
     if is_deployment and recorded.get("spec_hash") and recorded.get("spec_hash") == new.get("spec_hash"):
         # The same declaration, with defaults that another version filled in otherwise.
         replaces = [name for name in replaces if name not in declared.spec_fields]
@@ -341,11 +432,6 @@ def _canonical(declared: JobResourceType, props: dict[str, Any]) -> dict[str, An
     inputs, unknown = decoded.draft, decoded.unknown
     if inputs is None:
         return props
-    directory = declared.spec.directory_path(inputs)
-    if declared.follows_run(inputs) or (inputs.staging_bucket and {"run", directory} <= unknown):
-        # The run's own directory changes with every run and is no change of its own.
-        inputs = declared.spec.with_output_directory(inputs, None)
-        unknown -= {directory}
     return dict(encode(inputs, unknown=unknown))
 
 

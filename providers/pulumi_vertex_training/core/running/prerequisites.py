@@ -48,11 +48,11 @@ def prerequisites_of(
 
     `values` are its inputs, with markers for values that are not known yet. `passed_over` are the paths of
     values that are not looked up. `is_preview` is false while a deployment runs. `made` are the names of what
-    the program declares. `replaces` is the key of the run that ends for it, "" for none.
+    the program declares. `replaces` is the identity of its runs, whose live one ends for it, "" for none.
     """
     from pulumi_vertex_training.runs import prerequisites  # imported only if needed
 
-    decoded = declared.read_inputs({"display_name": name, "marks": {"resource": name}, "run": "", **values})
+    decoded = declared.read_inputs({"display_name": name, "marks": {"resource": name}, **values})
     inputs, place = decoded.draft, target_of(values)
     if inputs is None or place is None:
         return Prerequisites()
@@ -111,13 +111,15 @@ def require(
     name: str,
     declaration: JobDeclaration,
     *,
-    key: str,
+    replaced: str,
+    identity: str,
     place: Target | None,
     certain: bool,
 ) -> None:
-    """Raise Failure if the job that would replace the run `key` could not be submitted.
+    """Raise Failure if the job that would replace a run of `identity` could not be submitted.
 
-    `place` is where that run's job is. Only warn if it is not `certain` that the job is replaced.
+    `replaced` is the full name of that run's job, `place` its target. Only warn if it is not `certain` that
+    the job is replaced.
     """
     found = prerequisites_of(
         declared,
@@ -127,17 +129,19 @@ def require(
         lookups=OPERATION.runs.lookups,
         settings=OPERATION.settings,
         is_preview=declaration.is_preview,
-        replaces=key,
+        replaces=identity,
     ).problems
     if certain and (refused := errors(found)):
         listed = "\n".join(f"  {problem}" for problem in refused)
-        raise Failure(f"{name} {_kept(declared, key, place)} The new job could not be submitted:\n{listed}")
+        raise Failure(
+            f"{name} {_kept(declared, replaced, place)} The new job could not be submitted:\n{listed}"
+        )
     for problem in found:
         say(f"warning: {name}: {problem}")
 
 
-def _kept(declared: JobResourceType, key: str, place: Target | None) -> str:
-    seen = job_cache_of(declared.gateway.collection).of_run(place, key) if place else LookupResult.NO_ANSWER
+def _kept(declared: JobResourceType, job: str, place: Target | None) -> str:
+    seen = job_cache_of(declared.gateway.collection).of_job(place, job) if place else LookupResult.NO_ANSWER
     if last_run(None, seen) in LIVE and isinstance(seen, str):
         return f"is {seen.rpartition('STATE_')[2]} and goes on, nothing is cancelled."
     return "does not run again, nothing was changed."

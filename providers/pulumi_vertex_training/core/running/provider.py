@@ -1,4 +1,4 @@
-"""The provider of every kind of job: a job is found by its run's key, and replaced on purpose.
+"""The provider of every kind of job: a job is replaced on purpose, and that of a killed deployment found.
 
 Check and diff are in `plan`; this module has create, update, read and delete.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -19,32 +19,36 @@ from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import say
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
-from pulumi_vertex_training.core.run_context import DeclaredRun
-from pulumi_vertex_training.core.running import begun_work, plan
+from pulumi_vertex_training.core.run_context import DecidedRun, DeclaredPolicies
+from pulumi_vertex_training.core.running import begun_creations, begun_work, notifications, plan
 from pulumi_vertex_training.core.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,
     JobInputs,
     JobResourceType,
-    another_directory,
     models_kept_because,
 )
 from pulumi_vertex_training.core.running.hidden_input import (
-    hide_in_job,
-    hide_in_job_outputs,
+    RECORDED,
+    hide,
+    hide_outputs,
     put,
-    reveal_job,
+    reveal,
+    reveal_outputs,
 )
-from pulumi_vertex_training.core.running.job_cache import settle_seconds
+from pulumi_vertex_training.core.running.job_cache import job_cache_of, settle_seconds
+from pulumi_vertex_training.core.running.left_behind import left_behind, replaced_run
 from pulumi_vertex_training.core.running.plan import completed
 from pulumi_vertex_training.core.running.rerun_decision import allow_on_demand, has_ended
+from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.runs import deletion
 from pulumi_vertex_training.runs.deletion import StillRunningError, delete_run
-from pulumi_vertex_training.runs.identity import parse, with_number
+from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL, RunKey, parse, with_number
 from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete, OnReplace
 from pulumi_vertex_training.runs.policies.rerun import Policy
-from pulumi_vertex_training.runs.submission import Submission, find_or_submit
+from pulumi_vertex_training.runs.submission import Submission, find_or_submit, is_later, run_of, without
+from vertex_training.fields.labels import key_label
 from vertex_training.fields.uris import DIRECTORY
 
 
@@ -65,7 +69,7 @@ class JobProvider(Provider):
         return plan.diff(self.declared, call)
 
     def create(self, call: Call) -> Created:
-        return create(self.declared, call)
+        return create(self, call)
 
     def update(self, call: Call) -> Values:
         return update(self.declared, call)
@@ -76,57 +80,80 @@ class JobProvider(Provider):
     def delete(self, call: Call) -> None:
         delete(self.declared, call)
 
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:  # noqa: ARG002
+        """Stop and delete the live job of a run that no state has; `id_` is the run's key."""
+        gateway = self.declared.gateway
+        found = [
+            job for job in gateway.list_by_label(endpoint, {RUN_LABEL: id_}) if not job.state.is_terminal
+        ]
+        if not found:
+            raise NotFound(f"run {id_} has no live job", resource=id_, endpoint=endpoint)
+        deletion.stop_orphans(
+            gateway, endpoint, found, tell=lambda _: None, before_delete=self._before_delete()
+        )
+        return True
 
-def create(declared: JobResourceType, call: Call) -> Created:
+    def _before_delete(self) -> Callable[[Endpoint, str], None]:
+        return self.declared.before_delete(kept_because="", tell=lambda _: None)
+
+
+def create(provider: JobProvider, call: Call) -> Created:
     """Return the job of the run: adopted, found again, or submitted."""
-    raw = reveal_job(call.inputs)
+    declared, raw = provider.declared, reveal(call.inputs)
     inputs = declared.decode_inputs(raw).spec
     if inputs is None:
         raise ValueError(
             f"create received inputs of a {declared.noun} that check rejects; please report this"
         )
-    if declared.follows_run(inputs) and not OPERATION.runs.issued(inputs.run):
-        inputs = declared.spec.with_output_directory(inputs, another_directory(inputs))
-    endpoint = endpoint_of(raw)
-    recorded = OPERATION.runs.recorded_generation(inputs.run)
-    if plan.is_due(inputs, OPERATION.runs.released(), recorded=recorded):
-        return _created(declared, raw, plan.adopt(declared, endpoint, inputs, tell=say), adopted=True)
-    submission = Submission(
-        key=inputs.run,
-        spec_hash=inputs.spec_hash or "",
-        issued_here=OPERATION.runs.issued(inputs.run),
-        keep_record=inputs.on_delete == OnDelete.CANCEL.value,
-        any_spec=inputs.rerun == Policy.NEVER.value,
-        released=OPERATION.runs.released(),
-        recorded=OPERATION.runs.unrecorded_after(inputs.run),
-        reason=_reason(inputs.run, recorded),
-        settle=settle_seconds(endpoint),
-    )
+    resource, endpoint = declared.operation_key(call.urn, raw), endpoint_of(raw)
+    key, recorded = OPERATION.key_of(resource), OPERATION.runs.recorded_run(resource)
+    if recorded is None:
+        recorded = replaced_run(declared.gateway, endpoint, call.urn, key)
+    first = recorded.next() if recorded else RunKey(identity=inputs.identity, generation=1)
+    if plan.is_due(inputs, OPERATION.runs.released(), recorded=recorded is not None):
+        record = plan.adopt(declared, endpoint, inputs, key=key, tell=say)
+        notifications.write(declared.gateway.collection, inputs, first.identity)
+        return _created(declared, inputs, raw, record, run=first, adopted=True)
+    decided = OPERATION.runs.decided(resource) or DecidedRun(why=rerun.ON_DEMAND if recorded else rerun.FIRST)
 
     def tell(line: str) -> None:
         say(f"{declared.resource(raw)}: {line}")
 
+    def before_submit(run: RunKey) -> None:
+        engine.require(OPERATION.engine, OPERATION.settings.timeouts)
+        notifications.write(declared.gateway.collection, inputs, run.identity)
+        title = f"{declared.noun} {declared.resource(raw)}"
+        begun_creations.begin(provider, raw, str(run), key=key, title=title)
+
+    was_interrupted = begun_creations.has_begun(key)
     record, adopted = find_or_submit(
         declared.gateway,
         dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
-        declared.wire(inputs),
-        submission,
-        before_submit=lambda: engine.require(OPERATION.engine, OPERATION.settings.timeouts),
+        lambda run: declared.wire(declared.of_run(inputs, str(run))),
+        Submission(
+            key=first,
+            spec_hash=inputs.spec_hash or "",
+            labels=key_label(key),
+            keep_record=inputs.on_delete == OnDelete.CANCEL.value,
+            any_spec=inputs.rerun == Policy.NEVER.value,
+            reason=decided.why,
+            settle=settle_seconds(endpoint),
+            was_interrupted=was_interrupted,
+        ),
+        left_behind=functools.partial(left_behind, declared.gateway, endpoint, call.urn, recorded, key),
+        before_submit=before_submit,
         tell=tell,
         before_delete=declared.before_delete(kept_because="", tell=tell),
     )
+    run = run_of(record) or first
     if adopted:
+        notifications.write(declared.gateway.collection, inputs, run.identity)
         say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")
-    _delete_oldest(declared, endpoint, inputs, record)
-    return _created(declared, raw, record)
-
-
-def _reason(key: str, recorded: int) -> str:
-    """Return the code of the reason for a job that is submitted now, "" if the run was left out."""
-    if decided := OPERATION.runs.reason(key):
-        return decided
-    again = recorded == parse(key).generation
-    return rerun.ON_DEMAND if again else OPERATION.runs.recorded_reason(key)
+    if recorded:
+        _delete_oldest(declared, endpoint, inputs, record)
+    begun_creations.forget_others(str(run), key)
+    begun_creations.answered(str(run), key)
+    return _created(declared, inputs, raw, record, run=run, decided=decided)
 
 
 def _delete_oldest(
@@ -136,8 +163,8 @@ def _delete_oldest(
 
     A failure is no failure of the new job, whose id would be lost with it.
     """
-    key = parse(inputs.run)
-    if key.generation == 1 and not OPERATION.runs.recorded_generation(inputs.run):
+    key = run_of(record)
+    if key is None:
         return
     try:
         deletion.delete_oldest(
@@ -156,31 +183,56 @@ def _delete_oldest(
 
 
 def update(declared: JobResourceType, call: Call) -> Values:
-    """Return the outputs with the new record, which alone changes.
-
-    The directory stays the one that the job writes to: a job that was created again under its key has its
-    own.
-    """
-    outs = {**reveal_job(call.outputs), "output_path": None, **reveal_job(call.inputs)}
-    return hide_in_job_outputs(with_directory(declared, outs, call.outputs.get(DIRECTORY)))
+    """Write changed notifications. Return the outputs with the new record, which alone changes."""
+    recorded = reveal_outputs(call.outputs)
+    # An input that is declared no more must not stay: without its declaration it would be no secret either.
+    of_inputs = {*declared.input_names}.difference(RECORDED)
+    kept = {name: value for name, value in recorded.items() if name not in of_inputs}
+    outs = {**kept, **reveal(call.inputs)}
+    if call.outputs.get("notifications") != call.inputs.get("notifications"):
+        inputs = declared.read_inputs(_inputs(declared, outs)).draft
+        if inputs is not None and outs.get("run"):
+            endpoint_of(outs)  # a started emulator has made its data folder
+            notifications.write(declared.gateway.collection, inputs, parse(outs["run"]).identity)
+    directory = call.outputs.get(DIRECTORY)
+    path = outs.get("output_path")
+    return hide_outputs({**(put(outs, path.split("."), directory) if path else outs), DIRECTORY: directory})
 
 
 def _created(
-    declared: JobResourceType, raw: dict[str, Any], record: JobRecord, *, adopted: bool = False
+    declared: JobResourceType,
+    inputs: JobInputs,
+    raw: dict[str, Any],
+    record: JobRecord,
+    *,
+    run: RunKey,
+    decided: DecidedRun | None = None,
+    adopted: bool = False,
 ) -> Created:
-    outs = {**raw, **facts(declared, record)}
+    path = declared.spec.directory_path(inputs) if declared.follows_run(inputs) else None
+    # A job that was adopted has the reason of the deployment that submitted it.
+    why = record.labels.get(REASON_LABEL) or (decided.why if decided else "")
+    outs = {
+        **raw,
+        **facts(declared, record),
+        "run": str(run),
+        "reruns": max(decided.reruns if decided else 0, rerun.reruns_of(why)),
+        "why": why or None,
+        "output_path": path,
+    }
     if record.wire:
         # An adopted job keeps the directory that it was submitted with.
-        outs = with_directory(declared, outs, declared.spec.directory_of(record.wire))
+        directory = declared.spec.directory_of(record.wire)
+        outs = {**(put(outs, path.split("."), directory) if path else outs), DIRECTORY: directory}
     # The failure of a job that was adopted after its end is no failure of this deployment.
     outs["asked_by"] = None if adopted and record.state.is_terminal else OPERATION.engine
-    return Created(id=record.name, outputs=hide_in_job_outputs(outs))
+    return Created(id=record.name, outputs=hide_outputs(outs))
 
 
 def read(declared: JobResourceType, call: Call) -> Found | None:
     """Return the recorded outputs with the service's; none for a job that certainly does not exist."""
     recorded = {name: value for name, value in call.outputs.items() if name != DRIFT}
-    raw = reveal_job(recorded)
+    raw = reveal_outputs(recorded)
     try:
         record = declared.gateway.get(endpoint_of(raw), call.id)
     except NotFound:
@@ -191,9 +243,11 @@ def read(declared: JobResourceType, call: Call) -> Found | None:
             # finds that it is gone.
             return Found(outputs={**recorded, DRIFT: ["it was deleted"]})
         return None
+    if raw.get("notifications") and not notifications.are_written(parse(str(raw["run"])).identity):
+        raw["notifications"] = []  # they were removed: the next deployment writes them again
     inputs = _as_live(declared, raw, record)
-    outs = hide_in_job_outputs({**raw, **(inputs or {}), **facts(declared, record)})
-    return Found(outputs=outs, inputs=inputs and hide_in_job(inputs))
+    outs = hide_outputs({**raw, **(inputs or {}), **facts(declared, record)})
+    return Found(outputs=outs, inputs=inputs and hide(inputs))
 
 
 def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] | None:
@@ -238,24 +292,11 @@ def _words(error: str) -> str:
     return without_log(error)
 
 
-def with_directory(
-    declared: JobResourceType, props: Mapping[str, Any], directory: str | None
-) -> dict[str, Any]:
-    """Return the outputs with the directory that the job writes to.
-
-    It is an output of its own, and replaces the directory among the inputs.
-    """
-    inputs = declared.read_inputs(_inputs(declared, props)).draft
-    path = None if inputs is None else declared.spec.directory_path(inputs)
-    placed = props if path is None else put(props, path.split("."), directory)
-    return {**placed, DIRECTORY: directory}
-
-
 def _inputs(declared: JobResourceType, props: Mapping[str, Any]) -> dict[str, Any]:
     return {name: props[name] for name in declared.input_names if name in props}
 
 
-def _keeps_record(recorded: Mapping[str, Any], declared: DeclaredRun | None) -> bool:
+def _keeps_record(recorded: Mapping[str, Any], declared: DeclaredPolicies | None) -> bool:
     """Return whether the record of a job that a new run replaces is kept, by the present declaration."""
     on_replace = (
         declared.on_replace if declared else OnReplace(recorded.get("on_replace") or RECORD["on_replace"])
@@ -266,37 +307,69 @@ def _keeps_record(recorded: Mapping[str, Any], declared: DeclaredRun | None) -> 
 def delete(declared: JobResourceType, call: Call) -> None:
     """Cancel the job, wait until it has ended, and delete its record, by `on_delete` or `on_replace`.
 
-    A job that another resource has adopted is left alone.
+    With the declaration, what killed deployments left of it is deleted too, and the kept records of earlier
+    runs. A job that another resource has adopted is left alone.
     """
-    id_, raw = call.id, reveal_job(call.outputs)
-    if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, raw):
+    id_, raw = call.id, reveal_outputs(call.outputs)
+    resource = declared.operation_key(call.urn, raw)
+    if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, reveal(call.outputs)):
         return
     OPERATION.runs.note_released(id_)
-    OPERATION.runs.note_recorded_run(raw.get("run"))
+    OPERATION.runs.note_recorded_run(resource, raw.get("run"))
+    begun_creations.remove_with(str(raw.get("run")))
     name, endpoint = declared.resource(raw), endpoint_of(raw)
-    now = OPERATION.runs.declared_run(str(raw.get("run")))
-    same_run = now is not None and now.key == raw.get("run")
+    now, decided = OPERATION.runs.policies(resource), OPERATION.runs.decided(resource)
     replaced = now is not None or OPERATION.runs.is_deleted_first(id_)
-    if now is not None and same_run and not OPERATION.runs.was_compared(id_):
+    if now is not None and not OPERATION.runs.was_compared(resource):
         # Replaced without a comparison: `pulumi up --replace`.
-        OPERATION.runs.note_reason(now.key, rerun.ON_DEMAND)
+        OPERATION.runs.note_decided(resource, DecidedRun(why=rerun.ON_DEMAND))
         allow_on_demand(name, now, lambda: declared.gateway.get(endpoint, id_).state.name)
+    keep_record = _keeps_record(raw, now) if replaced else raw.get("on_delete") == OnDelete.CANCEL.value
+    protect_running = now.protect_running if now else bool(raw.get("protect_running"))
 
     def tell(line: str) -> None:
         say(f"{name}: {line}")
 
+    before_delete = declared.before_delete(
+        kept_because=MODEL_OF_REPLACED if replaced else models_kept_because(raw.get("on_delete")), tell=tell
+    )
     delete_run(
         declared.gateway,
         endpoint,
         id_,
         label=name,
         tell=tell,
-        before_stop=functools.partial(begun_work.note, id_),
-        before_delete=declared.before_delete(
-            kept_because=MODEL_OF_REPLACED if replaced else models_kept_because(raw.get("on_delete")),
-            tell=tell,
-        ),
-        keep_record=_keeps_record(raw, now) if replaced else raw.get("on_delete") == OnDelete.CANCEL.value,
+        before_stop=functools.partial(begun_work.note, id_, decided.why if decided else ""),
+        before_delete=before_delete,
+        keep_record=keep_record,
         kept_because="" if replaced else "on_delete is cancel",
-        protect_running=now.protect_running if now else bool(raw.get("protect_running")),
+        protect_running=protect_running,
     )
+    run = OPERATION.runs.recorded_run(resource)
+    if replaced or run is None:
+        return
+    if raw.get("notifications") and endpoint.is_emulator:
+        notifications.remove(run.identity)
+    try:
+        known = OPERATION.runs.released() | OPERATION.all_made()
+        place = target_of(raw)
+        if place is None:
+            return
+        jobs = without(job_cache_of(declared.gateway.collection).settled(place, endpoint), known)
+        later = [record for record in jobs if is_later(record, run)]
+        for record in later:
+            begun_creations.remove_with(record.labels[RUN_LABEL])
+        deletion.stop_orphans(
+            declared.gateway,
+            endpoint,
+            later,
+            tell=tell,
+            before_delete=before_delete,
+            keep_record=keep_record,
+            protect_running=protect_running,
+        )
+        if not keep_record:
+            ended = deletion.ended_runs(jobs, run)
+            deletion.delete_records(declared.gateway, endpoint, ended, before_delete=before_delete)
+    except NotFound as error:
+        say(f"warning: {name}: jobs that its runs may have left behind cannot be listed: {error}")

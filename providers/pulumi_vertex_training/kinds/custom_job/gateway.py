@@ -22,7 +22,6 @@ get = GATEWAY.get
 list_jobs = GATEWAY.list_jobs
 list_by_label = GATEWAY.list_by_label
 list_labelled = GATEWAY.list_labelled
-list_live_labelled = GATEWAY.list_live_labelled
 list_live = GATEWAY.list_live
 list_by_display_name = GATEWAY.list_by_display_name
 cancel = GATEWAY.cancel

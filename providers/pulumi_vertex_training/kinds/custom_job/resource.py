@@ -30,7 +30,6 @@ from pulumi_vertex_training.program.arguments.run_options import (
 from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool, with_names_and_counts
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.resource import stack_settings
-from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
 
@@ -46,7 +45,6 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
     """
 
     kind = registry.CUSTOM_JOB
-    run_class = Run
 
     @named_arguments
     def __init__(

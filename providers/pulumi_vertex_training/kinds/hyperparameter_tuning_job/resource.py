@@ -29,15 +29,8 @@ from pulumi_vertex_training.program.arguments.run_options import (
 )
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.results import Completion, Metrics, OptionalText, Text
-from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
-
-
-class HyperparameterTuningRun(Run, module="hyperparameterTuningRun", name="HyperparameterTuningRun"):
-    """The record of a tuning job's present run."""
-
-    of = "HyperparameterTuningJob"
 
 
 class TrialResult(TypedDict):
@@ -117,7 +110,6 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
     """
 
     kind = registry.TUNING_JOB
-    run_class = HyperparameterTuningRun
     completion_class = TuningCompletion
 
     @named_arguments

@@ -28,18 +28,11 @@ from pulumi_vertex_training.program.arguments.run_options import (
 from pulumi_vertex_training.program.arguments.worker_pools import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.results import Completion, Metrics, OptionalText, Text
-from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
 from vertex_training.fields.schema import camel_case
 
 _TRIAL = "trial_job_spec"
-
-
-class TrainingPipelineRun(Run, module="trainingPipelineRun", name="TrainingPipelineRun"):
-    """The record of a pipeline's present run."""
-
-    of = "TrainingPipeline"
 
 
 class PipelineCompletion(Completion):
@@ -76,7 +69,6 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
     """
 
     kind = registry.PIPELINE
-    run_class = TrainingPipelineRun
     completion_class = PipelineCompletion
     own_outputs = ("model", "model_version")
 

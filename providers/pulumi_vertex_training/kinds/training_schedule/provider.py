@@ -188,7 +188,7 @@ def _decoded_job(news: Mapping[str, Any]) -> Decoded[Any] | None:
     if not isinstance(given, Mapping) or "declaration" not in given:
         return None
     job = str(news.get("job"))
-    bare = {"run": "", "marks": {"resource": job}, "display_name": job}
+    bare = {"marks": {"resource": job}, "display_name": job}
     return declared_in(str(news["collection"])).decode_inputs({**bare, **given["declaration"]})
 
 

@@ -82,7 +82,7 @@ def problems_in(
 ) -> list[str]:
     """Return the errors that a provider's check would find in a declaration, as far as it is known."""
     given = {name: plain(value) for name, value in declaration.items()}
-    found = decode({**given, "run": UNKNOWN, "marks": {}}).problems
+    found = decode({**given, "marks": {}}).problems
     return [str(problem) for problem in found if problem.level == "error"]
 
 

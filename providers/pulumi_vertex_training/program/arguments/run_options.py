@@ -166,21 +166,12 @@ class RunOptions:
         return {name: value for name, value in declared.items() if value is not None}
 
     @property
-    def of_run(self) -> dict[str, Any]:
-        """Policies that the record of runs has."""
+    def policies(self) -> dict[str, Any]:
+        """Options that the resource records beside the declaration."""
         return {
+            "run_token": self.run_token,
             "rerun": self.rerun,
-            "protect_running": self.protect_running,
             "rerun_limit": self.rerun_limit,
-            "on_delete": self.on_delete,
-            "adopt": self.adopt,
-        }
-
-    @property
-    def of_job(self) -> dict[str, Any]:
-        """Policies that the job's resource has."""
-        return {
-            "rerun": self.rerun,
             "protect_running": self.protect_running,
             "on_delete": self.on_delete,
             "on_replace": self.on_replace,

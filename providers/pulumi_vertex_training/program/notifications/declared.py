@@ -17,6 +17,9 @@ from vertex_training.notifications.notification import Notifications, problems
 
 NAME = "notifications"
 
+_EMULATED = ("on", "webhook", "command")
+"""The arguments that matter to the emulator. It has no Pub/Sub and no Cloud Monitoring."""
+
 
 @dataclass(frozen=True)
 class DeclaredNotifications:
@@ -49,6 +52,13 @@ def decoded(declared: Mapping[str, Any], *, on_google: bool) -> Decoded[Notifica
         return list(problems(known, on_google=on_google))
 
     return decode(Notifications, declared).then(lambda known: known, found)
+
+
+def of_emulator(sent: DeclaredNotifications) -> list[Mapping[str, Any]] | None:
+    """Return the notifications for the emulator as an input of the job, None if it sends none of them."""
+    if not any("webhook" in one or "command" in one for one in sent.items):
+        return None
+    return [{name: value for name, value in one.items() if name in _EMULATED} for one in sent.items]
 
 
 def path_of(index: int, count: int) -> str:

@@ -38,33 +38,37 @@ def is_engines_preview() -> bool:
     return pulumi.runtime.get_root_resource() is not None and not is_mocked and pulumi.runtime.is_dry_run()
 
 
-def run_input(
-    declaration: Mapping[str, Any], resource_name: str, type_: str, opts: pulumi.ResourceOptions | None
+def lookups_input(
+    declaration: Mapping[str, Any], opts: pulumi.ResourceOptions | None
 ) -> pulumi.Output[dict[str, Any]]:
-    """Return the input by which a `Run` learns what it may look up, and on which row it reports."""
+    """Return the input by which the provider of a job learns what it may look up."""
     declared_names.collect()
-    return pulumi.Output.from_input(_run_input(declaration, resource_name, type_, opts))
+    return pulumi.Output.from_input(_lookups_input(declaration, opts))
 
 
-def look_up_new_job(
+def look_up_job(
     resource: pulumi.CustomResource,
-    run: pulumi.CustomResource,
+    identity: pulumi.Output[str | None],
     collection: str,
     resource_name: str,
     declaration: Mapping[str, Any],
     opts: pulumi.ResourceOptions | None,
 ) -> None:
-    """Look up the needs of a new job in a preview. A missing one fails the preview."""
+    """Look up the needs of a job that will run in a preview. A missing one fails the preview.
+
+    `identity` is that of the job's runs.
+    """
     if not is_engines_preview():
         return
 
     async def look() -> None:
         waits, wait = program_waits(), Wait(name=resource_name)
         with waits.open(wait):
-            # The id of a new resource is not known in a preview. The provider looks up for any other one.
-            if await run.id.is_known():
+            # The id of a job that will run is not known in a preview.
+            if await resource.id.is_known():
                 return
-            found = await _prerequisites(collection, resource_name, declaration, opts)
+            replaces = await identity.future() or ""
+            found = await _prerequisites(collection, resource_name, declaration, opts, replaces)
             for problem in found.problems:
                 log = messages.error if problem.level == "error" else messages.warn
                 log(str(problem), resource)
@@ -86,6 +90,7 @@ async def _prerequisites(
     resource_name: str,
     declaration: Mapping[str, Any],
     opts: pulumi.ResourceOptions | None,
+    replaces: str,
 ) -> Prerequisites:
     # imported only if needed
     from pulumi_vertex_training.core.running.declaration import declared_in
@@ -102,12 +107,13 @@ async def _prerequisites(
         lookups=program_lookups(),
         settings=stack_settings(),
         is_preview=True,
+        replaces=replaces,
         made=declared_names.names(),
     )
 
 
-async def _run_input(
-    declaration: Mapping[str, Any], resource_name: str, type_: str, opts: pulumi.ResourceOptions | None
+async def _lookups_input(
+    declaration: Mapping[str, Any], opts: pulumi.ResourceOptions | None
 ) -> dict[str, Any]:
     inputs = _Inputs(depends_on_others=_depends_on_others(opts))
     # The engine reports why an output failed when the resource is registered.
@@ -116,7 +122,6 @@ async def _run_input(
     return {
         "passed_over": sorted(inputs.passed_over),
         "is_preview": pulumi.runtime.is_dry_run(),
-        "urn": await urn_of(resource_name, type_, opts),
     }
 
 

@@ -35,7 +35,7 @@ from pulumi_vertex_training.program.waiting.progress import Progress, how_to_fol
 from pulumi_vertex_training.program.waiting.recording import record_end, recorded_end
 from pulumi_vertex_training.program.waiting.waits import Again, Wait, WaitFailed, WaitResult, held
 from pulumi_vertex_training.registry import is_runnable
-from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
+from pulumi_vertex_training.runs.cancel_watchdog import KEY_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator.launcher import LauncherError
@@ -53,9 +53,9 @@ class Waiting:
     """A wait for the job of a resource.
 
     `ours` means that this deployment submitted the job. `label` is the resource's name in the program, which
-    begins messages and the lines of the log. `held_run` is the key of the run that was held while the job was
-    created. `engine` is the engine's address, or None. `again` is when the job runs again. `secret_outputs`
-    are the outputs that the resource's options make secret.
+    begins messages and the lines of the log. `held_key` is the key of the resource, by which the job was held
+    while it was created. `engine` is the engine's address, or None. `again` is when the job runs again.
+    `secret_outputs` are the outputs that the resource's options make secret.
     """
 
     resource: pulumi.Resource
@@ -66,7 +66,7 @@ class Waiting:
     ours: bool
     engine: str | None = None
     label: str = ""
-    held_run: str | None = None
+    held_key: str | None = None
     again: Again = field(default_factory=Again)
     secret_outputs: frozenset[str] = frozenset()
 
@@ -95,7 +95,7 @@ async def completion(
     asked_by: str | None,
     base_output_directory: str | None,
     label: str = "",
-    held_run: str | None = None,
+    held_key: str | None = None,
     engine: str | None = None,
     wait: Wait | None = None,
     again: Again | None = None,
@@ -120,7 +120,7 @@ async def completion(
         ours=asked_by is not None and asked_by == engine,
         engine=engine,
         label=label,
-        held_run=held_run,
+        held_key=held_key,
         again=again or Again(),
         secret_outputs=secret_outputs,
     )
@@ -249,11 +249,11 @@ async def _interrupted(waiting: Waiting, link: _Link) -> str:
 
 
 def _hold(waiting: Waiting, link: _Link) -> None:
-    """Hold the job by its name. Until now it was held by the key of its run."""
+    """Hold the job by its name. Until now it was held by the key of its resource."""
     if waiting.policy.cancels:
         interruption.hold(waiting.name, link.endpoint)
-        if waiting.held_run is not None:
-            interruption.release(RUN_PREFIX + waiting.held_run)
+        if waiting.held_key is not None:
+            interruption.release(KEY_PREFIX + waiting.held_key)
 
 
 def _release(waiting: Waiting, link: _Link) -> None:

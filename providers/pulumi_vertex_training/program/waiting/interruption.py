@@ -122,15 +122,15 @@ def hold(name: str, endpoint: Endpoint) -> None:
     _send(Order(name=name, hold=True, endpoint=endpoint, collection=collection))
 
 
-def hold_run(key: str, endpoint: Endpoint, collection: str) -> None:
-    """Hold a job of this kind that is about to be created under the key of a run."""
-    from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX, Order, now
+def hold_resource(key: str, endpoint: Endpoint, collection: str) -> None:
+    """Hold a job of this kind that is about to be created for the resource with this key."""
+    from pulumi_vertex_training.runs.cancel_watchdog import KEY_PREFIX, Order, now
 
-    _send(Order(name=RUN_PREFIX + key, hold=True, endpoint=endpoint, since=now(), collection=collection))
+    _send(Order(name=KEY_PREFIX + key, hold=True, endpoint=endpoint, since=now(), collection=collection))
 
 
 def release(name: str) -> None:
-    """Stop holding a job, given by its name or by RUN_PREFIX and the key of its run."""
+    """Stop holding a job, given by its name or by KEY_PREFIX and the key of its resource."""
     from pulumi_vertex_training.runs.cancel_watchdog import Order
 
     _send(Order(name=name, hold=False))

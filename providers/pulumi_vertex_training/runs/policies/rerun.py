@@ -374,6 +374,12 @@ def code_of(facts: Facts, decision: Decision) -> str:
     return FIRST if decision.first or facts.last_run is LastRun.NONE else decision.row
 
 
+def reruns_of(code: str) -> int:
+    """Return the number of reruns on failure with which a run of this code was submitted."""
+    failed = _FAILED.fullmatch(code)
+    return int(failed[1]) if failed else 0
+
+
 def words_of(code: str) -> str:
     """Return the words for a code; "" for no code, and the code itself if this version does not know it."""
     if failed := _FAILED.fullmatch(code):

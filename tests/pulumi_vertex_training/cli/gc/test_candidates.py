@@ -13,15 +13,15 @@ from pulumi_vertex_training.cli.gc.candidates import KnownStack, Status, decide_
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StateContents, contents_of, merged
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
-from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from support.client.specs.known_stacks import (
+    BEGUN_JOB,
     CUSTOM_JOB,
     HASH,
     IDENTITY,
     JOB,
     KEPT_JOB,
-    RUN,
+    NEXT_JOB,
     STAGED,
     URI,
     checkpoint,
@@ -44,9 +44,31 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
     ("stacks", "status", "because"),
     [
         pytest.param([stack(CUSTOM_JOB)], Status.KNOWN, "prod .* has it", id="the job is in a state"),
-        pytest.param([stack(RUN)], Status.KNOWN, "has it", id="only its run is: it is being submitted"),
+        pytest.param([stack(NEXT_JOB)], Status.KNOWN, "has it", id="another job of its declaration is"),
+        pytest.param(
+            [stack(pending=[BEGUN_JOB], is_deployed_now=True)],
+            Status.KNOWN,
+            "^a deployment of stack digits/prod in .* is creating it; if it was killed, run `pulumi cancel`$",
+            id="it is being submitted",
+        ),
+        pytest.param(
+            [stack(pending=[BEGUN_JOB], is_deployed_now=False)],
+            Status.UNPROVEN,
+            "^a killed deployment of stack digits/prod in .* began to create it; if it is still declared, "
+            f"`pulumi up` there adopts it; `vertex-training gc --yes {JOB.rpartition('/')[2]}` deletes it$",
+            id="a killed deployment submitted it",
+        ),
+        pytest.param(
+            [stack(pending=[BEGUN_JOB])], Status.UNPROVEN, "unless one is still running", id="nobody knows"
+        ),
+        pytest.param(
+            [stack(NEXT_JOB, pending=[BEGUN_JOB], is_deployed_now=False)],
+            Status.KNOWN,
+            "has it",
+            id="its replacement is pending",
+        ),
         pytest.param([stack(resource("CustomJob", JOB, run="feed-1"))], Status.KNOWN, "has it", id="adopted"),
-        pytest.param([stack(), stack(RUN, name="dev")], Status.KNOWN, "dev", id="another stack has it"),
+        pytest.param([stack(), stack(NEXT_JOB, name="dev")], Status.KNOWN, "dev", id="another stack has it"),
         pytest.param(
             [stack({"type": "other", "inputs": {"adopt": JOB.rpartition("/")[2]}})],
             Status.KNOWN,
@@ -54,10 +76,16 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
             id="mentioned by anything",
         ),
         pytest.param(
-            [stack(past=(RUN,)), stack(RUN, name="dev")], Status.KNOWN, "dev", id="moved to another stack"
+            [stack(past=(NEXT_JOB,)), stack(NEXT_JOB, name="dev")],
+            Status.KNOWN,
+            "dev",
+            id="moved to another stack",
         ),
         pytest.param(
-            [stack(past=(RUN,))], Status.ORPHAN, "prod in file:///a had it and no longer has it", id="run"
+            [stack(past=(NEXT_JOB,))],
+            Status.ORPHAN,
+            "prod in file:///a had it and no longer has it",
+            id="another job of its declaration",
         ),
         pytest.param([stack(past=(CUSTOM_JOB,))], Status.ORPHAN, "had it", id="job"),
         pytest.param([stack(past=(KEPT_JOB,))], Status.KEPT, "on_delete was cancel", id="kept"),
@@ -81,7 +109,7 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
             id="a stack that was removed",
         ),
         pytest.param(
-            [removed(CUSTOM_JOB), stack(past=(RUN,))],
+            [removed(CUSTOM_JOB), stack(past=(NEXT_JOB,))],
             Status.ORPHAN,
             "prod",
             id="moved from a stack that was removed",
@@ -117,7 +145,7 @@ def test_the_decision_on_a_job(stacks: list[KnownStack], status: Status, because
 
 
 def test_every_run_of_a_declaration_that_is_known_is_known() -> None:
-    assert decide_job(record(f"{IDENTITY}-12"), [stack(RUN)]).status is Status.KNOWN
+    assert decide_job(record(f"{IDENTITY}-12"), [stack(NEXT_JOB)]).status is Status.KNOWN
 
 
 @given(stacks)
@@ -130,7 +158,7 @@ def test_only_what_an_existing_stack_had_is_an_orphan(found: list[KnownStack]) -
 
 @given(stacks)
 def test_more_states_never_make_an_orphan_of_what_is_known(found: list[KnownStack]) -> None:
-    assert decide_job(record(), [*found, stack(RUN)]).status is Status.KNOWN
+    assert decide_job(record(), [*found, stack(NEXT_JOB)]).status is Status.KNOWN
 
 
 OTHER = record(run="feedfeedfeedfeed-1", name="projects/42/locations/us-central1/customJobs/5")
@@ -139,7 +167,7 @@ OTHER = record(run="feedfeedfeedfeed-1", name="projects/42/locations/us-central1
 @given(stacks)
 def test_a_job_of_another_backend_is_never_an_orphan(found: list[KnownStack]) -> None:
     assert decide_job(OTHER, found).status in (Status.UNPROVEN, Status.KNOWN)
-    assert decide_job(OTHER, [stack(RUN, past=(RUN, CUSTOM_JOB))]).status is Status.UNPROVEN
+    assert decide_job(OTHER, [stack(NEXT_JOB, past=(NEXT_JOB, CUSTOM_JOB))]).status is Status.UNPROVEN
 
 
 @pytest.mark.parametrize(
@@ -182,21 +210,24 @@ def test_the_decision_on_an_object(
     assert (decision and decision.status) is status
 
 
+SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:x"}
+
+
 @pytest.mark.parametrize(
     "read",
     [
-        pytest.param(state(RUN), id="an export"),
-        pytest.param(checkpoint(RUN), id="a checkpoint"),
-        pytest.param(state(pending=[RUN]), id="a pending operation"),
+        pytest.param(state(NEXT_JOB), id="an export"),
+        pytest.param(checkpoint(NEXT_JOB), id="a checkpoint"),
+        pytest.param(state(pending=[BEGUN_JOB]), id="a pending operation"),
         pytest.param(
-            state({"type": type_token("CustomJob"), "inputs": {"__run": {"key": f"{IDENTITY}-1"}}}),
-            id="inputs",
+            state({**BEGUN_JOB, "outputs": {"__run": SECRET}}),
+            id="a job whose outputs are secret",
         ),
     ],
 )
 def test_where_a_run_is_found(read: dict[str, Any]) -> None:
     contents = contents_of(read)
-    assert (contents.runs, IDENTITY in contents.mentioned) == ({IDENTITY}, True)
+    assert (contents.runs, IDENTITY in contents.mentioned | contents.begun_runs) == ({IDENTITY}, True)
 
 
 @pytest.mark.parametrize("read", [{"deployment": None}, {"checkpoint": {"latest": None}}])
@@ -214,14 +245,12 @@ def test_an_unreadable_state_does_not_pass_for_an_empty_one(read: dict[str, Any]
         contents_of(read)
 
 
-def test_values_that_are_secret_hide_no_run() -> None:
-    secret = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:x"}
-    assert contents_of(state(resource("Run", IDENTITY, key=secret))).runs == {IDENTITY}
-    assert contents_of(state(resource("CustomJob", JOB, run=secret))).job_ids >= {JOB.rpartition("/")[2]}
+def test_values_that_are_secret_hide_no_job() -> None:
+    assert contents_of(state(resource("CustomJob", JOB, __run=SECRET))).job_ids >= {JOB.rpartition("/")[2]}
 
 
 def test_several_states_say_what_each_says() -> None:
-    both = merged([contents_of(state(RUN)), contents_of(state(STAGED))])
+    both = merged([contents_of(state(NEXT_JOB)), contents_of(state(STAGED))])
     assert both.runs == {IDENTITY}
     assert both.objects == {URI}
     assert merged([]) == StateContents()

@@ -18,7 +18,7 @@ from support.client.specs.known_stacks import (
     IDENTITY,
     JOB,
     KEPT_JOB,
-    RUN,
+    NEXT_JOB,
     STAGED,
     URI,
     resource,
@@ -242,7 +242,7 @@ def test_persistent_resources_are_never_proven_orphans(found: list[KnownStack]) 
 
 
 def test_the_contents_of_a_state() -> None:
-    contents = contents_of(state(RUN, KEPT_JOB, STAGED))
+    contents = contents_of(state(NEXT_JOB, KEPT_JOB, STAGED))
     assert contents.runs == {IDENTITY}
     assert contents.kept == {IDENTITY, JOB.rpartition("/")[2]}
     assert contents.objects == {URI}

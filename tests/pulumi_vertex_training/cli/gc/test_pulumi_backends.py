@@ -19,6 +19,7 @@ from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.pulumi_backends import Ran
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName
 from pulumi_vertex_training.views.failure import CommandError
+from support.client.specs.known_stacks import resource
 from support.waiting import TIMEOUT
 
 CLOUD = "https://api.pulumi.com"
@@ -26,7 +27,7 @@ ONE, TWO, THREE = "1" * 16, "2" * 16, "3" * 16
 
 
 def resources(*identities: str) -> list[dict[str, Any]]:
-    return [{"type": "pulumi-python:dynamic/run:Run", "id": identity} for identity in identities]
+    return [resource("CustomJob", identity, __run={"key": f"{identity}-1"}) for identity in identities]
 
 
 def exported(*identities: str) -> str:

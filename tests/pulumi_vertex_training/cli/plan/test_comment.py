@@ -9,8 +9,10 @@ from pulumi_vertex_training.cli.plan import comment as comments
 from pulumi_vertex_training.cli.plan.comment import comment, comment_of_failure, marker
 from pulumi_vertex_training.cli.plan.live import LiveJob
 from pulumi_vertex_training.cli.plan.plan import Plan, read
+from pulumi_vertex_training.costs.reports import ENGINES_UNKNOWN
 from pulumi_vertex_training.runs.progress import Report
 from support import mermaid
+from support.tables import every_row
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=timezone.utc)
 SECRET = "[secret]"
@@ -112,6 +114,35 @@ def test_a_job_with_a_secret_in_its_pools_has_the_words_of_the_provider_and_no_v
         assert "| CustomJob | workers: 2 -&gt; 4 x n1-standard-4 |" in text
         assert "hunter2" not in text
         assert not pictures(text)
+
+
+@every_row(
+    "op, old, new, why",
+    (
+        ("replace", {"spec_hash": "a"}, {"spec_hash": "b"}, "its spec changed"),
+        ("replace", {"spec_hash": "a"}, {"spec_hash": "a", "run_token": "1"}, "its run_token changed"),
+        (
+            "replace",
+            {"spec_hash": "a"},
+            {"spec_hash": ENGINES_UNKNOWN},
+            "its spec depends on something that this deployment changes",
+        ),
+        ("replace", {"spec_hash": "a"}, {"spec_hash": "a"}, ""),
+        ("replace", SECRET, SECRET, "its spec changed"),
+        ("update", {"spec_hash": "a"}, {"spec_hash": "b"}, ""),
+    ),
+)
+def test_a_replaced_job_has_the_reason_for_its_run(op, old, new, why):
+    def job(hidden):
+        token = {"run_token": hidden["run_token"]} if "run_token" in hidden else {}
+        return {**inputs(1), "__run": hidden, **token}
+
+    row = {
+        **step(op, "train", job(old), job(new)),
+        "replaceReasons": ["__run"] if old == SECRET else ["state"],
+    }
+    (change,) = plan(row).changes
+    assert change.reason == why
 
 
 def test_a_new_and_a_removed_job_with_secret_pools_say_so():

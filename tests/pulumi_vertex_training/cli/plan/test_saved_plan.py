@@ -12,8 +12,7 @@ from pulumi_vertex_training.cli.plan.saved_plan import PlannedChange, SavedPlan,
 from support.tables import every_row
 
 URN = "urn:pulumi:prod::digits::pulumi-python:dynamic/customJob:CustomJob::train"
-RUN = "urn:pulumi:prod::digits::pulumi-python:dynamic/run:Run::train"
-PARENTS_RUN = "urn:pulumi:prod::digits::vision:training:Team$pulumi-python:dynamic/run:Run::train"
+PARENTS = "urn:pulumi:prod::digits::vision:training:Team$pulumi-python:dynamic/customJob:CustomJob::train"
 KEY = "urn:pulumi:prod::digits::pulumi-python:dynamic/stackKey:StackKey::vertex-training"
 STACK = "urn:pulumi:prod::digits::pulumi:pulumi:Stack::digits-prod"
 PROVIDER = "urn:pulumi:prod::digits::pulumi:providers:pulumi-python::default"
@@ -29,7 +28,7 @@ SAVED = SavedPlan(
     project="digits",
     stack="prod",
     changes={URN: PlannedChange(effect="replace")},
-    recorded={URN: "one", RUN: "run"},
+    recorded={URN: "one"},
     program={"infra/__main__.py": "one"},
     resources={URN: resources({"labels": {"team": "a"}})},
     configuration={"digits:team": "vision", "digits:key": {"secure": "one"}},
@@ -49,23 +48,23 @@ SAVED = SavedPlan(
             [("configuration", "", "digits:key was set again; it is a secret")],
         ),
         (
-            {"recorded": {URN: "two", RUN: "two"}},
+            {"recorded": {URN: "two"}},
             [("state", "train", "it was deployed, replaced or refreshed after the plan was saved")],
         ),
         (
-            {"recorded": {RUN: "run"}},
+            {"recorded": {}},
             [("state", "train", "it was removed from the stack after the plan was saved")],
         ),
         (
-            {"recorded": {URN: "one", RUN: "two", STACK: "new", KEY: "new"}},
+            {"recorded": {URN: "two", STACK: "new", KEY: "new"}},
             [("state", "train", "it was deployed, replaced or refreshed after the plan was saved")],
         ),
         (
-            {"recorded": {URN: "one", RUN: "run", PARENTS_RUN: "new", STACK: "new"}},
+            {"recorded": {URN: "one", PARENTS: "new", STACK: "new"}},
             [("state", "train", "it was created after the plan was saved")],
         ),
         (
-            {"recorded": {URN: "one", RUN: "run", PROVIDER: "new"}},
+            {"recorded": {URN: "one", PROVIDER: "new"}},
             [("state", "default", "it was created after the plan was saved")],
         ),
         ({"changes": {}}, []),
@@ -102,20 +101,26 @@ def test_what_has_changed_is_named(change, expected):
     assert [(one.what, one.resource, one.message) for one in found] == expected
 
 
-def test_the_order_of_dependencies_seeds_and_ciphertexts_differ_from_run_to_run():
+def test_the_order_of_dependencies_seeds_identities_and_ciphertexts_differ_from_run_to_run():
+    def job(made: str, spec_hash: str) -> dict[str, object]:
+        secret = {**SECRET, "ciphertext": made}
+        return {"key": secret, "__run": {"identity": made, "spec_hash": spec_hash}}
+
     old = replace(
         SAVED,
-        resources={URN: resources({"key": {**SECRET, "ciphertext": "one"}}, dependencies=["a", "b"])},
+        resources={URN: resources(job("one", "v2-1"), dependencies=["a", "b"])},
     )
-    other = {**resources({"key": {**SECRET, "ciphertext": "two"}}, dependencies=["b", "a"]), "seed": "y"}
+    other = {**resources(job("two", "v2-1"), dependencies=["b", "a"]), "seed": "y"}
     assert reasons(old, replace(old, resources={URN: other})) == ()
+    (reason,) = reasons(old, replace(old, resources={URN: resources(job("one", "v2-2"))}))
+    assert reason.what == "plan"
     assert has_secret(old)
     assert not has_secret(SAVED)
 
 
 def test_a_changed_program_matters_only_with_values_that_the_plan_does_not_know():
     changed = {"infra/__main__.py": "two"}
-    own = replace(SAVED, resources={URN: resources({"__run": {"key": UNKNOWN}})})
+    own = replace(SAVED, resources={URN: resources({"__run": {"spec_hash": UNKNOWN}})})
     assert reasons(own, replace(own, program=changed)) == ()
     users = replace(SAVED, resources={URN: resources({"labels": {"job": UNKNOWN}})})
     (reason,) = reasons(users, replace(users, program=changed))

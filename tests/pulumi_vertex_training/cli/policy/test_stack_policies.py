@@ -21,7 +21,7 @@ from pulumi_vertex_training.cli.policy.stack_policies import (
     read,
     require_usable,
 )
-from pulumi_vertex_training.cli.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
+from pulumi_vertex_training.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
 from pulumi_vertex_training.views.failure import InputError
 
 

@@ -11,8 +11,9 @@ import pytest
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
 from pulumi_vertex_training.core.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.core.running.plan import completed
-from pulumi_vertex_training.core.running.provider import facts, with_directory
+from pulumi_vertex_training.core.running.provider import facts
 from pulumi_vertex_training.runs.gateway import gateway_in
+from support.client.hashes import hash_of
 from support.ground.specs.job_parts import problems_of_parts
 from vertex_training.fields import wire
 from vertex_training.fields.decode import UNKNOWN
@@ -66,7 +67,6 @@ def props(**job_spec: Any) -> dict[str, Any]:
         "endpoint": "google",
         "project": "my-project",
         "location": "us-central1",
-        "run": "beef-1",
         "staging_bucket": "bucket",
         "marks": {"resource": "study", "stack": "s", "project": "p"},
     }
@@ -80,27 +80,27 @@ def inputs(**job_spec: Any) -> StudyInputs:
 
 
 def test_a_run_has_a_directory_of_its_own_where_none_is_declared() -> None:
-    checked = completed(STUDY, inputs(), frozenset())
-    assert checked["trial_job_spec"]["base_output_directory"] == OWN
+    assert STUDY.wire(STUDY.of_run(inputs(), "beef-1"))["trialJobSpec"]["baseOutputDirectory"] == {
+        "outputUriPrefix": OWN
+    }
 
 
-def test_the_hash_knows_nothing_of_the_runs_directory() -> None:
-    checked = completed(STUDY, inputs(), frozenset())
-    assert checked["spec_hash"] == STUDY.declaration_hash(props())
+def test_a_declared_directory_stays() -> None:
+    declared = inputs(base_output_directory="gs://bucket/study/")
+    assert STUDY.of_run(declared, "beef-1") == declared
+
+
+def test_the_inputs_know_nothing_of_the_runs_directory() -> None:
+    assert completed(STUDY, inputs(), frozenset())["trial_job_spec"].get("base_output_directory") is None
 
 
 def test_a_declared_directory_is_in_the_hash() -> None:
     declared = props(base_output_directory="gs://bucket/other/")
-    assert STUDY.declaration_hash(declared) != STUDY.declaration_hash(props())
-
-
-def test_the_directory_of_a_run_that_is_not_known_yet_is_not_known() -> None:
-    checked = completed(STUDY, inputs(), frozenset({"run"}))
-    assert checked["trial_job_spec"]["base_output_directory"] is UNKNOWN
+    assert hash_of(STUDY, declared) != hash_of(STUDY, props())
 
 
 def test_a_hash_is_not_known_while_the_spec_is_not() -> None:
-    assert STUDY.declaration_hash({**props(), "trial_job_spec": UNKNOWN}) is UNKNOWN
+    assert hash_of(STUDY, props(base_output_directory=UNKNOWN)) is UNKNOWN
 
 
 def test_the_disk_of_a_machine_that_is_not_known_yet_is_not_known() -> None:
@@ -118,17 +118,6 @@ def _without_disk(spec: Any) -> Any:
             part, worker_pool_specs=tuple(replace(pool, disk_spec=None) for pool in part.worker_pool_specs)
         ),
     )
-
-
-def test_the_output_of_a_job_is_an_output_of_the_resource() -> None:
-    assert (
-        with_directory(STUDY, props(), "gs://bucket/found/")["base_output_directory"] == "gs://bucket/found/"
-    )
-
-
-def test_the_output_of_a_job_is_where_the_inputs_have_it() -> None:
-    outs = with_directory(STUDY, props(), "gs://bucket/found/")
-    assert outs["trial_job_spec"]["base_output_directory"] == "gs://bucket/found/"
 
 
 def test_what_a_kind_has_of_its_own_is_an_output() -> None:
@@ -157,4 +146,4 @@ def test_the_request_has_the_marks_as_labels() -> None:
 
 
 def test_the_runs_of_two_kinds_have_keys_of_their_own_in_an_operation() -> None:
-    assert STUDY.operation_key(props()) == "hyperparameterTuningJobs:study"
+    assert STUDY.operation_key("", props()) == "hyperparameterTuningJobs:study"

@@ -1,4 +1,4 @@
-"""The hidden property of a job and of its run: what goes in comes out, and nothing else is touched."""
+"""The hidden property of a job: what goes in comes out, and nothing else is touched."""
 
 from __future__ import annotations
 
@@ -7,73 +7,62 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.core.running.hidden_input import (
-    hide_in_job,
-    hide_in_job_outputs,
-    hide_in_run,
+    hide,
+    hide_outputs,
     put,
     recorded_key,
-    reveal_job,
-    reveal_run,
+    reveal,
+    reveal_outputs,
     state_names,
 )
 from vertex_training.fields.decode import UNKNOWN
 
-OWN = {"display_name": "d", "base_output_directory": "gs://b/own/", "run": "a-1", "spec_hash": "v1-0"}
-CHOSEN = {**OWN, "base_output_directory": "gs://b/d/a-1/", "output_path": "base_output_directory"}
+INPUTS = {"display_name": "d", "identity": "a", "spec_hash": "v1-0"}
+RUN = {**INPUTS, "run": "a-1", "reruns": 1, "why": "first-run"}
+OWN = {**RUN, "base_output_directory": "gs://b/own/"}
+CHOSEN = {**RUN, "base_output_directory": "gs://b/d/a-1/", "output_path": "base_output_directory"}
 INNER = {
+    **RUN,
     "trial_job_spec": {"network": "n", "base_output_directory": "gs://b/d/a-1/"},
-    "run": "a-1",
-    "spec_hash": "v1-0",
     "output_path": "trial_job_spec.base_output_directory",
 }
-HIDDEN = {"key": "a-1", "spec_hash": "v1-0"}
+HIDDEN = {"identity": "a", "spec_hash": "v1-0"}
+HIDDEN_OF_RUN = {**HIDDEN, "key": "a-1", "reruns": 1, "why": "first-run"}
+
+
+@pytest.mark.parametrize("props", [INPUTS, OWN], ids=["inputs", "with a run"])
+def test_inputs_have_nothing_of_a_run(props: dict[str, Any]) -> None:
+    own = {name: value for name, value in props.items() if name.startswith("base")}
+    assert hide(props) == {"display_name": "d", **own, "__run": HIDDEN}
 
 
 def test_a_directory_of_the_user_stays_visible() -> None:
-    assert hide_in_job(OWN) == {
-        "display_name": "d",
-        "base_output_directory": "gs://b/own/",
-        "__run": HIDDEN,
-    }
+    own = {"display_name": "d", "base_output_directory": "gs://b/own/"}
+    assert hide_outputs(OWN) == {**own, "__run": HIDDEN_OF_RUN}
+    assert reveal(hide_outputs(OWN)) == OWN
 
 
-def test_a_directory_of_the_run_is_hidden() -> None:
-    inputs = hide_in_job(CHOSEN)
-    chosen = {"output_path": "base_output_directory", "output_directory": "gs://b/d/a-1/"}
-    assert inputs == {"display_name": "d", "__run": {**HIDDEN, **chosen}}
+def test_outputs_keep_the_directory_of_the_run_that_programs_read() -> None:
+    assert hide_outputs(CHOSEN)["base_output_directory"] == "gs://b/d/a-1/"
+    assert "base_output_directory" not in hide_outputs(INNER)
+    assert hide_outputs(INNER)["trial_job_spec"] == {"network": "n"}
 
 
-def test_outputs_keep_the_directory_that_programs_read() -> None:
-    assert hide_in_job_outputs(CHOSEN)["base_output_directory"] == "gs://b/d/a-1/"
-    assert "base_output_directory" not in hide_in_job_outputs(INNER)
+@pytest.mark.parametrize("props", [CHOSEN, INNER], ids=["chosen", "inside"])
+def test_a_directory_of_the_run_is_not_declared(props: dict[str, Any]) -> None:
+    found = reveal(hide_outputs(props))
+    assert "gs://b/d/a-1/" not in str(found)
+    assert found["run"] == "a-1"
 
 
-def test_a_directory_inside_another_input_is_hidden_there() -> None:
-    assert hide_in_job(INNER)["trial_job_spec"] == {"network": "n"}
+@pytest.mark.parametrize("props", [OWN, CHOSEN, INNER], ids=["own", "chosen", "inside"])
+def test_outputs_reveal_what_was_hidden(props: dict[str, Any]) -> None:
+    assert reveal_outputs(hide_outputs(props)) == props
 
 
-@pytest.mark.parametrize(
-    "props",
-    [
-        OWN,
-        CHOSEN,
-        INNER,
-        {"run": UNKNOWN, "spec_hash": UNKNOWN},
-        {**CHOSEN, "base_output_directory": UNKNOWN, "run": UNKNOWN},
-    ],
-    ids=["own", "chosen", "inside", "not known yet", "a directory that is not known yet"],
-)
-def test_a_job_reveals_what_was_hidden(props: dict[str, Any]) -> None:
-    assert reveal_job(hide_in_job(props)) == props
-    assert reveal_job(hide_in_job_outputs(props)) == props
-
-
-@pytest.mark.parametrize("collection", [{}, {"collection": "trainingPipelines"}], ids=["job", "pipeline"])
-def test_a_run_reveals_what_was_hidden(collection: dict[str, str]) -> None:
-    props = {"job": "train", "spec": "v1-0", "rerun": "always", **collection}
-    hidden = hide_in_run(props)
-    assert set(hidden) == {"rerun", "__run"}
-    assert reveal_run(hidden) == props
+@pytest.mark.parametrize("props", [INPUTS, {**INPUTS, "spec_hash": UNKNOWN}], ids=["known", "not known yet"])
+def test_inputs_reveal_what_was_hidden(props: dict[str, Any]) -> None:
+    assert reveal(hide(props)) == props
 
 
 def test_hidden_names_are_one_name_for_the_engine() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.core.running.declaration import JobResourceType, declared_in
+from support.client.hashes import hash_of
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import Problem
 
@@ -171,7 +172,6 @@ def inputs(resource: Any, key: Any, **spec: Any) -> dict[str, Any]:
         "project": "my-project",
         "location": "us-central1",
         "staging_bucket": "staging",
-        "run": "beef-1",
     }
 
 
@@ -308,4 +308,4 @@ def test_what_is_not_known_yet_breaks_nothing(declared: JobResourceType, props: 
 def test_resizing_it_runs_nothing_again(declared: JobResourceType, props: dict[str, Any]) -> None:
     larger = {"resource_pools": [{**MACHINES["resource_pools"][0], "replica_count": 9}]}
     other = {**props, "persistent_resource": larger}
-    assert declared.declaration_hash(props) == declared.declaration_hash(other)
+    assert hash_of(declared, props) == hash_of(declared, other)

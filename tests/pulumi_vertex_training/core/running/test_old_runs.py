@@ -11,6 +11,7 @@ from pulumi_vertex_training.core.running import provider
 from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.runs import deletion
 from pulumi_vertex_training.runs.deletion import StillRunningError
+from pulumi_vertex_training.runs.identity import labels
 from support.ground.jobs import pool
 
 
@@ -30,11 +31,12 @@ def test_old_runs_that_cannot_be_deleted_are_a_warning(
         location="us-central1",
         display_name="train",
         worker_pool_specs=(pool(),),
-        run="aaaa-2",
         keep_runs=3,
         marks={"resource": "train"},
     )
-    record = JobRecord(name="new", display_name="train", state=JobState.JOB_STATE_PENDING)
+    carried = labels("aaaa-2", "v1-0")
+    state = JobState.JOB_STATE_PENDING
+    record = JobRecord(name="new", display_name="train", state=state, labels=carried)
     endpoint = Endpoint(kind="google", project="p", location="us-central1")
     provider._delete_oldest(DECLARED, endpoint, inputs, record)
     assert f"warning: train: old runs are kept, keep_runs=3 applies again with the next run: {error}" in (

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pulumi_vertex_training.core.running.declaration import JobResourceType
 from support.client.in_process.small_engine import kills
 from support.client.in_process.trials import Trial
 from support.client.kills.subjects import CUSTOM_JOB, Declaration, local, state_of
@@ -88,6 +89,9 @@ def test_every_rerun_on_failure_may_be_interrupted_and_counts(
         trial.up(job)
         until_ended(trial)
         assert {state_of(one) for one in trial.records()} == {"FAILED"}
+    assert (trial.submissions(), trial.run()["reruns"]) == (2, 1)
+    trial.up(job)
+    until_ended(trial)
     capsys.readouterr()
     assert trial.up(job) == 0
     assert "limit of reruns on failure, 2, is reached" in capsys.readouterr().out
@@ -178,4 +182,102 @@ def test_a_job_that_was_refused_at_first_has_not_run_yet(
     trial.up(replace(A, spec="spec-2"))
     assert trial.run()["generation"] == 2
     assert "will run again: " in capsys.readouterr().out
+    trial.engine.destroy()
+
+
+@pytest.mark.parametrize(
+    ("moments", "then"),
+    [
+        (["after"], True),
+        (["after"], False),
+        (["before", "after"], True),
+        (["before", "before", "after"], False),
+    ],
+)
+def test_a_killed_replacement_on_demand_is_finished_by_the_same_command_or_by_a_plain_one(
+    trial: Trial, moments: list[str], then: bool
+) -> None:
+    """Kill it on each side of the submission: the engine calls no `diff` and `delete` when it is repeated."""
+    job = replace(A, options='on_replace="delete"') if "before" in moments else A
+    trial.up(job)
+    trial.control.forget_requests()
+    before = trial.recorded()
+    for moment in moments:
+        assert kills(trial.engine, lambda: trial.up(job, replace=True), at_submission(moment))
+    ((made, *_),) = trial.there()
+    trial.up(job, replace=then)
+    assert trial.submissions() == 1
+    assert trial.recorded() == [made] != before
+    trial.assert_declared(job)
+    assert trial.up(job) == 0
+    trial.destroy()
+
+
+def killed_after_submission(trial: Trial, job: Declaration) -> str:
+    """Kill a deployment when the service has the job, and return the job's name."""
+    before = {name for name, *_ in trial.there()}
+    assert kills(trial.engine, lambda: trial.up(job), at_submission("after"))
+    ((made, *_),) = [one for one in trial.there() if one[0] not in before]
+    return made
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first job", "a replacement"])
+def test_another_machine_finds_the_job_of_a_killed_deployment(trial: Trial, first: bool) -> None:
+    """It has the state, and no notes of this machine."""
+    if not first:
+        trial.up(replace(A, spec="spec-2"))
+    trial.control.forget_requests()
+    made = killed_after_submission(trial, A)
+    for note in (trial.data_dir / "creations").glob("*.begun"):
+        note.unlink()
+    trial.up(A)
+    assert (trial.submissions(), trial.recorded()) == (1, [made])
+    trial.assert_declared(A)
+    trial.destroy()
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first job", "a replacement"])
+def test_a_version_with_another_hash_leaves_one_job_after_a_kill(
+    trial: Trial, first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Upgrade the package between the kill and the next deployment: a job of another hash is stopped."""
+    if not first:
+        trial.up(replace(A, spec="spec-2"))
+    made = killed_after_submission(trial, A)
+    before = JobResourceType.declared_hash
+    monkeypatch.setattr(JobResourceType, "declared_hash", lambda *given: f"v3-{before(*given)[3:]}")
+    trial.up(A)
+    assert trial.recorded() != [made]
+    trial.assert_declared(A)
+    assert trial.up(A) == 0
+    trial.destroy()
+
+
+@pytest.mark.parametrize("then", [A, replace(A, spec="spec-2")], ids=["unchanged", "changed"])
+def test_a_live_job_that_was_deleted_from_the_state_is_taken_back_or_stopped(
+    trial: Trial, then: Declaration
+) -> None:
+    trial.up(A)
+    trial.control.forget_requests()
+    (before,) = trial.recorded()
+    trial.engine.entries = [one for one in trial.engine.entries if one.name != trial.name]  # `state delete`
+    trial.up(then)
+    trial.assert_declared(then)
+    assert (trial.submissions(), trial.recorded() == [before]) == ((0, True) if then is A else (1, False))
+    assert trial.up(then) == 0
+    trial.destroy()
+
+
+def test_a_record_that_a_removed_declaration_kept_is_no_job_of_the_next_one(trial: Trial) -> None:
+    """Declare it again, and let the new job be killed once: it is found, and the old record is left alone."""
+    trial.up(FINISHED)
+    until_ended(trial)
+    (kept,) = trial.recorded()
+    trial.up(None)
+    trial.control.forget_requests()
+    long = replace(A, options='on_delete="cancel"')
+    made = killed_after_submission(trial, long)
+    trial.up(long)
+    assert (trial.submissions(), trial.recorded()) == (1, [made])
+    assert {kept, made} == {local(one["name"]) for one in trial.records()}
     trial.engine.destroy()

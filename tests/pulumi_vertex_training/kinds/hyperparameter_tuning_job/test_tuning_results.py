@@ -15,6 +15,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import DECL
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import results, trial_counts
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import to_wire
 from pulumi_vertex_training.program.waiting.outcome import gone, outcome
+from support.client.hashes import hash_of
 from support.client.specs.tuning_job_specs import tuning_job
 from vertex_training.fields.decode import UNKNOWN
 
@@ -107,7 +108,6 @@ def props(**more: Any) -> dict[str, Any]:
         "endpoint": "google",
         "project": "my-project",
         "location": "us-central1",
-        "run": "beef-1",
         "marks": {"resource": "search", "stack": "s", "project": "p"},
         **more,
     }
@@ -142,9 +142,8 @@ def test_a_staging_bucket_with_a_prefix() -> None:
 def test_each_run_has_a_directory_of_its_own() -> None:
     inputs = TUNING_JOB.decode_inputs(props(staging_bucket="staging")).spec
     assert inputs is not None
-    checked = completed(TUNING_JOB, inputs, frozenset())
-    assert checked["trial_job_spec"]["base_output_directory"] == "gs://staging/search/beef-1/"
-    assert checked["spec_hash"] == TUNING_JOB.declaration_hash(props(staging_bucket="staging"))
+    wire = TUNING_JOB.wire(TUNING_JOB.of_run(inputs, "beef-1"))
+    assert wire["trialJobSpec"]["baseOutputDirectory"] == {"outputUriPrefix": "gs://staging/search/beef-1/"}
 
 
 def test_what_check_returns_is_checked_to_the_same_again() -> None:
@@ -173,7 +172,7 @@ def study(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_a_new_run(change: dict[str, Any], same: bool) -> None:
-    assert (TUNING_JOB.declaration_hash(props(**change)) == TUNING_JOB.declaration_hash(props())) is same
+    assert (hash_of(TUNING_JOB, props(**change)) == hash_of(TUNING_JOB, props())) is same
 
 
 def test_camel_case_is_the_same_declaration() -> None:
@@ -181,7 +180,7 @@ def test_camel_case_is_the_same_declaration() -> None:
         "metrics": [{"metricId": "loss", "goal": 2.0}],
         "parameters": [{"parameterId": "rate", "doubleValueSpec": {"minValue": 0.001, "maxValue": 0.1}}],
     }
-    assert TUNING_JOB.declaration_hash(props(study_spec=camel)) == TUNING_JOB.declaration_hash(props())
+    assert hash_of(TUNING_JOB, props(study_spec=camel)) == hash_of(TUNING_JOB, props())
 
 
 def test_a_bound_that_is_not_known_yet_is_no_finding() -> None:

@@ -125,7 +125,6 @@ def pipeline(resource: str, **more: Any) -> dict[str, Any]:
         "custom_task": {"worker_pool_specs": [POOL]},
         "model_to_upload": {"display_name": "m", "container_spec": SERVING},
         "staging_bucket": "staging",
-        "run": f"{resource}-1",
         "marks": marks(resource),
         **PLACE,
         **more,
@@ -158,11 +157,18 @@ def test_two_pipelines_that_make_a_model(
 
 
 def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess) -> None:
-    inputs, _ = plugin.check(PIPELINE, pipeline("second", model_id="made"))
-    with_first = pipeline("first", model_id="never")
-    assert plugin.check(PIPELINE, with_first)[1] == {}
+    inputs, _ = plugin.check(PIPELINE, pipeline("third", model_id="own"))
+    assert plugin.check(PIPELINE, pipeline("second", model_id="made"))[1] == {}
     assert plugin.check(PIPELINE, pipeline("third", model_id="made"), inputs)[1] == {}
     assert "model_id: 'made' is also the model_id of pipeline 'second'." in plugin.stop()
+
+
+def test_a_pipeline_that_is_renamed_and_changed_has_no_conflict_with_itself(plugin: PluginProcess) -> None:
+    inputs, _ = plugin.check(PIPELINE, pipeline("first", model_id="own"))
+    renamed = pipeline("renamed", model_id="other")
+    checked, failures = plugin.check(PIPELINE, renamed, inputs)
+    assert (failures, checked["marks"]) == ({}, marks("renamed"))
+    assert "model_id" not in plugin.stop()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +185,7 @@ def test_what_is_not_known_refuses_nothing(answer: object, level: str | None) ->
             return answer
 
     operation, questions = Operation(), Answered()
-    specs = [PIPELINE.declared.decode_inputs(pipeline(name, model_id="asked")).spec for name in "ab"]
+    specs = [new_models.DECLARED.decode_inputs(pipeline(name, model_id="asked")).spec for name in "ab"]
     found = [
         new_models.conflicting_pipeline(spec, frozenset(), operation=operation, questions=questions)
         for spec in specs

@@ -23,8 +23,6 @@ class Mocks(mocks.Mocks):
         inputs = {key: value for key, value in args.inputs.items() if key != "__provider"}
         declared.append({"type": args.typ, "name": args.name, "inputs": inputs})
         outputs = dict(inputs)
-        if args.typ.endswith(":Run"):
-            outputs |= {"key": "abc-1"}
         if args.typ.endswith((":CustomJob", ":HyperparameterTuningJob")):
             outputs |= {"job_id": "4711" if args.name == "train" else "4712"}
         if args.typ.endswith(":NotificationChannel"):

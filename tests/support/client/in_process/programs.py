@@ -45,9 +45,8 @@ class _Monitor(mocks.MockMonitor):
             return resource_pb2.RegisterResourceResponse(urn=urn)
         inputs = rpc.deserialize_properties(request.object)
         provider = dill.loads(base64.b64decode(inputs.pop(_PROVIDER)))
-        is_run = request.type.endswith("Run")
         declared = Declared(
-            name=f"run of {request.name}" if is_run else request.name,
+            name=request.name,
             provider=provider,
             inputs=inputs,
             delete_before_replace=request.deleteBeforeReplace,

@@ -16,15 +16,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.cloud import clients
 from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.run_context import StackState
 from pulumi_vertex_training.core.running import begun_creations
-from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, KEY_INPUT
 from pulumi_vertex_training.core.settings import Settings
+from pulumi_vertex_training.runs.identity import identity_of
 from support.client.in_process import programs
 from support.in_process.recorded_calls import Call
 
@@ -85,6 +88,8 @@ class SmallEngine:
     entries: list[Entry] = field(default_factory=list)
     points: int = 0
     """The number of points that the operation has passed."""
+    pending: dict[str, set[str]] = field(default_factory=dict)
+    """The identities in the inputs of creations that began and of which the state has no end, by URN."""
     calls: list[Call] = field(default_factory=list)
     """The calls of providers since `forget_calls`."""
     _dies_at: Point | None = None
@@ -129,14 +134,14 @@ class SmallEngine:
         self._begin()
         same = True
         for entry in list(self.entries):
-            found = self._call(entry.provider, "read", entry.id, entry.outs)
+            found = self._call(entry.name, entry.provider, "read", entry.id, entry.outs)
             if found.id is None:
                 self.entries.remove(entry)
                 same = False
                 continue
             outs = wired(found.outs or {})
             inputs = entry.inputs if found.inputs is None else wired(found.inputs)
-            self._call(entry.provider, "diff", entry.id, outs, entry.inputs)
+            self._call(entry.name, entry.provider, "diff", entry.id, outs, entry.inputs)
             same = same and (outs, inputs) == (entry.outs, entry.inputs)
             entry.outs, entry.inputs = outs, inputs
         return same
@@ -186,7 +191,22 @@ class SmallEngine:
     def _begin(self) -> None:
         OPERATION.begin()
         OPERATION.configure(self.config.get)
+        OPERATION.runs.stack_state(self._state)  # as `pulumi stack export` shows it
         self.points = 0
+
+    def _state(self) -> StackState:
+        """Return what `pulumi stack export` shows of the state."""
+        keys = [str(one.outs.get(HIDDEN_INPUT, {}).get("key", "")) for one in self.entries]
+        return StackState(
+            ids=frozenset(one.id for one in self.entries),
+            identities=frozenset(map(identity_of, keys)),
+            begun={urn: frozenset(found) for urn, found in self.pending.items()},
+            replaced={
+                urn_of(one.name): str(one.outs[HIDDEN_INPUT]["key"])
+                for one in self.entries
+                if one.replaced and HIDDEN_INPUT in one.outs
+            },
+        )
 
     def _run(self, program: str, register: programs.Register) -> None:
         """Run the program, and delete at its end what interrupted deployments left, as programs do."""
@@ -209,23 +229,23 @@ class SmallEngine:
         old = next((one for one in self.entries if one.name == declared.name and not one.deletes), None)
         provider = declared.provider
         news = wired(declared.inputs(self.outputs()) if callable(declared.inputs) else declared.inputs)
-        inputs = self._checked(provider, {} if old is None or forced else old.inputs, news)
+        inputs = self._checked(declared.name, provider, {} if old is None or forced else old.inputs, news)
         if old is None:
             self.entries.append(self._made(declared, inputs))
             return 1
         before = declared.delete_before_replace
         if not forced:
-            found = self._call(provider, "diff", old.id, old.outs, inputs)
+            found = self._call(old.name, provider, "diff", old.id, old.outs, inputs)
             before = before or bool(found.delete_before_replace)
             if not found.replaces and not old.replaced:
                 if not found.changes:
                     old.inputs = inputs
                     return 0
-                outs = self._call(provider, "update", old.id, old.outs, inputs).outs
+                outs = self._call(old.name, provider, "update", old.id, old.outs, inputs).outs
                 self.point(f"before the record of {declared.name}")
                 old.inputs, old.outs = inputs, wired(outs or {})
                 return 1
-            inputs = self._checked(provider, {}, news)
+            inputs = self._checked(declared.name, provider, {}, news)
         if before:
             if not old.replaced:
                 self._delete(old)
@@ -239,15 +259,18 @@ class SmallEngine:
         return 1
 
     def _checked(
-        self, provider: ResourceProvider, olds: dict[str, Any], news: dict[str, Any]
+        self, name: str, provider: ResourceProvider, olds: dict[str, Any], news: dict[str, Any]
     ) -> dict[str, Any]:
-        found = self._call(provider, "check", olds, news)
+        found = self._call(name, provider, "check", olds, news)
         assert not found.failures, [failure.reason for failure in found.failures]
         return wired(found.inputs)
 
     def _made(self, declared: Declared, inputs: dict[str, Any]) -> Entry:
-        created = self._call(declared.provider, "create", inputs)
+        begun = str(inputs.get(HIDDEN_INPUT, {}).get("identity"))
+        self.pending.setdefault(urn_of(declared.name), set()).add(begun)
+        created = self._call(declared.name, declared.provider, "create", inputs)
         self.point(f"before the record of {declared.name}")
+        self.pending[urn_of(declared.name)].discard(begun)
         return Entry(
             name=declared.name,
             provider=declared.provider,
@@ -257,12 +280,14 @@ class SmallEngine:
         )
 
     def _delete(self, entry: Entry) -> None:
-        self._call(entry.provider, "delete", entry.id, entry.outs)
+        self._call(entry.name, entry.provider, "delete", entry.id, entry.outs)
         self.point(f"before the record of {entry.name}")
 
-    def _call(self, provider: ResourceProvider, method: str, *args: Any) -> Any:
+    def _call(self, name: str, provider: ResourceProvider, method: str, *args: Any) -> Any:
         call = Call(provider=type(provider).__name__, method=method, args=copy.deepcopy(args))
         self.calls.append(call)
+        # As Pulumi's host has them in its frame (`dynamic.request`).
+        request, context = SimpleNamespace(urn=urn_of(name)), None  # noqa: F841
         try:
             result = getattr(provider, method)(*copy.deepcopy(args))
         except Exception as error:
@@ -271,6 +296,11 @@ class SmallEngine:
         call.result = None if result is None else copy.deepcopy(vars(result))
         call.has_ended = True
         return result
+
+
+def urn_of(name: str) -> str:
+    """Return the URN of a resource; here no two resources have one name."""
+    return f"urn:pulumi:test::engine-test::vertex-training::{name}"
 
 
 def wired(values: Mapping[str, Any]) -> dict[str, Any]:

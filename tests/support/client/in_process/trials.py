@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
 from support.client.in_process.small_engine import STACK_KEY, SmallEngine, kills
 from support.client.kills.subjects import (
     PERSISTENT_RESOURCE,
@@ -87,9 +88,9 @@ class Trial:
         return [one.name for key in stack for one in (self.data_dir / "creations").glob(f"{key}-*.begun")]
 
     def run(self) -> Mapping[str, Any]:
-        """Return the record of the job's run."""
-        (found,) = [dict(one.outs) for one in self.engine.entries if one.name == f"run of {self.name}"]
-        return found
+        """Return what the state hides of the job: the key of its run, its generation, and its reruns."""
+        (hidden,) = [one.outs[HIDDEN_INPUT] for one in self.engine.live() if one.name == self.name]
+        return {**hidden, "generation": int(hidden["key"].rpartition("-")[2])}
 
     def state(self) -> str:
         """Return the state of the newest job."""

@@ -186,12 +186,6 @@ class Stage:
         kind = self.subject.type if kind is None else kind
         return [one for one in self.checkpoint().get("resources", []) if one["type"].endswith(f":{kind}")]
 
-    def runs(self) -> list[dict[str, Any]]:
-        """Return the runs in the state."""
-        return [
-            one for one in self.checkpoint().get("resources", []) if "Run" in one["type"].rpartition(":")[2]
-        ]
-
     def recorded_jobs(self) -> list[str]:
         return [one["id"] for one in self.recorded()]
 
@@ -229,7 +223,7 @@ class Stage:
 
     def clear(self) -> None:
         """Destroy the stack and delete all jobs of the service."""
-        if self.runs():
+        if self.checkpoint().get("resources"):
             self.run(*DESTROY).ok()
         for job in self.jobs():
             self.control.call("DELETE", f"/v1/{job['name']}")
@@ -245,7 +239,7 @@ class Stage:
 
     def assert_nothing(self) -> None:
         """Assert that the service has no job, and the state no record of one."""
-        assert (self.jobs(), self.runs(), self.recorded()) == ([], [], [])
+        assert (self.jobs(), self.recorded()) == ([], [])
 
     def assert_nothing_is_left(self) -> None:
         """Assert that the service has no resource and no live operation, and that the state is empty."""

@@ -51,7 +51,7 @@ class Subject:
     `text` assigns the resource to `made`. It has the names `name`, `called`, `spec`, `note`, `command`,
     `image` and `options`, and those that the texts of `needs` assign. `calls` has the service's methods; a
     verb that is missing is verb and `message`. `good` is the shell command of a job that succeeds. `run`: the
-    resource is a job, with a `Run`. `shows`: the values of a declaration that the service's records show.
+    resource is a job. `shows`: the values of a declaration that the service's records show.
     """
 
     noun: str

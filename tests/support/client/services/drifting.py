@@ -151,15 +151,11 @@ def call(engine: Engine, method: str, path: str, body: dict[str, Any] | None = N
 
 
 def ids(engine: Engine) -> dict[str, str]:
-    """Return the ids of the recorded resources by name, without the records of runs.
+    """Return the ids of the recorded resources by name.
 
     The default provider has the name of one of them, and may stand anywhere in the state.
     """
-    return {
-        one["urn"].rpartition("::")[2]: one["id"]
-        for one in engine.state()
-        if one["custom"] and not one["type"].endswith("Run")
-    }
+    return {one["urn"].rpartition("::")[2]: one["id"] for one in engine.state() if one["custom"]}
 
 
 def change_everything(engine: Engine, of: dict[str, str]) -> None:

@@ -20,8 +20,10 @@ def resource(kind: str, id_: str = "", **outputs: Any) -> dict[str, Any]:
     return {"type": type_token(kind), "urn": f"urn:{kind}", "id": id_, "outputs": outputs}
 
 
-RUN = resource("Run", IDENTITY, key=f"{IDENTITY}-1")
 CUSTOM_JOB = resource("CustomJob", JOB, __run={"key": f"{IDENTITY}-1"}, on_delete="delete")
+NEXT_JOB = resource("CustomJob", f"{JOB}7", __run={"key": f"{IDENTITY}-2"}, on_delete="delete")
+BEGUN_JOB = {"type": type_token("CustomJob"), "inputs": {"__run": {"identity": IDENTITY}}}
+"""A job whose creation is pending."""
 KEPT_JOB = resource("CustomJob", JOB, __run={"key": f"{IDENTITY}-1"}, on_delete="cancel")
 STAGED = resource(
     "StagedFile",
@@ -44,10 +46,12 @@ def checkpoint(*resources: Any) -> dict[str, Any]:
     return {"version": 3, "checkpoint": {"stack": "s", "latest": {"resources": list(resources)}}}
 
 
-def stack(*now: Any, past: tuple[Any, ...] = (), name: str = "prod", **more: Any) -> KnownStack:
+def stack(
+    *now: Any, past: tuple[Any, ...] = (), pending: Any = (), name: str = "prod", **more: Any
+) -> KnownStack:
     return KnownStack(
         name=StackName(backend="file:///a", project="digits", stack=name),
-        now=contents_of(state(*now), with_text=True),
+        now=contents_of(state(*now, pending=pending), with_text=True),
         past=contents_of(checkpoint(*past)),
         **more,
     )
@@ -61,7 +65,8 @@ def removed(*past: Any) -> KnownStack:
     )
 
 
-resources = st.lists(st.sampled_from([RUN, CUSTOM_JOB, KEPT_JOB, STAGED, resource("Run", "0" * 16)]))
+OTHER_JOB = resource("CustomJob", f"{JOB}8", __run={"key": f"{'0' * 16}-1"}, on_delete="delete")
+resources = st.lists(st.sampled_from([NEXT_JOB, CUSTOM_JOB, KEPT_JOB, STAGED, OTHER_JOB]))
 stacks = st.lists(
     st.builds(
         lambda now, past, gone: removed(*past) if gone else stack(*now, past=tuple(past)),

@@ -46,24 +46,16 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Recorder:
-    """A recorder of the calls of all subclasses of a class; of nested calls, only the outer one."""
+    """A recorder of the calls of providers; of nested calls, only the outer one."""
 
     def __init__(self, file: Path) -> None:
         self._file, self._lock, self._number = file, threading.Lock(), 0
         self._thread = threading.local()
 
     def change(self, module: ModuleType) -> None:
-        """Record the providers that are defined from now on."""
-
-        before = vars(module.Provider)["__init_subclass__"].__func__
-
-        def init_subclass(cls: type) -> None:
-            before(cls)
-            for name in METHODS:
-                if name in vars(cls):
-                    setattr(cls, name, self._recorded(name, vars(cls)[name]))
-
-        module.Provider.__init_subclass__ = classmethod(init_subclass)
+        """Record the calls of the dynamic providers, all of which have one class."""
+        for name in METHODS:
+            setattr(module.DynamicProvider, name, self._recorded(name, vars(module.DynamicProvider)[name]))
 
     def _recorded(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(provider: object, *args: Any) -> Any:
@@ -97,4 +89,4 @@ class _Recorder:
 
 if "pulumi.dynamic" in sys.orig_argv and "RECORDED_CALLS" in os.environ:
     _recorder = _Recorder(Path(os.environ["RECORDED_CALLS"]))
-    sys.meta_path.insert(0, _Finder("pulumi_vertex_training.core.provider", _recorder.change))
+    sys.meta_path.insert(0, _Finder("pulumi_vertex_training.dynamic.adapter", _recorder.change))

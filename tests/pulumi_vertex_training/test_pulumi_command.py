@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli import pulumi_command
+from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.views.failure import InputError
 
 

@@ -35,7 +35,16 @@ class Ran:
     @property
     def message(self) -> str:
         """The text that it printed about its failure, in one line; "" if it printed nothing."""
-        return " ".join((self.err.strip() or self.out.strip()).split()).removeprefix("error: ")
+        return " ".join(self._text.split()).removeprefix("error: ")
+
+    @property
+    def last_line(self) -> str:
+        """The last line of that text; its first ones may be warnings."""
+        return self._text.rpartition("\n")[2].strip().removeprefix("error: ")
+
+    @property
+    def _text(self) -> str:
+        return self.err.strip() or self.out.strip()
 
 
 def run(
@@ -45,14 +54,15 @@ def run(
     *,
     environment: Mapping[str, str] | None = None,
     stdin: str | None = None,
+    program: str = "pulumi",
 ) -> Ran:
     """Run `pulumi` and return its result. Raises CommandError without a CLI, or after the timeout.
 
-    `stdin` is for what no list of processes may show.
+    `stdin` is for what no list of processes may show. `program` is the CLI's file, by default that on PATH.
     """
     try:
         done = subprocess.run(  # noqa: S603
-            ["pulumi", *arguments, "--non-interactive"],  # noqa: S607
+            [program, *arguments, "--non-interactive"],
             cwd=folder,
             env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true", **(environment or {})},
             input="" if stdin is None else stdin,

@@ -1,0 +1,77 @@
+"""Ask Pulumi for the state of the stack that is deployed, from the process of a provider.
+
+The engine saves the inputs of a resource as a pending operation before it calls `create`. Only the state
+shows what a killed deployment began, and the engine gives no provider the state. `pulumi stack export` reads
+it, also while the stack is being deployed.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+from pulumi_vertex_training import engine_command, pulumi_command, urns
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.run_context import StackState as StackState
+from pulumi_vertex_training.core.run_context import StateUnavailableError as StateUnavailableError
+from pulumi_vertex_training.core.running import exported_state
+from pulumi_vertex_training.timeouts import Timeouts
+from pulumi_vertex_training.views.failure import CommandError
+
+
+def ask(urn: str) -> StackState:
+    """Return what the state of the stack of `urn` has. Only the first call in an operation asks Pulumi.
+
+    Raises StateUnavailableError, in later calls too.
+    """
+    try:
+        return OPERATION.runs.stack_state(lambda: _export(urn, OPERATION.settings.timeouts))
+    except StateUnavailableError as error:
+        raise StateUnavailableError(str(error)) from None  # each thread raises an error of its own
+
+
+def _export(urn: str, timeouts: Timeouts) -> StackState:
+    """Run `pulumi stack export`, with the program, folder and stack reference of the running deployment.
+
+    Secrets stay encrypted. A deployment that names no stack is that of the selected one, or of PULUMI_STACK.
+    """
+    running = engine_command.find(timeouts)
+    stack = urns.parse(urn).stack
+    reference = running.stack_named(stack) if running else stack
+    arguments = ["stack", "export", *pulumi_command.stack_arguments(reference)]
+    words = shlex.join(["pulumi", *arguments])
+    folder = (running and running.folder) or Path.cwd()
+    program = running.program if running else shutil.which("pulumi")
+    if program is None:
+        raise StateUnavailableError(
+            f"`{words}` cannot be run, because `pulumi` is not on PATH. "
+            "Put the Pulumi CLI on PATH and run `pulumi up` again."
+        )
+    remedy = f"Run it in {folder}, fix what it reports, and run `pulumi up` again."
+    try:
+        ran = pulumi_command.run(arguments, folder, timeouts.pulumi, program=program)
+    except (CommandError, OSError) as error:
+        raise StateUnavailableError(f"`{words}` failed: {str(error).rstrip('.')}. {remedy}") from error
+    if ran.code != 0:
+        reason = ran.last_line.rstrip(".")
+        raise StateUnavailableError(f"`{words}` failed with exit code {ran.code}: {reason}. {remedy}")
+    try:
+        return exported_state.read(_object(ran.out), urn)
+    except ValueError as error:
+        raise StateUnavailableError(
+            f"`{words}` in {folder} printed a state that cannot be used: {error}. "
+            f"Run `pulumi up --stack {stack}` in the folder of its project."
+        ) from error
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise ValueError("it is not JSON") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is not an object")
+    return found

@@ -1,0 +1,110 @@
+"""The question for the stack's state: which command is run, how often, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training import engine_command
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.running import stack_state
+from pulumi_vertex_training.core.running.stack_state import StackState, StateUnavailableError
+from pulumi_vertex_training.core.settings import Settings
+from pulumi_vertex_training.engine_command import EngineCommand
+from pulumi_vertex_training.timeouts import Timeouts
+
+URN = "urn:pulumi:dev::digits::a:b:C::train"
+STATE = json.dumps({"deployment": {"resources": [{"urn": URN, "id": "1"}]}})
+
+
+class Cli:
+    """A command `pulumi` that writes down how it is called, and then does as it is told."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self.patch = folder, patch
+        self.file, self._calls = folder / "bin" / "pulumi", folder / "calls"
+        self.file.parent.mkdir()
+        self.started("up", "--stack", "acme/dev")
+
+    def does(self, script: str) -> None:
+        self.file.write_text(f'#!/bin/sh\necho "$PWD: $*" >>{shlex.quote(str(self._calls))}\n{script}\n')
+        self.file.chmod(0o755)
+
+    def started(self, *arguments: str) -> None:
+        """Be the command that started this process."""
+        command = EngineCommand(program=str(self.file), arguments=arguments, folder=self.folder)
+        self.patch.setattr(engine_command, "find", lambda _: command)
+
+    @property
+    def calls(self) -> list[str]:
+        return self._calls.read_text().splitlines()
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    OPERATION.begin()
+    return Cli(tmp_path, monkeypatch)
+
+
+def test_all_threads_of_an_operation_get_the_answer_to_one_question(cli: Cli) -> None:
+    cli.does(f"echo a warning >&2; echo {shlex.quote(STATE)}")
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(stack_state.ask, [URN] * 8))
+    assert answers == [StackState(ids=frozenset({"1"}))] * 8
+    assert cli.calls == [f"{cli.folder}: stack export --stack acme/dev --non-interactive"]
+    OPERATION.begin()
+    cli.started("up")  # of the selected stack
+    stack_state.ask(URN)
+    assert cli.calls[1:] == [f"{cli.folder}: stack export --non-interactive"]
+
+
+def test_without_the_command_that_started_it_the_one_on_path_is_asked_for_the_stack(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli.does(f"echo {shlex.quote(STATE)}")
+    monkeypatch.setattr(engine_command, "find", lambda _: None)
+    monkeypatch.chdir(cli.folder)
+    monkeypatch.setenv("PATH", str(cli.file.parent))
+    stack_state.ask(URN)
+    assert cli.calls == [f"{cli.folder}: stack export --stack dev --non-interactive"]
+    OPERATION.begin()
+    cli.file.unlink()
+    with pytest.raises(StateUnavailableError, match=r"is not on PATH\. Put the Pulumi CLI on PATH"):
+        stack_state.ask(URN)
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (
+            "echo one; echo a warning >&2; echo error: no login. >&2; exit 255",
+            "failed with exit code 255: no login. Run it in {folder}, fix what it reports, and run "
+            "`pulumi up` again.",
+        ),
+        ("exec sleep 600", "failed: `pulumi stack` did not end within 0.2 s. Run it in {folder}"),
+        ("echo no JSON", "in {folder} printed a state that cannot be used: it is not JSON. Run `pulumi up"),
+        ("echo '[]'", "it is not an object"),
+        (
+            f"echo {shlex.quote(STATE.replace('::digits::', '::other::'))}",
+            "it is the state of other/dev, not of digits/dev. Run `pulumi up --stack dev` in the folder of "
+            "its project.",
+        ),
+    ],
+)
+def test_a_failure_names_command_reason_and_remedy_and_is_not_tried_again(
+    cli: Cli, script: str, message: str
+) -> None:
+    cli.does(script)
+    if "sleep" in script:
+        OPERATION._settings = Settings(timeouts=Timeouts(pulumi=0.2))
+    for _ in range(2):
+        with pytest.raises(StateUnavailableError) as refused:
+            stack_state.ask(URN)
+        text = str(refused.value)
+        assert text.startswith("`pulumi stack export --stack acme/dev`")
+        assert message.format(folder=cli.folder) in text
+    assert len(cli.calls) <= 1  # none if it was ended before it could write

@@ -1,0 +1,97 @@
+"""The Pulumi CLI among the ancestors of a process, and the stack that its command names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training import engine_command
+from pulumi_vertex_training.engine_command import EngineCommand, Process
+from pulumi_vertex_training.timeouts import ORDINARY
+
+
+@pytest.mark.parametrize(
+    ("words", "reference"),
+    [
+        ("up --yes", None),
+        ("up -s dev", "dev"),
+        ("up -sacme/dev", "acme/dev"),
+        ("--stack acme/digits/dev up", "acme/digits/dev"),
+        ("up --stack=acme/dev --yes", "acme/dev"),
+        ("up -s other --stack acme/dev", "acme/dev"),  # the CLI takes the last one, too
+        ("up --message dev", None),
+        ("up -s other", None),
+        ("up --stack", None),
+    ],
+)
+def test_a_command_names_the_stack_with_its_organization(words: str, reference: str | None) -> None:
+    assert EngineCommand(program="pulumi", arguments=words.split()).stack_named("dev") == reference
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Path:
+    file = tmp_path / "bin" / "pulumi"
+    file.parent.mkdir()
+    file.touch(mode=0o755)
+    return file
+
+
+def find(*processes: Process) -> EngineCommand | None:
+    """Find the command among the ancestors of this process, the nearest first."""
+    ids = [os.getppid(), *range(10**9, 10**9 + len(processes))]
+    known = dict(zip(ids, processes, strict=False))
+    parents = {
+        pid: Process(
+            parent=after, program=process.program, arguments=process.arguments, folder=process.folder
+        )
+        for (pid, process), after in zip(known.items(), ids[1:], strict=False)
+    }
+    return engine_command.find(ORDINARY, parents.get)
+
+
+def process(program: str, *arguments: str, folder: Path | None = None) -> Process:
+    return Process(parent=0, program=program, arguments=(program, *arguments), folder=folder)
+
+
+@pytest.mark.parametrize("name", ["pulumi", ".pulumi-wrapped", "pulumi-v3.259.0", "pulumi-3.259"])
+def test_the_nearest_cli_is_the_one_that_deploys(cli: Path, name: str) -> None:
+    program = cli.rename(cli.with_name(name))
+    host = process("/opt/bin/pulumi-resource-pulumi-python", "127.0.0.1:1")
+    outer = process("/opt/outer/pulumi", "up", "-s", "outer")
+    unreadable = process("")
+    found = find(host, unreadable, process(str(program), "up", "-s", "dev", folder=cli.parent), outer)
+    expected = EngineCommand(program=str(program), arguments=("up", "-s", "dev"), folder=cli.parent)
+    assert found == expected
+
+
+def test_a_cli_that_was_replaced_meanwhile_is_the_one_on_path(
+    cli: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced = process(f"{cli.parent.parent}/old/pulumi", "up")
+    named = process("pulumi", "up")  # as `ps` shows a command that a shell found on PATH
+    monkeypatch.setenv("PATH", str(cli.parent.parent))
+    assert (find(replaced), find(named), find(process("/bin/sh")), find()) == (None, None, None, None)
+    monkeypatch.setenv("PATH", str(cli.parent))
+    expected = EngineCommand(program=str(cli), arguments=("up",))
+    assert (find(replaced), find(named)) == (expected, expected)
+
+
+def test_ps_and_proc_describe_a_process_alike() -> None:
+    """macOS has only the former, which shows no working directory."""
+    with subprocess.Popen([sys.executable, "-c", "input()", "-s", "dev"], stdin=subprocess.PIPE) as child:
+        shown = engine_command.from_ps(child.pid, ORDINARY)
+        assert shown is not None
+        assert (shown.parent, shown.folder) == (os.getpid(), None)
+        assert Path(shown.program).name.startswith("python")
+        assert shown.arguments[-2:] == ["-s", "dev"]
+        if Path("/proc/self/stat").exists():
+            read = engine_command.from_proc(child.pid)
+            assert read is not None
+            assert (read.parent, list(read.arguments)) == (shown.parent, shown.arguments)
+            assert (read.program, read.folder) == (os.path.realpath(sys.executable), Path.cwd())
+        child.communicate(b"\n")
+    assert engine_command.from_ps(child.pid, ORDINARY) is None
