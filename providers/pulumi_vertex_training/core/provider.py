@@ -51,7 +51,7 @@ Failure.__module__ = "builtins"
 
 
 class Provider:
-    """What one kind of resource does. It is stateless; what an operation has to keep is in `OPERATION`.
+    """The methods of one kind of resource. Stateless: what an operation has to keep is in `OPERATION`.
 
     A resource whose fields are only replaced needs no `update`, and one that is never looked up no `read`.
     """

@@ -148,7 +148,7 @@ class RunContext(Context):
     read by `create`, which replaces such a job and never adopts it, and by the removal of orphans."""
 
     _changes: dict[str, Change] = field(default_factory=dict)
-    """What a job's declaration changes. Written by `check`, which may keep the recorded inputs; read by
+    """The change of a job's declaration. Written by `check`, which may keep the recorded inputs; read by
     `diff`."""
 
     _declarations: dict[str, JobDeclaration] = field(default_factory=dict)

@@ -164,7 +164,7 @@ def test_another_output_directory_with_a_staging_bucket_is_a_change_in_words(tmp
 
 
 def test_a_renamed_job_keeps_its_name_until_it_runs_again(plugin: PluginProcess) -> None:
-    """The display name follows the resource's name where it is not declared."""
+    """Declare no display name: it follows the resource's name."""
 
     def declared(name: str, *pools: dict[str, Any], **more: Any) -> dict[str, Any]:
         inputs = job(*pools, marks={**MARKS, "resource": name})

@@ -117,7 +117,7 @@ def _id(name: str) -> str:
 MACHINE_TYPE = ".machine_spec.machine_type"
 
 _WITHOUT_A_JOB = frozenset({"gone", "interrupted"})
-"""Rows by which the job is created again because there is none."""
+"""Rows by which the job is created again because it does not exist."""
 
 
 def check(declared: JobResourceType, call: Call) -> Checked:

@@ -285,7 +285,7 @@ async def _fail_or_warn(waiting: Waiting, watched: Watched[JobRecord], link: _Li
             f"{how_to_follow(waiting.name)}",
             waiting.resource,
         )
-    elif policy.waits and not record.state.is_terminal:
+    elif policy.waits and waiting.ours and not record.state.is_terminal:
         words = f"{waiting.declared.noun} {waiting.job_id} is {record.state.word}"
         messages.info(f"{words}. {how_to_follow(waiting.name)}", waiting.resource)
     elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":

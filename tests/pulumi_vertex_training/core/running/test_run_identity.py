@@ -223,7 +223,7 @@ def killed_after_submission(trial: Trial, job: Declaration) -> str:
 
 @pytest.mark.parametrize("first", [True, False], ids=["the first job", "a replacement"])
 def test_another_machine_finds_the_job_of_a_killed_deployment(trial: Trial, first: bool) -> None:
-    """It has the state, and no notes of this machine."""
+    """Leave it the state, without the notes of this machine."""
     if not first:
         trial.up(replace(A, spec="spec-2"))
     trial.control.forget_requests()
