@@ -88,13 +88,15 @@ def endpoint(service: Service) -> Endpoint:
     )
 
 
-async def _completion(service: Service, policy: WaitPolicy, engine: str | None = None) -> Any:
+async def _completion(
+    service: Service, policy: WaitPolicy, engine: str | None = None, asked_by: str | None = None
+) -> Any:
     return await completion(
         None,  # type: ignore[arg-type]
         lambda: endpoint(service),
         NAME,
         policy=policy,
-        asked_by=None,
+        asked_by=asked_by,
         engine=engine,
         base_output_directory="gs://a-bucket/train/abc-1/",
     )
@@ -196,15 +198,22 @@ def test_a_failure_has_one_remedy_to_change_the_job_or_the_command_that_runs_it_
     assert "run_token" not in shown
 
 
-@pytest.mark.parametrize("until", ["running", "done"])
+@pytest.mark.parametrize(
+    ("until", "is_ours", "lines"),
+    [("running", True, 1), ("running", False, 0), ("done", True, 1), ("done", False, 1)],
+    ids=["it runs", "it runs since an earlier deployment", "the time is over", "the time is over again"],
+)
 def test_a_wait_that_leaves_a_job_in_training_says_how_to_follow_it(
-    service: Service, capsys: pytest.CaptureFixture[str], until: Any
+    service: Service, capsys: pytest.CaptureFixture[str], until: Any, is_ours: bool, lines: int
 ) -> None:
+    script(service, in_state("RUNNING"))
+    engine = service.url.rpartition("/")[2]
     policy = WaitPolicy(until=until, timeout=20 if until == "running" else 0.3)
-    assert wait(service, in_state("RUNNING"), policy=policy)["state"] == "RUNNING"
+    found = asyncio.run(_completion(service, policy, engine, engine if is_ours else "127.0.0.1:1"))
+    assert found["state"] == "RUNNING"
     shown = capsys.readouterr().err
-    assert shown.count("To follow its log, run `") == 1, shown
-    assert " logs 1 --follow`" in shown or f" logs {NAME} --follow`" in shown, shown
+    assert shown.count("To follow its log, run `") == lines, shown
+    assert (" logs 1 --follow`" in shown or f" logs {NAME} --follow`" in shown) == bool(lines), shown
 
 
 def test_metrics_are_what_was_written() -> None:
