@@ -27,7 +27,7 @@ from support.client.plugin import PluginProcess
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 MARKED = {**PLACE, "marks": {"project": "p", "stack": "s", "resource": "r"}}
-RUN = {**MARKED, "display_name": "r", "__run": {"key": "abc-1"}, "staging_bucket": "a-bucket"}
+RUN = {**MARKED, "display_name": "r", "staging_bucket": "a-bucket"}
 
 
 @pytest.fixture(scope="module")

@@ -90,7 +90,7 @@ def test_other_resources_keep_a_text_and_not_their_numbers() -> None:
 PLACE = {"endpoint": "google", "project": "my-project", "location": "us-central1", "marks": {"resource": "r"}}
 POOL = {"machine_spec": {"machine_type": "n1-hidden-4"}, "container_spec": {"image_uri": "a/b"}}
 JOB = {"worker_pool_specs": [{**POOL, "replica_count": 1}]}
-RUN = {**PLACE, "display_name": "r", "__run": {"key": "k-1"}}
+RUN = {**PLACE, "display_name": "r"}
 TUNING = {"max_trial_count": 1, "parallel_trial_count": 1, "study_spec": {"metrics": [], "parameters": []}}
 TYPE = "worker_pool_specs[0].machine_spec.machine_type"
 CHECKS = [

@@ -61,8 +61,13 @@ def reveal_outputs(props: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hide(props: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a job's inputs as the state keeps them: the reverse of `reveal`."""
-    return _hide({name: value for name, value in props.items() if name not in RECORDED}, {})
+    """Return a job's inputs as the state keeps them: the reverse of `reveal`.
+
+    Of a job's outputs, those that are inputs: without what its run has, such as the directory that it chose.
+    """
+    path = props.get("output_path")
+    rest = _take(props, path.split("."))[1] if isinstance(path, str) else props
+    return _hide({name: value for name, value in rest.items() if name not in RECORDED}, {})
 
 
 def hide_outputs(props: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,10 +30,17 @@ HIDDEN = {"identity": "a", "spec_hash": "v1-0"}
 HIDDEN_OF_RUN = {**HIDDEN, "key": "a-1", "reruns": 1, "why": "first-run"}
 
 
-@pytest.mark.parametrize("props", [INPUTS, OWN], ids=["inputs", "with a run"])
-def test_inputs_have_nothing_of_a_run(props: dict[str, Any]) -> None:
-    own = {name: value for name, value in props.items() if name.startswith("base")}
-    assert hide(props) == {"display_name": "d", **own, "__run": HIDDEN}
+@pytest.mark.parametrize(
+    ("props", "more"),
+    [
+        pytest.param(INPUTS, {}, id="inputs"),
+        pytest.param(OWN, {"base_output_directory": "gs://b/own/"}, id="a directory of the user"),
+        pytest.param(CHOSEN, {}, id="a directory of the run"),
+        pytest.param(INNER, {"trial_job_spec": {"network": "n"}}, id="one inside"),
+    ],
+)
+def test_inputs_have_nothing_of_a_run(props: dict[str, Any], more: dict[str, Any]) -> None:
+    assert hide(props) == {"display_name": "d", **more, "__run": HIDDEN}
 
 
 def test_a_directory_of_the_user_stays_visible() -> None:

@@ -6,6 +6,7 @@ real one.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -280,4 +281,21 @@ def test_a_record_that_a_removed_declaration_kept_is_no_job_of_the_next_one(tria
     trial.up(long)
     assert (trial.submissions(), trial.recorded()) == (1, [made])
     assert {kept, made} == {local(one["name"]) for one in trial.records()}
+
+
+def test_a_refresh_gives_a_state_that_was_edited_the_values_of_the_job(trial: Trial) -> None:
+    """The directory that its run chose is no change, with the hash of the live job in the state."""
+    job = replace(A, options='staging_bucket="trial-staging"')
+    trial.up(job)
+    (entry,) = [one for one in trial.engine.live() if one.name == trial.name]
+    before, directory = copy.deepcopy(entry.inputs), entry.outs["base_output_directory"]
+    for props in (entry.inputs, entry.outs):
+        (chief,) = props["worker_pool_specs"]
+        chief["machine_spec"] = {"machine_type": "n1-standard-8"}
+    assert not trial.engine.refresh()
+    assert entry.inputs == before
+    assert entry.outs["base_output_directory"] == directory
+    trial.control.forget_requests()
+    trial.up(job)
+    assert trial.submissions() == 0
     trial.engine.destroy()
