@@ -45,25 +45,22 @@ RECORD = {
 class JobInputs:
     """The inputs of a job beside its spec: `class Inputs(JobInputs, Spec)`.
 
-    `identity` is that of the declaration's runs if the state has none yet, `run` the key of the run, which
-    only the outputs have. `staging_bucket` gets a run's output if no `base_output_directory` is declared.
-    `spec_hash` is the hash of the declaration, filled in by check. `output_path` is the path of the output
-    directory among the inputs, None unless the run chose it. `marks` are the project, stack and resource name
-    of the declaration, for people. `framework` and the two switches are for `CheckOptions`. Marks and options
-    never take part in a diff. The inputs in `RECORD` are updated in place; `notifications` are those that the
-    emulator sends. `adopt` and `taking_over` are read when the resource is new, and never again.
+    `identity` is that of the declaration's runs if the state has none yet. `staging_bucket` gets a run's
+    output if no `base_output_directory` is declared. `spec_hash` is the hash of the declaration, filled in by
+    check. `marks` are the project, stack and resource name of the declaration, for people. `framework` and
+    the two switches are for `CheckOptions`. Marks and options never take part in a diff. The inputs in
+    `RECORD` are updated in place; `notifications` are those that the emulator sends. `adopt` and
+    `taking_over` are read when the resource is new, and never again.
     """
 
     endpoint: str
     project: str
     location: str
     identity: str = ""
-    run: str = ""
     run_token: str | None = None
     staging_bucket: str | None = None
     staging_bucket_location: str | None = None
     spec_hash: str | None = None
-    output_path: str | None = None
     marks: Mapping[str, str] = field(default_factory=dict)
     framework: str | None = None
     allow_unknown_types: bool = False
@@ -218,23 +215,14 @@ class JobResourceType:
         return self.spec.spec(**{name: getattr(inputs, name) for name in self.spec_fields})
 
     def follows_run(self, inputs: Any) -> bool:
-        """Return whether the run chooses the output directory.
-
-        It does if none is declared, or the directory is that of the recorded run.
-        """
-        directory, declared = run_directory(inputs), self.spec.output_directory(inputs)
-        return directory is not None and (declared is None or (bool(inputs.run) and declared == directory))
+        """Return whether each run chooses its output directory, in the staging bucket: none is declared."""
+        return bool(inputs.staging_bucket) and self.spec.output_directory(inputs) is None
 
     def of_run(self, inputs: Any, run: str) -> Any:
         """Return the inputs with the output directory of a run, unless one is declared."""
         if not self.follows_run(inputs):
             return inputs
-        return self.spec.with_output_directory(inputs, run_directory(dataclasses.replace(inputs, run=run)))
-
-    def as_declared(self, inputs: Any) -> Any:
-        """Return the spec without a directory that the run has chosen."""
-        spec = self.spec_of(inputs)
-        return self.spec.with_output_directory(spec, None) if self.follows_run(inputs) else spec
+        return self.spec.with_output_directory(inputs, _run_directory(inputs, run))
 
     def wire(self, inputs: Any) -> dict[str, Any]:
         """Return the request for the service, with labels for people."""
@@ -314,14 +302,8 @@ def _place_problems(inputs: JobInputs) -> list[Problem]:
     return problems
 
 
-def run_directory(inputs: JobInputs) -> str | None:
-    """Return the directory of this run in the staging bucket, or None without a bucket.
-
-    It is used by a job that declares no directory.
-    """
-    if not inputs.staging_bucket:
-        return None
-    return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
+def _run_directory(inputs: JobInputs, run: str) -> str:
+    return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{run}/"
 
 
 def ownership_labels(marks: Mapping[str, str]) -> dict[str, str]:

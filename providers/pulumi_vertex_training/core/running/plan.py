@@ -99,7 +99,7 @@ def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, 
         declared.gateway,
         endpoint,
         inputs.adopt or "",
-        declared.as_declared(inputs),
+        declared.spec_of(inputs),
         spec_kind=declared.spec,
         key=key,
         taking_over=inputs.taking_over,
@@ -340,7 +340,7 @@ def _announce_cancellation(
 
 def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str]) -> dict[str, Any]:
     """Return the inputs in normal form with those that follow from them, the hidden ones among them."""
-    spec, unhashed = declared.as_declared(inputs), {path for path in unknown if root(path) in declared.hashed}
+    spec, unhashed = declared.spec_of(inputs), {path for path in unknown if root(path) in declared.hashed}
     checked = complete(inputs, unknown=unknown | _unknown_disks(inputs, unknown))
     checked["spec_hash"] = UNKNOWN if unhashed else declared.declared_hash(spec, inputs.staging_bucket)
     return dict(checked)

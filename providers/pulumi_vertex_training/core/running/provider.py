@@ -254,21 +254,29 @@ def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRec
     """Return the recorded inputs with the service's values; None if they are the same.
 
     A job cannot be changed, so they differ only if the state was edited manually, or the service read the
-    request otherwise. The hash is then that of the live job, and the next plan shows the difference.
+    request otherwise. The hash is then that of the live job, without a directory that the run chose, and the
+    next plan shows the difference.
     """
-    inputs = {name: recorded[name] for name in declared.input_names if name in recorded}
+    inputs = _inputs(declared, recorded)
     draft = declared.read_inputs(inputs).draft
     if draft is None or not record.wire:
         return None
     spec = declared.spec_of(draft)
     wire = dict(record.wire)
-    if wire.get("displayName") == with_number(draft.display_name, draft.run):
+    if wire.get("displayName") == with_number(draft.display_name, str(recorded.get("run"))):
         wire["displayName"] = draft.display_name
     live = declared.spec.as_live(spec, wire)
     if live is spec:
         return None
     values = {name: getattr(live, name) for name in declared.spec_fields}
-    return {**inputs, **completed(declared, dataclasses.replace(draft, **values), frozenset())}
+    found = {**inputs, **completed(declared, dataclasses.replace(draft, **values), frozenset())}
+    path = recorded.get("output_path")
+    of_declaration = declared.spec.with_output_directory(live, None) if path else live
+    return {
+        **found,
+        "output_path": path,
+        "spec_hash": declared.declared_hash(of_declaration, draft.staging_bucket),
+    }
 
 
 def facts(declared: JobResourceType, record: JobRecord) -> dict[str, Any]:
