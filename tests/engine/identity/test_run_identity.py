@@ -81,6 +81,26 @@ def test_a_job_is_one_job_wherever_it_is_declared(stage: Stage, template: Path, 
         stage.assert_one()
 
 
+def test_a_killed_first_deployment_of_a_target_is_continued(stage: Stage) -> None:
+    """Deploy the job alone, so that the stack has no key: the pending creation in the state names the run."""
+    stage.clear()
+    target = ("--target", stage.subject.urn)
+    for then in (target, ()):
+        stage.declare("A")
+        stage.forget()
+        with stage.trial():
+            stage.interrupt((*UP, *target), at("CreateCustomJob", Moment.CARRIED_OUT), Victim.BOTH)
+            stage.settle()
+            stage.up(*then)
+            assert stage.submissions() == 1, stage.output
+            stage.assert_one()
+            stage.up()
+            stage.up("--expect-no-changes")
+            assert stage.submissions() == 1
+            assert [one.name for one in (stage.engine.data_dir / "creations").glob("urn-*")] == []
+            stage.destroy()
+
+
 def test_a_deployment_that_takes_the_lock_of_a_live_one_adds_no_job(stage: Stage) -> None:
     stage.clear()
     stage.forget()

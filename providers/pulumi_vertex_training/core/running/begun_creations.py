@@ -218,6 +218,11 @@ def is_left_over(labels: Mapping[str, str]) -> bool:
     return has_begun(labels.get(KEY_LABEL, ""))
 
 
+def key_without_stack(urn: str) -> str:
+    """Return the key for the notes of a resource that `--target` creates before the stack has a key."""
+    return f"urn-{hashlib.sha256(urn.encode()).hexdigest()[:_DIGITS]}"
+
+
 def has_begun(key: str) -> bool:
     """Return whether a creation of the resource began whose answer no engine has got."""
     return bool(key) and any(note.suffix == _BEGUN for note in _notes(f"{key}."))

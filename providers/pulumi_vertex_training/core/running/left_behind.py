@@ -24,6 +24,17 @@ def replaced_run(gateway: RunGateway, endpoint: Endpoint, urn: str, key: str) ->
     return parse(run) if run else None
 
 
+def begun_without_key(gateway: RunGateway, endpoint: Endpoint, urn: str) -> list[JobRecord]:
+    """Return the jobs of pending creations that had no key: `--target` deployed before the stack had one."""
+    state = stack_state.ask(urn)
+    found = [
+        job
+        for identity in sorted(state.begun.get(urn, ()))
+        for job in gateway.list_by_label(endpoint, {DECLARATION_LABEL: identity})
+    ]
+    return [job for job in without(found, OPERATION.all_made()) if job.name not in state.ids]
+
+
 def left_behind(
     gateway: RunGateway, endpoint: Endpoint, urn: str, recorded: RunKey | None, key: str
 ) -> list[JobRecord]:

@@ -249,6 +249,7 @@ def diff(declared: JobResourceType, call: Call) -> Difference:
     OPERATION.runs.note_recorded_run(resource, recorded.get("run"))
     if (key := OPERATION.key_of(resource)) and recorded.get("run"):
         begun_creations.forget(str(recorded["run"]), key)
+        begun_creations.forget_others("", begun_creations.key_without_stack(call.urn))
     if is_unknown(new):
         OPERATION.runs.note_deleted_first(call.id)
     replaces = _replaced_by(declared, resource, recorded, new)

@@ -37,7 +37,7 @@ from pulumi_vertex_training.core.running.hidden_input import (
     reveal_outputs,
 )
 from pulumi_vertex_training.core.running.job_cache import job_cache_of, settle_seconds
-from pulumi_vertex_training.core.running.left_behind import left_behind, replaced_run
+from pulumi_vertex_training.core.running.left_behind import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.running.plan import completed
 from pulumi_vertex_training.core.running.rerun_decision import allow_on_demand, has_ended
 from pulumi_vertex_training.core.settings import target_of
@@ -119,13 +119,19 @@ def create(provider: JobProvider, call: Call) -> Created:
     def tell(line: str) -> None:
         say(f"{declared.resource(raw)}: {line}")
 
+    without_stack = begun_creations.key_without_stack(call.urn)
+    note = key or without_stack
+    if recorded is None and (not key or begun_creations.has_begun(without_stack)):
+        left = functools.partial(begun_without_key, declared.gateway, endpoint, call.urn)
+    else:
+        left = functools.partial(left_behind, declared.gateway, endpoint, call.urn, recorded, key)
+
     def before_submit(run: RunKey) -> None:
         engine.require(OPERATION.engine, OPERATION.settings.timeouts)
         notifications.write(declared.gateway.collection, inputs, run.identity)
         title = f"{declared.noun} {declared.resource(raw)}"
-        begun_creations.begin(provider, raw, str(run), key=key, title=title)
+        begun_creations.begin(provider, raw, str(run), key=note, title=title)
 
-    was_interrupted = begun_creations.has_begun(key)
     record, adopted = find_or_submit(
         declared.gateway,
         dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
@@ -138,9 +144,9 @@ def create(provider: JobProvider, call: Call) -> Created:
             any_spec=inputs.rerun == Policy.NEVER.value,
             reason=decided.why,
             settle=settle_seconds(endpoint),
-            was_interrupted=was_interrupted,
+            was_interrupted=any(map(begun_creations.has_begun, (key, without_stack))),
         ),
-        left_behind=functools.partial(left_behind, declared.gateway, endpoint, call.urn, recorded, key),
+        left_behind=left,
         before_submit=before_submit,
         tell=tell,
         before_delete=declared.before_delete(kept_because="", tell=tell),
@@ -151,8 +157,10 @@ def create(provider: JobProvider, call: Call) -> Created:
         say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")
     if recorded:
         _delete_oldest(declared, endpoint, inputs, record)
-    begun_creations.forget_others(str(run), key)
-    begun_creations.answered(str(run), key)
+    begun_creations.forget_others(str(run), note)
+    begun_creations.answered(str(run), note)
+    if key:
+        begun_creations.forget_others("", without_stack)
     return _created(declared, inputs, raw, record, run=run, decided=decided)
 
 
