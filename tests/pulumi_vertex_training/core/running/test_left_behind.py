@@ -11,7 +11,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.run_context import StackState
-from pulumi_vertex_training.core.running.left_behind import left_behind
+from pulumi_vertex_training.core.running.left_behind import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.running.stack_state import StateUnavailableError
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, labels
 from support.services.fake_gateway import FakeGateway
@@ -50,23 +50,50 @@ def answer(state: StackState | Exception) -> None:
 NO_STATE = StateUnavailableError("`pulumi stack export` failed")
 
 
-def left(jobs: Sequence[JobRecord], recorded: RunKey | None = None, *, key: str = KEY) -> list[str]:
-    """Return the runs whose jobs were left behind, of those that the service has."""
+def gateway(jobs: Sequence[JobRecord]) -> FakeGateway:
+    """Return a service that has these jobs."""
 
     def find(_: Endpoint, wanted: Mapping[str, str]) -> list[JobRecord]:
         return [one for one in jobs if wanted.items() <= one.labels.items()]
 
-    found = left_behind(FakeGateway(list_by_label=find), ENDPOINT, URN, recorded, key)
+    return FakeGateway(list_by_label=find)
+
+
+def left(jobs: Sequence[JobRecord], recorded: RunKey | None = None, *, key: str = KEY) -> list[str]:
+    """Return the runs whose jobs were left behind, of those that the service has."""
+    found = left_behind(gateway(jobs), ENDPOINT, URN, recorded, key)
     return [one.labels[RUN_LABEL] for one in found]
 
 
 def test_of_a_recorded_run_all_later_ones_were_left_and_no_state_is_asked() -> None:
     answer(NO_STATE)
-    jobs = [job("ab-1"), job("ab-2"), job("ab-3"), job("ab-4", ENDED), job("abc-5"), job("cd-6")]
+    others = [job("abc-5", key="5eed-0002"), job("cd-6", ENDED)]
+    jobs = [job("ab-1"), job("ab-2"), job("ab-3"), job("ab-4", ENDED), *others]
     OPERATION.note_made("jobs/ab-3")
     assert left(jobs, RunKey(identity="ab", generation=1)) == ["ab-2", "ab-4"]
     OPERATION.runs.note_released("jobs/ab-2")
     assert left(jobs, RunKey(identity="ab", generation=1)) == ["ab-4"]
+
+
+def test_a_live_job_of_another_identity_was_left_beside_a_recorded_run_if_no_state_has_it() -> None:
+    """A repeated `pulumi up --replace` has drawn another identity."""
+    answer(StackState(identities=frozenset({"ab", "ef"})))
+    jobs = [job("cd-1"), job("ab-2"), job("ef-1"), job("gh-1", ENDED)]
+    assert left(jobs, RunKey(identity="ab", generation=1)) == ["ab-2", "cd-1"]
+
+
+def test_a_killed_replacement_is_known_by_the_run_that_it_deleted() -> None:
+    answer(StackState(replaced={URN: "ab-4"}))
+    assert replaced_run(gateway([job("ab-4", ENDED)]), ENDPOINT, URN, KEY) == RunKey(
+        identity="ab", generation=4
+    )
+    assert replaced_run(gateway([job("ab-4", key="5eed-0002")]), ENDPOINT, URN, KEY) is None
+
+
+def test_a_creation_without_a_key_is_known_by_its_pending_identity() -> None:
+    answer(StackState(begun={URN: frozenset({"ab"})}, ids=frozenset({"jobs/ab-2"})))
+    found = begun_without_key(gateway([job("ab-1", ENDED), job("ab-2"), job("cd-1")]), ENDPOINT, URN)
+    assert [one.name for one in found] == ["jobs/ab-1"]
 
 
 def test_no_state_is_asked_while_no_job_has_the_key_of_the_resource() -> None:
