@@ -1,28 +1,24 @@
-"""Check and diff of a job, also of an adopted one: the inputs as the state keeps them, and the effect."""
+"""Check and diff of a job: the inputs as the state keeps them, and what a change of them does."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core.call import Call, Checked, Difference
 from pulumi_vertex_training.core.engine import say
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, complete, is_unknown, warnings
-from pulumi_vertex_training.core.remote_queries import QUERIES
 from pulumi_vertex_training.core.run_context import DecidedRun, DeclaredPolicies, JobDeclaration
-from pulumi_vertex_training.core.running import begun_creations, begun_work, prerequisites
+from pulumi_vertex_training.core.running import adopting, begun_creations, begun_work, prerequisites
 from pulumi_vertex_training.core.running.cost_line import announce_cost
 from pulumi_vertex_training.core.running.declaration import RECORD, JobInputs, JobResourceType, root
 from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT, LOOKUPS, hide, reveal, state_names
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.running.rerun_decision import facts_of, has_ended
 from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
-from pulumi_vertex_training.runs import adoption, identity
-from pulumi_vertex_training.runs.adoption import AdoptionError
+from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.deletion_policy import OnReplace
 from pulumi_vertex_training.runs.policies.rerun import Action, Policy, decide
@@ -37,82 +33,8 @@ from pulumi_vertex_training.runs.policies.run_status import (
 )
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
-from vertex_training.findings.problems import Problem, errors
+from vertex_training.findings.problems import errors
 from vertex_training.job.job_spec import OF_NEXT_RUN, parts
-
-
-def is_due(inputs: JobInputs, released: Collection[str], *, recorded: bool) -> bool:
-    """Return whether a create adopts a job: it does if the state has no job of the resource (`recorded`)."""
-    return inputs.adopt is not None and not recorded and _id(inputs.adopt) not in set(map(_id, released))
-
-
-def adopt(
-    declared: JobResourceType,
-    endpoint: Endpoint,
-    inputs: JobInputs,
-    *,
-    key: str,
-    tell: Callable[[str], None],
-) -> JobRecord:
-    """Return the record of the adopted job.
-
-    Raises AdoptionError for a job that differs from the declaration or belongs to another one.
-    """
-    record = _compared(declared, endpoint, inputs, key)
-    OPERATION.note_made(record.name)
-    tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.gateway, record)}")
-    return record
-
-
-def refusal(
-    declared: JobResourceType, inputs: JobInputs, unknown: Collection[str], *, key: str, exists: bool
-) -> Problem | None:
-    """Return why the job cannot be adopted, for a plan; None if it can, and while that is not known.
-
-    This is the only query of a check: a preview of an adoption that is not compared is worth nothing. It is
-    made once for a resource, within a deadline.
-    """
-    if inputs.adopt is None or exists or unknown:
-        return None
-
-    def look(endpoint: Endpoint) -> str:
-        try:
-            record = _compared(declared, endpoint, inputs, key)
-        except AdoptionError as error:
-            return str(error)
-        state = record.state.word.lower()
-        OPERATION.say_once(
-            f"{_resource(declared, inputs)} will adopt {declared.noun} {record.job_id}, which is {state}"
-        )
-        return ""
-
-    error = QUERIES.ask_endpoint(
-        inputs.target,
-        look,
-        unknown=f"whether {inputs.adopt} can be adopted",
-    )
-    return Problem(path="adopt", message=error) if error else None
-
-
-def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, key: str) -> JobRecord:
-    return adoption.adopt(
-        declared.gateway,
-        endpoint,
-        inputs.adopt or "",
-        declared.spec_of(inputs),
-        spec_kind=declared.spec,
-        key=key,
-        taking_over=inputs.taking_over,
-    )
-
-
-def _resource(declared: JobResourceType, inputs: JobInputs) -> str:
-    return inputs.marks.get("resource", declared.noun)
-
-
-def _id(name: str) -> str:
-    return name.rpartition("/")[2]
-
 
 MACHINE_TYPE = ".machine_spec.machine_type"
 
@@ -168,7 +90,7 @@ def _checked(
         return Checked(problems=problems)
     # The check of a replacement gets no old inputs, and the resource exists.
     if not old and (
-        refused := refusal(
+        refused := adopting.refusal(
             declared,
             inputs,
             decoded.unknown,

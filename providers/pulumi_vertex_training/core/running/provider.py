@@ -20,7 +20,7 @@ from pulumi_vertex_training.core.engine import say
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
 from pulumi_vertex_training.core.run_context import DecidedRun, DeclaredPolicies
-from pulumi_vertex_training.core.running import begun_creations, begun_work, notifications, plan
+from pulumi_vertex_training.core.running import adopting, begun_creations, begun_work, notifications, plan
 from pulumi_vertex_training.core.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,
@@ -110,8 +110,8 @@ def create(provider: JobProvider, call: Call) -> Created:
     if recorded is None:
         recorded = replaced_run(declared.gateway, endpoint, call.urn, key)
     first = recorded.next() if recorded else RunKey(identity=inputs.identity, generation=1)
-    if plan.is_due(inputs, OPERATION.runs.released(), recorded=recorded is not None):
-        record = plan.adopt(declared, endpoint, inputs, key=key, tell=say)
+    if adopting.is_due(inputs, OPERATION.runs.released(), recorded=recorded is not None):
+        record = adopting.adopt(declared, endpoint, inputs, key=key, tell=say)
         notifications.write(declared.gateway.collection, inputs, first.identity)
         return _created(declared, inputs, raw, record, run=first, adopted=True)
     decided = OPERATION.runs.decided(resource) or DecidedRun(why=rerun.ON_DEMAND if recorded else rerun.FIRST)
