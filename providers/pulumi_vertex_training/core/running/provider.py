@@ -28,14 +28,7 @@ from pulumi_vertex_training.core.running.declaration import (
     JobResourceType,
     models_kept_because,
 )
-from pulumi_vertex_training.core.running.hidden_input import (
-    RECORDED,
-    hide,
-    hide_outputs,
-    put,
-    reveal,
-    reveal_outputs,
-)
+from pulumi_vertex_training.core.running.hidden_input import hide, hide_outputs, put, reveal, reveal_outputs
 from pulumi_vertex_training.core.running.job_cache import job_cache_of, settle_seconds
 from pulumi_vertex_training.core.running.left_behind import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.running.plan import completed
@@ -194,8 +187,7 @@ def update(declared: JobResourceType, call: Call) -> Values:
     """Write changed notifications. Return the outputs with the new record, which alone changes."""
     recorded = reveal_outputs(call.outputs)
     # An input that is declared no more must not stay: without its declaration it would be no secret either.
-    of_inputs = {*declared.input_names}.difference(RECORDED)
-    kept = {name: value for name, value in recorded.items() if name not in of_inputs}
+    kept = {name: value for name, value in recorded.items() if name not in declared.input_names}
     outs = {**kept, **reveal(call.inputs)}
     if call.outputs.get("notifications") != call.inputs.get("notifications"):
         inputs = declared.read_inputs(_inputs(declared, outs)).draft

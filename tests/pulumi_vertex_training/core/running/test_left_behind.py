@@ -65,21 +65,31 @@ def left(jobs: Sequence[JobRecord], recorded: RunKey | None = None, *, key: str 
     return [one.labels[RUN_LABEL] for one in found]
 
 
+FIRST = RunKey(identity="ab", generation=1)
+
+
 def test_of_a_recorded_run_all_later_ones_were_left_and_no_state_is_asked() -> None:
     answer(NO_STATE)
-    others = [job("abc-5", key="5eed-0002"), job("cd-6", ENDED)]
-    jobs = [job("ab-1"), job("ab-2"), job("ab-3"), job("ab-4", ENDED), *others]
+    jobs = [job("ab-1"), job("ab-2"), job("ab-3"), job("ab-4", ENDED), job("abc-5", ENDED)]
     OPERATION.note_made("jobs/ab-3")
-    assert left(jobs, RunKey(identity="ab", generation=1)) == ["ab-2", "ab-4"]
+    assert left(jobs, FIRST) == ["ab-2", "ab-4"]
     OPERATION.runs.note_released("jobs/ab-2")
-    assert left(jobs, RunKey(identity="ab", generation=1)) == ["ab-4"]
+    assert left(jobs, FIRST) == ["ab-4"]
 
 
-def test_a_live_job_of_another_identity_was_left_beside_a_recorded_run_if_no_state_has_it() -> None:
-    """A repeated `pulumi up --replace` has drawn another identity."""
-    answer(StackState(identities=frozenset({"ab", "ef"})))
-    jobs = [job("cd-1"), job("ab-2"), job("ef-1"), job("gh-1", ENDED)]
-    assert left(jobs, RunKey(identity="ab", generation=1)) == ["ab-2", "cd-1"]
+@pytest.mark.parametrize(
+    ("known", "runs"),
+    [
+        pytest.param(StackState(), ["ab-2", "cd-1"], id="the state knows nothing of it"),
+        pytest.param(StackState(identities=frozenset({"cd"})), ["ab-2"], id="another resource has it"),
+    ],
+)
+def test_with_a_recorded_run_a_live_one_of_another_identity_was_left_too(
+    known: StackState, runs: list[str]
+) -> None:
+    """A repeated replacement on demand draws a new identity."""
+    answer(known)
+    assert left([job("ab-1"), job("ab-2"), job("cd-1"), job("ef-1", ENDED)], FIRST) == runs
 
 
 def test_a_killed_replacement_is_known_by_the_run_that_it_deleted() -> None:

@@ -131,7 +131,7 @@ def test_a_staging_bucket_that_is_not_known_yet_is_one() -> None:
 
 @pytest.mark.parametrize("bucket", ["b x", "Staging", "s3://staging", "st", "b x/prefix"])
 def test_a_staging_bucket_that_cannot_be_one_is_refused_in_the_preview(bucket: str) -> None:
-    (problem,) = TUNING_JOB.decode_inputs(props(staging_bucket=bucket, run=UNKNOWN)).problems
+    (problem,) = TUNING_JOB.decode_inputs(props(staging_bucket=bucket)).problems
     assert (problem.path, problem.rule) == ("staging_bucket", "output-directory")
 
 
