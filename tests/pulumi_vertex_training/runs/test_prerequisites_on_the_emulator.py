@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import grpc
 import pytest
 
 from pulumi_vertex_training.cloud import objects
@@ -10,7 +13,9 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.kinds.image_repository import gateway as repositories
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.providers import CustomJobProvider
 from pulumi_vertex_training.runs.prerequisites import MISSING, Answer, Kind, Need, look_up
+from support.client.plugin import PluginProcess
 from support.client.registries.pushed_images import push_small_image
 
 IMAGES = "us-central1-docker.pkg.dev/local/images"
@@ -80,3 +85,42 @@ def test_no_answer_is_an_error_of_its_own() -> None:
     )
     with pytest.raises(CloudError):
         look_up(nowhere, need(Kind.BUCKET, "looked-up"))
+
+
+def replaced(plugin: PluginProcess, **more: Any) -> None:
+    """Compare a recorded job with a declaration whose image does not exist."""
+
+    def declared(image: str) -> dict[str, Any]:
+        machine = {"machine_type": "n1-standard-4"}
+        pool = {"machine_spec": machine, "replica_count": 1, "container_spec": {"image_uri": image}}
+        place = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+        return {"display_name": "train", "worker_pool_specs": [pool], **place, **more}
+
+    job = CustomJobProvider()
+    old, _ = plugin.check(job, declared(f"{IMAGES}/trainer:1"))
+    new, failures = plugin.check(job, declared(f"{IMAGES}/trainer:2"), old)
+    assert not failures
+    recorded = {**old, "state": "JOB_STATE_SUCCEEDED", "__run": {**old["__run"], "key": "ab-1"}}
+    assert plugin.diff(job, recorded, new)[0]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"lookups": {"is_preview": False}}, id="in a deployment"),
+        # The program passes over a job with adopt: as a new one it runs nothing.
+        pytest.param({"lookups": {"is_preview": True}, "adopt": "42"}, id="a job that was adopted"),
+    ],
+)
+def test_what_the_next_run_needs_is_looked_up_before_the_job_is_replaced(
+    plugin: PluginProcess, more: dict[str, Any]
+) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        replaced(plugin, **more)
+    details = caught.value.details()  # type: ignore[attr-defined]
+    assert "does not run again, nothing was changed. The new job could not be submitted:" in details
+    assert "worker_pool_specs[0].container_spec.image_uri" in details
+
+
+def test_in_a_preview_the_program_looks_up_what_the_next_run_needs(plugin: PluginProcess) -> None:
+    replaced(plugin, lookups={"is_preview": True})

@@ -62,7 +62,7 @@ def _marks(declared: JobResourceType, props: dict[str, Any], old: Mapping[str, A
 
     Renaming a resource does not run its job again.
     """
-    given, recorded = props.get("marks"), old.get("marks")
+    given, recorded = props.get("marks", {}), old.get("marks")
     if recorded is None or recorded == given:
         return given
     decoded = declared.decode_inputs(_named(declared, {**props, "marks": recorded}))

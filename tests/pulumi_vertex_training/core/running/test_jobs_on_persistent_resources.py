@@ -21,9 +21,8 @@ from pulumi.runtime import mocks
 
 class Mocks(mocks.Mocks):
     def new_resource(self, args):
-        if "Run" not in args.typ:
-            inputs = {name: value for name, value in args.inputs.items() if name != "__provider"}
-            os.write(1, (json.dumps([args.name, inputs], default=str) + chr(10)).encode())
+        inputs = {name: value for name, value in args.inputs.items() if name != "__provider"}
+        os.write(1, (json.dumps([args.name, inputs], default=str) + chr(10)).encode())
         return [args.name, args.inputs]
 
     def call(self, args):
