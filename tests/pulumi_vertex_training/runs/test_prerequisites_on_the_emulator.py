@@ -97,7 +97,7 @@ def replaced(plugin: PluginProcess, **more: Any) -> None:
         return {"display_name": "train", "worker_pool_specs": [pool], **place, **more}
 
     job = CustomJobProvider()
-    old, _ = plugin.check(job, declared(f"{IMAGES}/trainer:1"))
+    old, _ = plugin.check(job, {**declared(f"{IMAGES}/trainer:1"), "adopt": None})
     new, failures = plugin.check(job, declared(f"{IMAGES}/trainer:2"), old)
     assert not failures
     recorded = {**old, "state": "JOB_STATE_SUCCEEDED", "__run": {**old["__run"], "key": "ab-1"}}

@@ -213,8 +213,10 @@ def _decided(
         if decision.reported:
             say(decision.sentence(name))
         return replaces
-    # In a preview the program looks up, for all jobs at the same time.
-    if decision.row not in _WITHOUT_A_JOB and not OPERATION.runs.declaration(resource).is_preview:
+    # In a preview the program looks up, for all jobs at the same time; for one with `adopt` it cannot know
+    # that there is a next run.
+    by_program = OPERATION.runs.declaration(resource).is_preview and not new.get("adopt")
+    if decision.row not in _WITHOUT_A_JOB and not by_program:
         prerequisites.require(
             declared,
             name,
