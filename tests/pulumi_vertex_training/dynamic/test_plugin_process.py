@@ -215,6 +215,7 @@ def test_a_job_runs_again_only_for_a_reason(plugin: PluginProcess) -> None:
         ({"display_name": "fit {run}"}, []),
         ({"worker_pool_specs": [pool(1.0), pool(3.0)]}, ["worker_pool_specs", "__run"]),
         ({"run_token": "again"}, ["run_token"]),
+        ({"run_token": ""}, []),
     ):
         new, _ = plugin.check(JOB, {**job(pool(1.0), pool(2.0)), **change}, old)
         assert plugin.diff(JOB, recorded(old), new) == (bool(replaces), replaces), change
