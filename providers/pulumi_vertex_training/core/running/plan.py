@@ -213,8 +213,8 @@ def _decided(
         if decision.reported:
             say(decision.sentence(name))
         return replaces
-    # In a preview the program looks up, for all jobs at the same time; for one with `adopt` it cannot know
-    # that there is a next run.
+    # In a preview the program looks up, for all jobs at the same time; it cannot know of the next run of one
+    # with `adopt`.
     by_program = OPERATION.runs.declaration(resource).is_preview and not new.get("adopt")
     if decision.row not in _WITHOUT_A_JOB and not by_program:
         prerequisites.require(

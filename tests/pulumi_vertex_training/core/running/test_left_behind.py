@@ -87,7 +87,7 @@ def test_of_a_recorded_run_all_later_ones_were_left_and_no_state_is_asked() -> N
 def test_with_a_recorded_run_a_live_one_of_another_identity_was_left_too(
     known: StackState, runs: list[str]
 ) -> None:
-    """A repeated replacement on demand draws a new identity."""
+    """Draw a new identity, as a repeated replacement on demand does."""
     answer(known)
     assert left([job("ab-1"), job("ab-2"), job("cd-1"), job("ef-1", ENDED)], FIRST) == runs
 

@@ -284,7 +284,7 @@ def test_a_record_that_a_removed_declaration_kept_is_no_job_of_the_next_one(tria
 
 
 def test_a_refresh_gives_a_state_that_was_edited_the_values_of_the_job(trial: Trial) -> None:
-    """The directory that its run chose is no change, with the hash of the live job in the state."""
+    """Count the directory that its run chose as no change, with the hash of the live job in the state."""
     job = replace(A, options='staging_bucket="trial-staging"')
     trial.up(job)
     (entry,) = [one for one in trial.engine.live() if one.name == trial.name]
