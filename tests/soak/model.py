@@ -333,5 +333,7 @@ def _of_unfinished(declared: Declared, world: World) -> Forecast:
         reruns=None if world.run or fitting else 0,
         spec=fitting[-1].spec if fitting else declared.spec,
         undecided=declared.rerun == "never" and world.run is not None,
-        why=f"interrupted; {len(world.left_behind)} jobs were left behind" if world.jobs else "first run",
+        why=f"interrupted; {len(world.left_behind)} jobs were left behind"
+        if world.run or world.jobs
+        else "first run",
     )
