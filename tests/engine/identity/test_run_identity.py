@@ -6,7 +6,9 @@ a time.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,33 @@ def test_a_killed_first_deployment_of_a_target_is_continued(stage: Stage) -> Non
             assert stage.submissions() == 1
             assert [one.name for one in (stage.engine.data_dir / "creations").glob("urn-*")] == []
             stage.destroy()
+
+
+def test_a_killed_deployment_of_a_saved_plan_is_continued(stage: Stage) -> None:
+    """Plan a first job, and then its replacement on demand."""
+    stage.clear()
+    stage.declare("A")
+    urn = stage.subject.urn
+    cold = replace(  # the shared Python is no child of the command, whose arguments have the plan
+        stage.engine,
+        environment={**stage.engine.environment, "PULUMI_PYTHON_CMD": sys.executable},
+    )
+    planned = Stage(cold, data_dir=stage.data_dir, subject=stage.subject, declaration=stage.declaration)
+    plan = str(stage.engine.folder / "plan.json")
+    with stage.trial():
+        for words in ((), ("--replace", urn)):
+            stage.forget()
+            stage.engine.preview("--save-plan", plan, *words).ok()
+            up = (*UP, "--plan", plan, *words)
+            planned.interrupt(up, at("CreateCustomJob", Moment.CARRIED_OUT), Victim.BOTH)
+            planned.settle()
+            (made,) = stage.live()
+            if words:  # the engine refuses the old plan, because its first step is done
+                stage.engine.preview("--save-plan", plan, *words).ok()
+            planned.run(*up).ok()
+            assert (planned.submissions(), stage.live()) == (1, [made]), planned.output
+            stage.assert_one_live()
+    stage.clear()
 
 
 def test_a_deployment_that_takes_the_lock_of_a_live_one_adds_no_job(stage: Stage) -> None:
