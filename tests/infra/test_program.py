@@ -93,7 +93,8 @@ def test_an_environment_elsewhere_is_a_warning(dev: Program) -> None:
 
 def test_a_stack_without_an_environment_is_refused() -> None:
     found = run("dev", {**GOOGLE, "digits:environment": NAME}, stacks={NAME: {"bucket": "b"}})
-    assert "has no output endpoint, project, location, repository. Deploy it first" in found.error
+    assert "has no output endpoint, project, location, repository. Let its program call" in found.error
+    assert "run `pulumi up --stack dev` in its folder" in found.error
 
 
 def test_all_resources_are_on_google_in_one_region(alone: Program) -> None:
