@@ -110,7 +110,8 @@ def _checked(
         OPERATION.runs.note_change(resource, change)
         if change in RECORD_CHANGES:
             kept, unknown = _as_submitted(declared, inputs, decoded.unknown, old)
-            inputs, checked = kept, completed(declared, kept, unknown)
+            if kept is not inputs:
+                inputs, checked = kept, completed(declared, kept, unknown)
     checked = _inputs_of_last_run(declared, checked, old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
