@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pulumi_vertex_training.core.interrupted import begun_creations
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.running import begun_creations
 from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT, ROW_INPUT
 from vertex_training.findings.problems import Problem
 

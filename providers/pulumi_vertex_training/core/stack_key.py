@@ -9,9 +9,9 @@ from __future__ import annotations
 import uuid
 
 from pulumi_vertex_training.core.call import Call, Created, Difference
+from pulumi_vertex_training.core.interrupted import begun_creations
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Provider
-from pulumi_vertex_training.core.running import begun_creations
 
 _ID_LENGTH = 16
 

@@ -2,7 +2,7 @@
 
 Pulumi sends plain values, and fails with a traceback at a value of any other type. A path, a duration or a
 number of NumPy is unmistakable and is converted. Any other value becomes a text that the check of the
-resource reports together with all other errors (`plugin.text_of_outputs`).
+resource reports together with all other errors (`dynamic.text_of_outputs`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 No state has them, so the engine asks no provider about them; only the program knows what is declared. It
 looks after the last registration, and only if there was a note of an interrupted creation when it began
-(`plugin.running.begun_creations`).
+(`core.interrupted.begun_creations`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pulumi
 
-from pulumi_vertex_training.core.running import begun_creations
+from pulumi_vertex_training.core.interrupted import begun_creations
 from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting.waits import program_waits

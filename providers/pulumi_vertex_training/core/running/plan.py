@@ -8,10 +8,11 @@ from typing import Any
 
 from pulumi_vertex_training.core.call import Call, Checked, Difference
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, complete, is_unknown, warnings
 from pulumi_vertex_training.core.run_context import DecidedRun, DeclaredPolicies, JobDeclaration
-from pulumi_vertex_training.core.running import adopting, begun_creations, begun_work, prerequisites
+from pulumi_vertex_training.core.running import adopting, prerequisites
 from pulumi_vertex_training.core.running.cost_line import announce_cost
 from pulumi_vertex_training.core.running.declaration import RECORD, JobInputs, JobResourceType, root
 from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT, LOOKUPS, hide, reveal, state_names

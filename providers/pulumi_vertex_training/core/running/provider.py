@@ -17,10 +17,11 @@ from pulumi_vertex_training.core import engine
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
 from pulumi_vertex_training.core.run_context import DecidedRun, DeclaredPolicies
-from pulumi_vertex_training.core.running import adopting, begun_creations, begun_work, notifications, plan
+from pulumi_vertex_training.core.running import adopting, notifications, plan
 from pulumi_vertex_training.core.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.core.interrupted import begun_work
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.run_context import DeclaredPolicies
-from pulumi_vertex_training.core.running import begun_work
 from pulumi_vertex_training.core.running.declaration import RECORD
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.settings import target_of

@@ -23,10 +23,10 @@ from pulumi_vertex_training.core.conflicts import Identity
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, is_unknown
 from pulumi_vertex_training.core.remote_queries import QUERIES
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.running.declaration import ownership_labels
 from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.kinds.image_repository import gateway, rules

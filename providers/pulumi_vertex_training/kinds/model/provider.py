@@ -15,9 +15,9 @@ from pulumi_vertex_training.core.conflicts import Identity
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, complete, is_unknown
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.running.declaration import ownership_labels, root
 from pulumi_vertex_training.kinds.model import files as model_files
 from pulumi_vertex_training.kinds.model import gateway as models

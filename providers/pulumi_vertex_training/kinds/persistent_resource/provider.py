@@ -20,8 +20,8 @@ from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider, require_equal, require_no_other_owner
 from pulumi_vertex_training.core.custom_timeouts import CustomTimeouts
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.running.cost_line import announce_resize
 from pulumi_vertex_training.core.running.declaration import ownership_labels
 from pulumi_vertex_training.kinds.persistent_resource import gateway, operations, rules

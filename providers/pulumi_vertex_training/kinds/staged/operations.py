@@ -15,11 +15,11 @@ from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDe
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.promotion import PromotedPackage
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.remote_queries import QUERIES
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.kinds.staged import promoted
 from pulumi_vertex_training.kinds.staged.spec import (

@@ -16,10 +16,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core import conflicts, promotion
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION, PackageModules
 from pulumi_vertex_training.core.promotion import PromotedPackage
 from pulumi_vertex_training.core.provider import Provider, complete, is_unknown, warnings
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.kinds.staged import operations
 from pulumi_vertex_training.kinds.staged import spec as object_spec

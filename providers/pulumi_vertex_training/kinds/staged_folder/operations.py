@@ -16,9 +16,9 @@ from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDe
 from pulumi_vertex_training.cloud.objects import SHA256_KEY, ObjectRecord
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import CANCELLED, say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.kinds.staged.spec import NO_KEY, SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.staged_folder.files import Listing
 from pulumi_vertex_training.kinds.staged_folder.spec import (

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Provider, complete, is_unknown, warnings
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT, ROW_INPUT
 from pulumi_vertex_training.kinds.staged.provider import StagedInputs, decoded_inputs, made_from
 from pulumi_vertex_training.kinds.staged_folder import operations

@@ -17,10 +17,10 @@ from pulumi_vertex_training.core.conflicts import Identity
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import require_equal
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, Provider, is_unknown, warnings
 from pulumi_vertex_training.core.remote_queries import QUERIES
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.core.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.kinds.staged.spec import STAGED_KEY

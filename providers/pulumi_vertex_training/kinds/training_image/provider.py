@@ -16,10 +16,10 @@ from pulumi_vertex_training.core import conflicts, promotion
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.promotion import PromotedImage
 from pulumi_vertex_training.core.provider import DRIFT, Provider, complete, is_unknown, warnings
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
 from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.kinds.training_image import spec as training_image

@@ -18,9 +18,9 @@ from pulumi_vertex_training.core.conflicts import Identity
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import begun_creations, begun_work
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, is_unknown
-from pulumi_vertex_training.core.running import begun_creations, begun_work
 from pulumi_vertex_training.core.running.declaration import declared_in, ownership_labels
 from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, recorded_key
 from pulumi_vertex_training.kinds.training_schedule import gateway, operations, rules, wire

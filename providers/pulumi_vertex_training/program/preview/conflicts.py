@@ -37,7 +37,7 @@ def conflict_inputs(
     *,
     is_global: bool = False,
 ) -> dict[str, Any]:
-    """Return the inputs for `plugin.conflicts`.
+    """Return the inputs for `core.conflicts`.
 
     `field` is the input with the id. `labels_of` fetches the resource of an id and returns its labels; it
     raises a CloudError without such a resource. A derived id that `is_global` contains the project.

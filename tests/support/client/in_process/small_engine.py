@@ -22,9 +22,9 @@ from typing import Any
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.cloud import clients
+from pulumi_vertex_training.core.interrupted import begun_creations
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.run_context import StackState
-from pulumi_vertex_training.core.running import begun_creations
 from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, KEY_INPUT
 from pulumi_vertex_training.core.settings import Settings
 from pulumi_vertex_training.runs.identity import identity_of

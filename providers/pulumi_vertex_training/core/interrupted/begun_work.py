@@ -19,9 +19,9 @@ from typing import Any
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.core.call import Difference
+from pulumi_vertex_training.core.interrupted import notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.remote_queries import QUERIES
-from pulumi_vertex_training.core.running import notes
 from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.runs.policies.run_status import LastRun, LookupResult, last_run
 from vertex_emulator import launcher

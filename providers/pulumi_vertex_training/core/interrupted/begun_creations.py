@@ -37,8 +37,8 @@ from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.core import engine
 from pulumi_vertex_training.core.call import Difference
 from pulumi_vertex_training.core.connection import connect
+from pulumi_vertex_training.core.interrupted import notes
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.running import notes
 from pulumi_vertex_training.core.settings import EndpointKind, Settings
 from vertex_emulator import launcher
 from vertex_emulator.launcher import LauncherError

@@ -1,0 +1,1 @@
+"""Notes of what a deployment began, on this machine: the next one continues a killed one by them."""
