@@ -90,8 +90,13 @@ def test_no_more_replicas_of_the_crowd_ran_at_once_than_the_limit(crowd: Mapping
 @pytest.mark.parity("Custom jobs: many jobs at once")
 @pytest.mark.slow
 def test_the_crowd_is_let_in_in_its_order(crowd: Mapping[str, Any]) -> None:
-    """Compare the times of the output files: an admitted job's supervisor creates its file at its start."""
-    assert crowd["let_in"] == sorted(crowd["let_in"])
+    """Compare the times of the output files: an admitted job's supervisor creates its file at its start.
+
+    The supervisors of jobs that are let in at once start beside each other, in any order.
+    """
+    times = crowd["let_in"]
+    order = sorted(range(JOBS), key=times.__getitem__)
+    assert max(abs(rank - position) for rank, position in enumerate(order)) < LIMIT // REPLICAS, times
 
 
 def test_a_job_beyond_the_limit_is_pending_and_has_no_process(emulator: JobEmulator) -> None:
