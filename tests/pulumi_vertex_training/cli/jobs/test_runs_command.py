@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cli.jobs.lookup import all_jobs
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.runs import identity
 from support.emulated.command import Ended, environment, run, run_on_terminal
+from support.waiting import eventually
 from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 
@@ -59,6 +61,8 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listed]:
     try:
         endpoint = target.resolve(target.Choice(data_dir=data_dir), {})
         submit_all(endpoint)
+        # A name with several live jobs means none of them: the fastest machine has ended no job yet.
+        eventually(lambda: all(one.state.is_terminal for one in all_jobs(endpoint)))
         project = home / "project"
         project.mkdir()
         (project / "Pulumi.yaml").write_text("name: digits\nruntime: python\n")
