@@ -16,7 +16,7 @@ import pytest
 from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 
-from pulumi_vertex_training import registry
+from pulumi_vertex_training import providers, registry
 from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.resource import (
     HyperparameterTuningJob,
@@ -32,39 +32,27 @@ from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipe
 from pulumi_vertex_training.kinds.training_schedule.resource import TrainingSchedule
 from pulumi_vertex_training.program.resource import ProviderReference
 from pulumi_vertex_training.program.stack_key import StackKey
-from pulumi_vertex_training.providers import (
-    CustomJobProvider,
-    HyperparameterTuningJobProvider,
-    ImageRepositoryProvider,
-    ModelProvider,
-    PersistentResourceProvider,
-    StackKeyProvider,
-    StagedFileProvider,
-    StagedFolderProvider,
-    StagedPackageProvider,
-    StagingBucketProvider,
-    TrainingImageProvider,
-    TrainingPipelineProvider,
-    TrainingScheduleProvider,
-)
 
 MODULE = "pulumi_vertex_training.providers"
 """The only module that states name; never rename it."""
 
-PROVIDERS = (
-    CustomJobProvider,
-    HyperparameterTuningJobProvider,
-    ImageRepositoryProvider,
-    ModelProvider,
-    PersistentResourceProvider,
-    StackKeyProvider,
-    StagedFileProvider,
-    StagedFolderProvider,
-    StagedPackageProvider,
-    StagingBucketProvider,
-    TrainingImageProvider,
-    TrainingPipelineProvider,
-    TrainingScheduleProvider,
+PROVIDERS = tuple(
+    getattr(providers, name)
+    for name in (
+        "CustomJobProvider",
+        "HyperparameterTuningJobProvider",
+        "ImageRepositoryProvider",
+        "ModelProvider",
+        "PersistentResourceProvider",
+        "StackKeyProvider",
+        "StagedFileProvider",
+        "StagedFolderProvider",
+        "StagedPackageProvider",
+        "StagingBucketProvider",
+        "TrainingImageProvider",
+        "TrainingPipelineProvider",
+        "TrainingScheduleProvider",
+    )
 )
 
 

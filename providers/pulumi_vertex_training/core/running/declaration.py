@@ -158,6 +158,10 @@ class JobResourceType:
     def input_names(self) -> tuple[str, ...]:
         return tuple(item.name for item in dataclasses.fields(self.inputs))
 
+    def inputs_in(self, props: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the properties that are inputs."""
+        return {name: props[name] for name in self.input_names if name in props}
+
     def decode_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
         """Return the inputs in normal form, with every problem that needs no query."""
         options = check_options(props)

@@ -147,7 +147,7 @@ def _note_declaration(
     OPERATION.runs.note_declaration(
         resource,
         JobDeclaration(
-            values={name: given[name] for name in declared.input_names if name in given},
+            values=declared.inputs_in(given),
             passed_over=tuple(passed_over) if isinstance(passed_over, list) else (),
             urn=urn,
             is_preview=known.get("is_preview") is True,
@@ -161,8 +161,12 @@ def _change(old: Mapping[str, Any], new: Mapping[str, Any]) -> Change:
     return change_of(
         recorded=(old.get("spec_hash"), old.get("run_token")),
         declared=(None if hashed is UNKNOWN else hashed, token),
-        record_changed=any(old.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items()),
+        record_changed=_record_changed(old, new),
     )
+
+
+def _record_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return any(old.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items())
 
 
 def diff(declared: JobResourceType, call: Call) -> Difference:
@@ -172,12 +176,11 @@ def diff(declared: JobResourceType, call: Call) -> Difference:
     OPERATION.runs.note_released(call.id)
     OPERATION.runs.note_recorded_run(resource, recorded.get("run"))
     if (key := OPERATION.key_of(resource)) and recorded.get("run"):
-        begun_creations.forget(str(recorded["run"]), key)
-        begun_creations.forget_others("", begun_creations.key_without_stack(call.urn))
+        for of_note in (key, begun_creations.key_without_stack(call.urn)):
+            begun_creations.forget(str(recorded["run"]), of_note)
     if is_unknown(new):
         OPERATION.runs.note_deleted_first(call.id)
     replaces = _replaced_by(declared, resource, recorded, new)
-    record_changed = any(recorded.get(one, absent) != new.get(one, absent) for one, absent in RECORD.items())
     if OPERATION.was_checked(resource):
         OPERATION.runs.note_compared(resource)
         replaces = _decided(declared, resource, call.id, recorded, new, replaces)
@@ -188,7 +191,7 @@ def diff(declared: JobResourceType, call: Call) -> Difference:
                 declared, resource, call.id, recorded, name, unless_unchanged=is_unknown(new["spec_hash"])
             )
     return Difference(
-        changes=bool(replaces) or record_changed,
+        changes=bool(replaces) or _record_changed(recorded, new),
         replaces=state_names(replaces),
         delete_before_replace=True,
     )
@@ -284,7 +287,7 @@ def _as_submitted(
     waiting = {path for path in unknown if root(path) in names}
     if not waiting and all((olds.get(name) or {}) == (getattr(inputs, name) or {}) for name in names):
         return inputs, unknown
-    recorded = declared.read_inputs({name: olds[name] for name in declared.input_names if name in olds}).draft
+    recorded = declared.read_inputs(declared.inputs_in(olds)).draft
     if recorded is None:
         return inputs, unknown
     kept = dataclasses.replace(inputs, **{name: getattr(recorded, name) for name in names})
@@ -355,7 +358,7 @@ def _replaced_by(
 
 def _canonical(declared: JobResourceType, props: dict[str, Any]) -> dict[str, Any]:
     """Return inputs or recorded outputs in one shape, including those that an older version recorded."""
-    decoded = declared.read_inputs({name: props[name] for name in declared.input_names if name in props})
+    decoded = declared.read_inputs(declared.inputs_in(props))
     inputs, unknown = decoded.draft, decoded.unknown
     if inputs is None:
         return props

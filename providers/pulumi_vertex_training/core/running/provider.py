@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -82,13 +82,9 @@ class JobProvider(Provider):
         ]
         if not found:
             raise NotFound(f"run {id_} has no live job", resource=id_, endpoint=endpoint)
-        deletion.stop_orphans(
-            gateway, endpoint, found, tell=lambda _: None, before_delete=self._before_delete()
-        )
+        before_delete = self.declared.before_delete(kept_because="", tell=lambda _: None)
+        deletion.stop_orphans(gateway, endpoint, found, tell=lambda _: None, before_delete=before_delete)
         return True
-
-    def _before_delete(self) -> Callable[[Endpoint, str], None]:
-        return self.declared.before_delete(kept_because="", tell=lambda _: None)
 
 
 def create(provider: JobProvider, call: Call) -> Created:
@@ -114,8 +110,8 @@ def create(provider: JobProvider, call: Call) -> Created:
         say(f"{declared.resource(raw)}: {line}")
 
     without_stack = begun_creations.key_without_stack(call.urn)
-    note = key or without_stack
-    if recorded is None and (not key or begun_creations.has_begun(without_stack)):
+    note, began_without = key or without_stack, begun_creations.has_begun(without_stack)
+    if recorded is None and (not key or began_without):
         left = functools.partial(begun_without_key, declared.gateway, endpoint, call.urn)
     else:
         left = functools.partial(left_behind, declared.gateway, endpoint, call.urn, recorded, key)
@@ -138,7 +134,7 @@ def create(provider: JobProvider, call: Call) -> Created:
             any_spec=inputs.rerun == Policy.NEVER.value,
             reason=decided.why,
             settle=settle_seconds(endpoint),
-            was_interrupted=any(map(begun_creations.has_begun, (key, without_stack))),
+            was_interrupted=began_without or begun_creations.has_begun(key),
         ),
         left_behind=left,
         before_submit=before_submit,
@@ -191,13 +187,17 @@ def update(declared: JobResourceType, call: Call) -> Values:
     kept = {name: value for name, value in recorded.items() if name not in declared.input_names}
     outs = {**kept, **reveal(call.inputs)}
     if call.outputs.get("notifications") != call.inputs.get("notifications"):
-        inputs = declared.read_inputs(_inputs(declared, outs)).draft
+        inputs = declared.read_inputs(declared.inputs_in(outs)).draft
         if inputs is not None and outs.get("run"):
             endpoint_of(outs)  # a started emulator has made its data folder
             notifications.write(declared.gateway.collection, inputs, parse(outs["run"]).identity)
-    directory = call.outputs.get(DIRECTORY)
+    return hide_outputs(_with_directory(outs, call.outputs.get(DIRECTORY)))
+
+
+def _with_directory(outs: dict[str, Any], directory: str | None) -> dict[str, Any]:
+    """Return outputs with the directory that the job writes to, also among the inputs if the run chose it."""
     path = outs.get("output_path")
-    return hide_outputs({**(put(outs, path.split("."), directory) if path else outs), DIRECTORY: directory})
+    return {**(put(outs, path.split("."), directory) if path else outs), DIRECTORY: directory}
 
 
 def _created(
@@ -210,7 +210,6 @@ def _created(
     decided: DecidedRun | None = None,
     adopted: bool = False,
 ) -> Created:
-    path = declared.spec.directory_path(inputs) if declared.follows_run(inputs) else None
     # A job that was adopted has the reason of the deployment that submitted it.
     why = record.labels.get(REASON_LABEL) or (decided.why if decided else "")
     outs = {
@@ -219,12 +218,11 @@ def _created(
         "run": str(run),
         "reruns": max(decided.reruns if decided else 0, rerun.reruns_of(why)),
         "why": why or None,
-        "output_path": path,
+        "output_path": declared.spec.directory_path(inputs) if declared.follows_run(inputs) else None,
     }
     if record.wire:
         # An adopted job keeps the directory that it was submitted with.
-        directory = declared.spec.directory_of(record.wire)
-        outs = {**(put(outs, path.split("."), directory) if path else outs), DIRECTORY: directory}
+        outs = _with_directory(outs, declared.spec.directory_of(record.wire))
     # The failure of a job that was adopted after its end is no failure of this deployment.
     outs["asked_by"] = None if adopted and record.state.is_terminal else OPERATION.engine
     return Created(id=record.name, outputs=hide_outputs(outs))
@@ -258,7 +256,7 @@ def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRec
     request otherwise. The hash is then that of the live job, without a directory that the run chose, and the
     next plan shows the difference.
     """
-    inputs = _inputs(declared, recorded)
+    inputs = declared.inputs_in(recorded)
     draft = declared.read_inputs(inputs).draft
     if draft is None or not record.wire:
         return None
@@ -299,10 +297,6 @@ def _words(error: str) -> str:
     from pulumi_vertex_training.runs.diagnosis.diagnosis import without_log  # imported only if needed
 
     return without_log(error)
-
-
-def _inputs(declared: JobResourceType, props: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: props[name] for name in declared.input_names if name in props}
 
 
 def _keeps_record(recorded: Mapping[str, Any], declared: DeclaredPolicies | None) -> bool:
