@@ -32,10 +32,10 @@ help:
 	@echo 'make suites       run test suites of others against the emulator (10 minutes): make suites ARGS="--only gcsfs"'
 	@echo 'make screenshots  write the pictures of the dashboard in docs/ (with Chromium, by `make tools`)'
 	@echo 'make docs         build the documentation site into .local/site and check it (ARGS=--serve: at http://127.0.0.1:8000)'
-	@echo 'make verify-google   compare the emulator with Google Cloud: PROJECT=my-project BUDGET=1 (dollars)'
+	@echo 'make verify-google   deploy to Google Cloud and compare: PROJECT=my-project BUDGET=2 (dollars), or ARGS=--rehearse'
 	@echo
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
-	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl, crane, act, actionlint, Google'"'"'s clients, TensorFlow, PyTorch'
+	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl, crane, act, actionlint, Pulumi programs in YAML, Google'"'"'s clients, TensorFlow, PyTorch'
 	@echo 'make policies     install the environment of the policy pack, policies/venv (docs/guides/cost/policies.md)'
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: take newer versions)'
 	@echo 'make generate     write argument classes, signatures and docs/reference/ from the code'

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from scripts.package_modules import loaded
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.cli.doctor.backend_files import Damage, address, damages, repair
 else:
-    _NAME = "scripts._backend_files"
-    _FILE = (
-        Path(__file__).resolve().parents[1] / "providers/pulumi_vertex_training/cli/doctor/backend_files.py"
-    )
-    _SPEC = importlib.util.spec_from_file_location(_NAME, _FILE)
-    _MODULE = importlib.util.module_from_spec(_SPEC)
-    sys.modules[_NAME] = _MODULE  # its dataclass looks itself up
-    _SPEC.loader.exec_module(_MODULE)
+    _MODULE = loaded("pulumi_vertex_training/cli/doctor/backend_files.py")
     Damage, address = _MODULE.Damage, _MODULE.address
     damages, repair = _MODULE.damages, _MODULE.repair
 

@@ -103,8 +103,8 @@ def _is_pulumi(pid: int) -> bool:
         return True
     if _is_zombie(pid):
         return False
-    found = [process for process in processes() if process.pid == pid]
-    return not found or "pulumi" in found[0].command
+    named = [process for process in processes() if process.pid == pid]
+    return not named or "pulumi" in named[0].command
 
 
 def _is_zombie(pid: int) -> bool:
@@ -118,8 +118,8 @@ def _is_zombie(pid: int) -> bool:
         except OSError:
             return False
     command = ["ps", "-o", "stat=", "-p", str(pid)]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    return found.stdout.strip().startswith("Z")
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    return shown.stdout.strip().startswith("Z")
 
 
 def orphaned_processes(pulumi_home: Path) -> list[Process]:

@@ -1,4 +1,4 @@
-"""Keep the project within a budget: lines, commands, emulated services, processor minutes of the tests.
+"""Keep the project within a budget: lines, commands, emulated services, minutes of the tests, weak words.
 
 `tests/budget.json` has the figures. A commit that needs more raises one, with the reason in its message.
 `make test` writes the minutes, and `make check` compares them if the whole suite has run in this clone.
@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pulumi_vertex_training.cli import parser
+from scripts import wording
 from scripts.layout import layout
 from scripts.testing import minutes
-from vertex_emulator.rpc import descriptors
+from vertex_emulator.server.rpc import descriptors
 
 FILE = "tests/budget.json"
+
+_WORDS = "weak words"
 
 Figures: TypeAlias = Mapping[str, Mapping[str, float]]
 
@@ -31,6 +34,11 @@ def problems(budget: Figures, measured: Figures) -> Iterator[str]:
             most = budget.get(part, {}).get(name)
             if most is None:
                 yield f"{name} has no budget of {part}: add one to {FILE}"
+            elif figure > most and part == _WORDS:
+                yield (
+                    f"{name}: {figure:,.10g} uses, {most:,.10g} before. The count may only fall: "
+                    "name the noun again."
+                )
             elif figure > most:
                 yield (
                     f"{name}: {figure:,.10g} {part} exceed the budget of {most:,.10g}. Remove something, or "
@@ -40,18 +48,19 @@ def problems(budget: Figures, measured: Figures) -> Iterator[str]:
 
 def measure(root: Path, local: Path) -> dict[str, dict[str, float]]:
     """Return today's figures. The minutes are left out if the whole suite has not run in this clone."""
-    found: dict[str, dict[str, float]] = {
+    figures: dict[str, dict[str, float]] = {
         "lines": {folder: _lines(root / folder) for folder in _folders(root)},
+        _WORDS: {**wording.habits([root / "providers", root / "docs"])},
         "features": {"commands": _commands(parser.build()), "emulated services": _services()},
     }
     if (local / minutes.FILE).exists():
-        found["processor minutes"] = json.loads((local / minutes.FILE).read_text())
-    return found
+        figures["processor minutes"] = json.loads((local / minutes.FILE).read_text())
+    return figures
 
 
 def _folders(root: Path) -> list[str]:
-    packages = sorted(path.parent.name for path in (root / "providers").glob("*/__init__.py"))
-    return [*(f"providers/{name}" for name in packages), "tests", "scripts"]
+    distributions = sorted(path.parent.name for path in (root / "providers").glob("*/pyproject.toml"))
+    return [*(f"providers/{name}" for name in distributions), "tests", "scripts"]
 
 
 def _lines(folder: Path) -> int:
@@ -93,10 +102,10 @@ def main(arguments: Sequence[str]) -> int:
         written = {**budget, **rounded_up(measure(here.root, here.local))}
         (here.root / FILE).write_text(json.dumps(written, indent=2) + "\n")
         return 0
-    found = list(problems(budget, measure(here.root, here.local)))
-    for line in found:
+    sentences = list(problems(budget, measure(here.root, here.local)))
+    for line in sentences:
         sys.stdout.write(f"{line}\n")
-    return int(bool(found))
+    return int(bool(sentences))
 
 
 if __name__ == "__main__":

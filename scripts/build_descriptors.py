@@ -4,8 +4,7 @@
 
 Google's .proto files of each service come from its npm package (Apache-2.0), shared ones from the installed
 Python packages. They are compiled with grpcio-tools in a temporary virtual environment, because grpcio-tools
-needs another version of protobuf. Each service gets a file in providers/vertex_emulator/rpc/descriptors.
-Needs npm and access to PyPI.
+needs another version of protobuf. Each service gets a file in FOLDER. Needs npm and access to PyPI.
 """
 
 from __future__ import annotations
@@ -22,7 +21,10 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "providers/vertex_emulator/rpc/descriptors"
+FOLDER = (
+    Path(__file__).resolve().parent.parent
+    / "providers/vertex-emulator/src/vertex_emulator/server/rpc/descriptors"
+)
 
 
 @dataclass(frozen=True)
@@ -78,14 +80,6 @@ SERVICES = {
     "cloud_scheduler": Service(
         "@google-cloud/scheduler", "5.3.2", ("google/cloud/scheduler/v1/cloudscheduler.proto",)
     ),
-    "workflows": Service(
-        "@google-cloud/workflows",
-        "5.1.1",
-        (
-            "google/cloud/workflows/v1/workflows.proto",
-            "google/cloud/workflows/executions/v1/executions.proto",
-        ),
-    ),
     "service_usage": Service(
         "@google-cloud/service-usage",
         "4.2.2",
@@ -93,6 +87,11 @@ SERVICES = {
             "google/api/serviceusage/v1/serviceusage.proto",
             "google/api/serviceusage/v1beta1/serviceusage.proto",
         ),
+    ),
+    "secret_manager": Service(
+        "@google-cloud/secret-manager",
+        "6.3.0",
+        ("google/cloud/secretmanager/v1/service.proto", "google/cloud/location/locations.proto"),
     ),
     "cloud_quotas": Service(
         "@google-cloud/cloudquotas", "2.4.0", ("google/api/cloudquotas/v1/cloudquotas.proto",)

@@ -15,7 +15,10 @@ from pathlib import Path
 
 from scripts.processes import run_quietly
 
-SOURCE = Path(__file__).resolve().parent.parent / "providers/vertex_emulator/proxy/java/ProxyAgent.java"
+SOURCE = (
+    Path(__file__).resolve().parent.parent
+    / "providers/vertex-emulator/src/vertex_emulator/server/proxy/java/ProxyAgent.java"
+)
 JAR = SOURCE.with_name("proxy-agent.jar")
 CLASS = "vertex_emulator/ProxyAgent.class"
 

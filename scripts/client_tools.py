@@ -1,4 +1,4 @@
-"""Install third-party programs that tests run against the emulator: Debian packages, or builds with Go.
+"""Install third-party programs that tests run: Debian packages, or builds with Go.
 
 A program that cannot be installed is reported with a remedy. Its tests are then skipped, or fail if CI is
 set in the environment.
@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts import pulumi_build
 from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report, Step
@@ -59,9 +60,15 @@ GO = (
 )
 
 
+def yaml_host(layout: Layout) -> Path:
+    """Return the folder of the host of Pulumi programs in YAML."""
+    return layout.cache / f"{pulumi_build.YAML_HOST}-{pulumi_build.YAML_HOST_VERSION}"
+
+
 def path(layout: Layout, before: str) -> str:
     """Return PATH with the folders of the built programs at its end."""
-    return os.pathsep.join([before, *(str(program.folder(layout)) for program in GO)])
+    built = [*(program.folder(layout) for program in GO), yaml_host(layout)]
+    return os.pathsep.join([before, *map(str, built)])
 
 
 def ensure(
@@ -103,17 +110,34 @@ def ensure_browser(
         step.done("installed" if browser(environ) else f"without {BROWSERS[0]}")
 
 
+def ensure_yaml_host(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ) -> None:
+    """Build the host of Pulumi programs in YAML, or report why it is missing."""
+    name = pulumi_build.YAML_HOST
+    with report.step("YAML programs") as step:
+        if shutil.which(name, path=path(layout, environ.get("PATH", os.defpath))):
+            step.done("up to date", idle=True)
+            return
+        with alone(layout.cache / "client-tools.lock", step):
+            try:
+                pulumi_build.install_yaml_host(yaml_host(layout), layout.tools, step, environ)
+            except ChoreError as error:
+                step.note(f"{name} could not be built: {error}")
+                step.done(f"without {name}")
+                return
+        step.done("installed")
+
+
 def browser(environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the path of a browser for the tests of the dashboard, or None."""
-    found = (shutil.which(name, path=environ.get("PATH", os.defpath)) for name in BROWSERS)
-    return next(filter(None, found), None)
+    paths = (shutil.which(name, path=environ.get("PATH", os.defpath)) for name in BROWSERS)
+    return next(filter(None, paths), None)
 
 
 def _missing(layout: Layout, environ: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[GoProgram, ...]]:
-    found = path(layout, environ.get("PATH", os.defpath))
+    search_path = path(layout, environ.get("PATH", os.defpath))
     return (
-        tuple(name for name in DEBIAN if shutil.which(name, path=found) is None),
-        tuple(program for program in GO if shutil.which(program.name, path=found) is None),
+        tuple(name for name in DEBIAN if shutil.which(name, path=search_path) is None),
+        tuple(program for program in GO if shutil.which(program.name, path=search_path) is None),
     )
 
 
@@ -130,7 +154,7 @@ def install_packages(
         how = "as root: apt-get install" if apt else "the packages"
         step.note(f"{', '.join(packages)}: not found. Install {how} {' '.join(packages)}")
         return
-    step.say(f"installing {', '.join(packages)}")
+    step.progress(f"installing {', '.join(packages)}")
     env = {**environ, "DEBIAN_FRONTEND": "noninteractive"}
     waiting = ("-o", f"DPkg::Lock::Timeout={_LOCK_SECONDS}")
     install = (apt, "install", "-y", "--no-install-recommends", *waiting, *packages)
@@ -149,14 +173,14 @@ def _build(program: GoProgram, layout: Layout, step: Step, environ: Mapping[str,
     if go is None:
         step.note(f"{program.name}: Go is needed to build it. Install Go, or {program.name} itself")
         return
-    step.say(f"building {program.name} {program.version}")
+    step.progress(f"building {program.name} {program.version}")
     folder = program.folder(layout)
     try:
         # `go install` would ask for the list of all versions, which not every module proxy provides.
         wanted = f"{program.module}@{program.version}"
         with tempfile.TemporaryDirectory() as elsewhere:
-            said = _run((go, "mod", "download", "-json", wanted), environ, cwd=Path(elsewhere))
-        source = Path(json.loads(said[said.index("{") :])["Dir"])
+            printed = _run((go, "mod", "download", "-json", wanted), environ, cwd=Path(elsewhere))
+        source = Path(json.loads(printed[printed.index("{") :])["Dir"])
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / ".new"
         _run((go, "build", "-o", str(unfinished), program.package), environ, cwd=source)

@@ -67,7 +67,7 @@ def _build(source: Path, target: Path, step: Step, environ: Mapping[str, str]) -
     if go is None:
         step.note(f"{GO}: Go is needed to build it. Install Go")
         return
-    step.say("building the client in Go")
+    step.progress("building the client in Go")
     unfinished = target.with_name(".new")
     _run((go, "build", "-o", str(unfinished), "."), environ, cwd=source)
     unfinished.replace(target)
@@ -78,7 +78,7 @@ def _install(source: Path, target: Path, step: Step, environ: Mapping[str, str])
     if npm is None:
         step.note(f"{NODE}: npm is needed to install it. Install Node")
         return
-    step.say("installing Google's libraries for Node")
+    step.progress("installing Google's libraries for Node")
     _copy(source, target, NODE)
     _run((npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"), environ, cwd=target.parent)
     _write_script(target, 'exec node "$here/main.js"')
@@ -89,7 +89,7 @@ def _compile(source: Path, target: Path, step: Step, environ: Mapping[str, str])
     if maven is None or compiler is None:
         step.note(f"{JAVA}: a JDK and Maven are needed to build it. Install both")
         return
-    step.say("installing Google's libraries for Java")
+    step.progress("installing Google's libraries for Java")
     _copy(source, target, JAVA)
     libraries = (maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
     _run(libraries, environ, cwd=target.parent)

@@ -46,6 +46,12 @@ class Layout:
         return self.local / "emulator"
 
     @property
+    def distributions(self) -> tuple[Path, ...]:
+        """The folders of the four distributions, each after those that it needs."""
+        names = ("vertex-cluster", "vertex-training", "vertex-emulator", "pulumi-vertex-training")
+        return tuple(self.root / "providers" / name for name in names)
+
+    @property
     def tools(self) -> Path:
         return self.root / "tools"
 

@@ -25,8 +25,8 @@ _COMPILE = (
     "--python-version=3.10",
 )
 
-_RUNTIME = ("--extra=infra", "--extra=emulator", "--extra=images", "--extra=ui")
-"""The extras of a deployment from the clone. `infra` is for its own program."""
+_RUNTIME = ("--group=pyproject.toml:infra", "--all-extras")
+"""A deployment from the clone: all extras of the distributions, and what the clone's own program needs."""
 
 
 def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
@@ -38,18 +38,19 @@ def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
         policies = policy_pack.lock(layout)
         before = _contents(development, runtime, tensorflow, policies)
         newer = ["--upgrade"] if upgrade else []
-        step.say(f"resolving {development.name}")
-        _compile(layout, uv, development, [*_RUNTIME, "--extra=dev", *newer])
-        step.say(f"resolving {runtime.name}")
+        projects = [folder / "pyproject.toml" for folder in layout.distributions]
+        step.progress(f"resolving {development.name}")
+        _compile(layout, uv, development, [*_RUNTIME, "--group=pyproject.toml:dev", *newer], sources=projects)
+        step.progress(f"resolving {runtime.name}")
         shutil.copyfile(development, runtime)  # uv keeps the versions that it finds in the file it writes
-        _compile(layout, uv, runtime, _RUNTIME)
+        _compile(layout, uv, runtime, _RUNTIME, sources=projects)
         problems = list(disagreements(runtime.read_text(), development.read_text()))
         if problems:
             raise ChoreError("The two lock files disagree:\n" + "\n".join(problems))
-        step.say("resolving TensorFlow")
-        _compile(layout, uv, tensorflow, newer, source=tensorflow.with_suffix(".in"))
-        step.say("resolving the policy pack")
-        _compile(layout, uv, policies, newer, source=policies.with_suffix(".in"))
+        step.progress("resolving TensorFlow")
+        _compile(layout, uv, tensorflow, newer, sources=[tensorflow.with_suffix(".in")])
+        step.progress("resolving the policy pack")
+        _compile(layout, uv, policies, newer, sources=[policies.with_suffix(".in")])
         same = _contents(development, runtime, tensorflow, policies) == before
         step.done("unchanged" if same else "written; see git diff")
     return 0
@@ -57,15 +58,15 @@ def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
 
 def pins(lock: str) -> dict[str, str]:
     """Return every requirement of a lock file, `name==version ; marker`, with its hashes in one string."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     current = ""
     for line in lock.splitlines():
         if re.match(r"[A-Za-z0-9]", line):
             current = line.rstrip("\\ ")
-            found[current] = ""
+            versions[current] = ""
         elif "--hash=" in line:
-            found[current] += line.strip().rstrip("\\ ") + " "
-    return found
+            versions[current] += line.strip().rstrip("\\ ") + " "
+    return versions
 
 
 def _contents(*locks: Path) -> list[str]:
@@ -89,7 +90,7 @@ def _without_marker(pin: str) -> str:
 
 def _install_uv(folder: Path, step: Step) -> Path:
     """Install uv in a temporary environment, and return its path."""
-    step.say("installing uv temporarily")
+    step.progress("installing uv temporarily")
     base = getattr(sys, "_base_executable", None) or sys.executable
     programs = folder / "uv" / "bin"
     commands: list[list[str | Path]] = [
@@ -108,13 +109,13 @@ def _install_uv(folder: Path, step: Step) -> Path:
 
 
 def _compile(
-    layout: Layout, uv: Path, lock: Path, arguments: Sequence[str], *, source: Path = Path("pyproject.toml")
+    layout: Layout, uv: Path, lock: Path, arguments: Sequence[str], *, sources: Sequence[Path]
 ) -> None:
-    files = [
-        str(path.relative_to(layout.root)) if path.is_absolute() else str(path) for path in (source, lock)
-    ]
+    # The paths are relative, since uv writes them into the lock file.
+    files = [path.relative_to(layout.root) for path in (*sources, lock)]
+    own = [f"--no-emit-package={folder.name}" for folder in layout.distributions]
     run_quietly(
-        [uv, "pip", "compile", *_COMPILE, *arguments, files[0], "--output-file", files[1]],
+        [uv, "pip", "compile", *_COMPILE, *arguments, *own, *files[:-1], "--output-file", files[-1]],
         cwd=layout.root,
         env=_environment(os.environ),
         on_line=_ignore,

@@ -44,7 +44,7 @@ def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.en
             step.done("up to date", idle=True)
             return
         with alone(layout.local / "policies.lock", step):
-            step.say(f"installing packages from {lock(layout).relative_to(layout.root)}")
+            step.progress(f"installing packages from {lock(layout).relative_to(layout.root)}")
             run_quietly(
                 [layout.python, "-I", layout.root / "policies" / "install.py"],
                 cwd=layout.root,

@@ -96,6 +96,6 @@ def alone(file: Path, step: Step) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            step.say("waiting for another setup to finish")
+            step.progress("waiting for another setup to finish")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -2,7 +2,8 @@
 
 `go install module@version` fails because the CLI's go.mod has replace lines. So tools/ has two small modules
 that name the CLI and the Python language host as tools. They cannot be one module: the last version of the
-language host in a published module (sdk v3.79.0) is older than the CLI.
+language host in a published module (sdk v3.79.0) is older than the CLI. A third one names the host of
+programs in YAML, which tests need and the download of the CLI has.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,11 +21,14 @@ from scripts.report import ChoreError, Step
 
 VERSION = "3.259.0"
 LANGUAGE_HOST_VERSION = "3.79.0"
+YAML_HOST = "pulumi-language-yaml"
+YAML_HOST_VERSION = "1.38.1"
 GO_VERSION = "1.25.11"
 """Version in tools/pulumi-cli/go.mod. Go 1.21 or newer downloads it, unless GOTOOLCHAIN forbids that."""
 
 _CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
 _LANGUAGE_HOST = "github.com/pulumi/pulumi/sdk/v3/python/cmd/pulumi-language-python"
+_YAML_HOST = f"github.com/pulumi/pulumi-yaml/cmd/{YAML_HOST}"
 _SDK = "github.com/pulumi/pulumi/sdk/v3"
 _VERSION_SYMBOL = f"{_SDK}/go/common/version.Version"
 _SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
@@ -38,9 +43,9 @@ def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os
     go = shutil.which("go", path=environ.get("PATH", os.defpath))
     if go is None:
         raise NotObtainedError("it cannot be built: go is not on PATH")
-    env = _environment(environ)
+    env = environment(environ)
     cli, host = tools / "pulumi-cli", tools / "pulumi-language-python"
-    step.say("asking Go for its version")
+    step.progress("asking Go for its version")
     try:
         version = run_quietly(
             [go, "env", "GOVERSION"], cwd=cli, env=env, on_line=_ignore, failure="Go is not usable", tail=2
@@ -52,7 +57,7 @@ def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os
     step.note(f"building {VERSION} with {version.removeprefix('go')}, once for all clones: 3 to 6 minutes")
     _build(go, host, _LANGUAGE_HOST, LANGUAGE_HOST_VERSION, into, step, env)
     _build(go, cli, _CLI, VERSION, into, step, env)
-    step.say("copying the Python side")
+    step.progress("copying the Python side")
     sdk = run_quietly(
         [go, "list", "-m", "-f", "{{.Dir}}", _SDK],
         cwd=cli,
@@ -66,6 +71,21 @@ def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os
         (into / source.name).chmod(0o755)
 
 
+def install_yaml_host(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os.environ) -> None:
+    """Build the host of programs in YAML into a folder, in a minute after a build of the CLI.
+
+    Raises ChoreError.
+    """
+    go = shutil.which("go", path=environ.get("PATH", os.defpath))
+    if go is None:
+        raise ChoreError(f"Go {GO_VERSION} or newer is needed to build it. Install Go, or the Pulumi CLI")
+    into.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into) as unfinished:
+        folder, env = Path(unfinished), environment(environ)
+        _build(go, tools / YAML_HOST, _YAML_HOST, YAML_HOST_VERSION, folder, step, env)
+        (folder / YAML_HOST).replace(into / YAML_HOST)
+
+
 def _build(
     go: str, module: Path, package: str, version: str, into: Path, step: Step, env: Mapping[str, str]
 ) -> None:
@@ -75,12 +95,12 @@ def _build(
     def on_line(line: str) -> None:
         nonlocal compiled
         if line.startswith("go: downloading "):
-            step.say(f"building {program}: {line.removeprefix('go: ')}")
+            step.progress(f"building {program}: {line.removeprefix('go: ')}")
         elif re.fullmatch(r"[\w./~-]+", line):
             compiled += 1
-            step.say(f"building {program}: {compiled} packages compiled")
+            step.progress(f"building {program}: {compiled} packages compiled")
 
-    step.say(f"building {program}")
+    step.progress(f"building {program}")
     stamp = f"-s -w -X {_VERSION_SYMBOL}=v{version}"
     run_quietly(
         [go, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", stamp, "-o", into / program, package],
@@ -92,7 +112,7 @@ def _build(
     )
 
 
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the user's environment without the Go workspace and flags of other projects."""
     return {**environ, "GOFLAGS": "", "GOWORK": "off"}
 

@@ -150,11 +150,11 @@ def _obtain(
     for version, install in ways:
         with tempfile.TemporaryDirectory(prefix=".new-", dir=layout.cache) as temporary:
             try:
-                made = Path(temporary, f"pulumi-{version}")
-                (made / "bin").mkdir(parents=True)
-                install(made / "bin")
-                shutil.rmtree(layout.cache / made.name, ignore_errors=True)
-                made.rename(layout.cache / made.name)
+                folder = Path(temporary, f"pulumi-{version}")
+                (folder / "bin").mkdir(parents=True)
+                install(folder / "bin")
+                shutil.rmtree(layout.cache / folder.name, ignore_errors=True)
+                folder.rename(layout.cache / folder.name)
             except NotObtainedError as error:
                 step.note(str(error))
                 reasons.append(str(error))

@@ -74,8 +74,8 @@ class NotObtainedError(ChoreError):
 def platform_name() -> str:
     """Return the platform in the name of Pulumi's archives, such as `linux-x64`; it may have no archive."""
     machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
-    found = platform.machine().lower()
-    return f"{platform.system().lower()}-{machine.get(found, found)}"
+    processor = platform.machine().lower()
+    return f"{platform.system().lower()}-{machine.get(processor, processor)}"
 
 
 def install(
@@ -94,7 +94,7 @@ def install(
         raise NotObtainedError(f"Pulumi has no release for {machine}")
     address = environ.get(ADDRESS_VARIABLE, "") or ADDRESS
     url = f"{address.rstrip('/')}/{release.archive(machine)}"
-    step.say(f"asking for {url}")
+    step.progress(f"asking for {url}")
     archive = into.parent / release.archive(machine)
     try:
         actual = _download(url, archive, step, answer_seconds)
@@ -118,7 +118,7 @@ def _download(url: str, target: Path, step: Step, answer_seconds: float) -> str:
                 digest.update(chunk)
                 received += len(chunk)
                 of = f" of {length / 1e6:.0f}" if length else ""
-                step.say(f"downloading {target.name}: {received / 1e6:.0f}{of} MB")
+                step.progress(f"downloading {target.name}: {received / 1e6:.0f}{of} MB")
         except (OSError, http.client.HTTPException) as error:
             raise NotObtainedError(
                 f"the download of {url} stopped after {received} bytes: {error}"
@@ -133,7 +133,7 @@ def _open(url: str, answer_seconds: float) -> http.client.HTTPResponse:
     outcome: queue.Queue[http.client.HTTPResponse | Exception] = queue.Queue()
     given_up = threading.Event()
 
-    def ask() -> None:
+    def connect() -> None:
         try:
             response = urllib.request.urlopen(url, timeout=STALL_SECONDS)  # noqa: S310 (the user's own choice)
             if given_up.is_set():
@@ -143,7 +143,7 @@ def _open(url: str, answer_seconds: float) -> http.client.HTTPResponse:
         except Exception as error:
             outcome.put(error)
 
-    threading.Thread(target=ask, daemon=True).start()
+    threading.Thread(target=connect, daemon=True).start()
     try:
         answer = outcome.get(timeout=answer_seconds)
     except queue.Empty:

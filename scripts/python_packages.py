@@ -28,7 +28,7 @@ _OFFLINE = "If PyPI cannot be reached, name another index in PIP_INDEX_URL or in
 
 @dataclass(frozen=True, kw_only=True)
 class Stamp:
-    """Contents of .venv: hashes of the installed lock files and of the package's own metadata."""
+    """Contents of .venv: hashes of the installed lock files and of the packages' own metadata."""
 
     root: str
     project: str
@@ -54,14 +54,14 @@ def ensure(
     environ: Mapping[str, str] = os.environ,
     prefix: str = sys.prefix,
 ) -> None:
-    """Install the locked packages and this clone's own package, in editable form, into .venv.
+    """Install the locked packages and this clone's own packages, in editable form, into .venv.
 
     `prefix` is the environment of this process.
     """
     with report.step(_STEP) as step:
         stamp = Stamp.read(layout.venv)
-        found = obstacle(layout, stamp, environ, prefix=prefix)
-        if stamp == wanted(layout, stamp, development=development) and not found:
+        problem = obstacle(layout, stamp, environ, prefix=prefix)
+        if stamp == wanted(layout, stamp, development=development) and not problem:
             step.done("up to date", idle=True)
             return
         with alone(layout.local / "setup.lock", step):
@@ -84,7 +84,7 @@ def _bring_up_to_date(
         _create(layout, step, environ)
     _stamp_file(layout.venv).unlink(missing_ok=True)
     lock = layout.root / (DEVELOPMENT_LOCK if development else RUNTIME_LOCK)
-    done = "this clone's own package"
+    done = "this clone's own packages"
     if stamp is None or (stamp.runtime, stamp.development) != (goal.runtime, goal.development):
         _install(layout, lock, step, environ)
         done = f"{count_requirements(lock)} packages from {lock.name}"
@@ -106,7 +106,7 @@ def wanted(layout: Layout, stamp: Stamp | None, *, development: bool) -> Stamp:
     kept = stamp.development if stamp and stamp.development == today else ""
     return Stamp(
         root=str(layout.root),
-        project=_digest(layout.root / "pyproject.toml"),
+        project=_digest(*(folder / "pyproject.toml" for folder in layout.distributions)),
         runtime=runtime,
         development=today if development else kept,
     )
@@ -159,7 +159,7 @@ def remove(venv: Path) -> None:
 
 def _create(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
     base = getattr(sys, "_base_executable", None) or sys.executable
-    step.say(f"creating .venv with {base}")
+    step.progress(f"creating .venv with {base}")
     run_quietly(
         [base, "-I", "-m", "venv", layout.venv],
         cwd=layout.root,
@@ -177,18 +177,19 @@ def _install(layout: Layout, lock: Path, step: Step, environ: Mapping[str, str])
         nonlocal seen
         if line.startswith("Collecting "):
             seen += 1
-            step.say(f"fetching {line.split()[1].partition('=')[0]}, {seen} of {total}")
+            step.progress(f"fetching {line.split()[1].partition('=')[0]}, {seen} of {total}")
         elif line.startswith("Installing collected packages"):
-            step.say("installing what was fetched")
+            step.progress("installing what was fetched")
 
-    step.say(f"installing {total} packages from {lock.name}")
+    step.progress(f"installing {total} packages from {lock.name}")
     # Compiling would take most of the time, and most modules are never imported (pulumi-gcp is large).
     _pip(layout, environ, on_line, "--require-hashes", "--no-deps", "--no-compile", "-r", lock)
 
 
 def _install_clone(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
-    step.say("installing this clone's own package")
-    _pip(layout, environ, _ignore, "--no-deps", "--no-build-isolation", "-e", layout.root)
+    step.progress("installing this clone's own packages")
+    editable = [word for folder in layout.distributions for word in ("--editable", folder)]
+    _pip(layout, environ, _ignore, "--no-deps", "--no-build-isolation", *editable)
 
 
 def _pip(
@@ -210,13 +211,16 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
 
 
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ChoreError(
-            f"{path.name} cannot be read: {error.strerror}. Restore it with `git checkout {path.name}`."
-        ) from error
+def _digest(*paths: Path) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        try:
+            digest.update(path.read_bytes())
+        except OSError as error:
+            raise ChoreError(
+                f"{path} cannot be read: {error.strerror}. Restore it with `git checkout {path}`."
+            ) from error
+    return digest.hexdigest()
 
 
 def _stamp_file(venv: Path) -> Path:

@@ -12,6 +12,7 @@ from scripts import (
     google_clients,
     policy_pack,
     pulumi_cli,
+    pulumi_languages,
     python_packages,
     pytorch_client,
     tensorflow_client,
@@ -45,6 +46,8 @@ def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
 def install_tools(layout: Layout, report: Report) -> None:
     """Install the other programs that tests run as far as possible, some of them with the Python of .venv."""
     client_tools.ensure(layout, report)
+    client_tools.ensure_yaml_host(layout, report)
+    pulumi_languages.ensure(layout, report)
     pytorch_client.ensure(layout, report)
     google_clients.ensure(layout, report)
     client_tools.ensure_browser(layout, report)
@@ -79,9 +82,8 @@ def screenshots(layout: Layout, report: Report, *, arguments: Sequence[str]) -> 
 
 
 def verify_google(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Compare the emulator with Google Cloud, within a budget (docs/architecture/verify-google.md)."""
-    python_packages.ensure(layout, report, development=True)
-    env = {name: value for name, value in os.environ.items() if name != environment.BYTECODE_VARIABLE}
+    """Deploy to the emulator and to Google Cloud, within a budget (docs/architecture/verify-google.md)."""
+    env = _prepare(layout, report)
     command: list[str | Path] = [layout.python, "-m", "scripts.verify_google", *arguments]
     return run_openly(command, cwd=layout.root, env=env)
 
@@ -115,6 +117,8 @@ def check(layout: Layout, report: Report) -> int:
         ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),
         ("Links", [layout.python, "-m", "scripts.links", *_WRITTEN]),
         ("Workflows", [*schema, "vendor.github-workflows", *_WORKFLOWS]),
+        ("Generated files", [layout.python, "-m", "scripts.arguments", "--check"]),
+        ("Schema", [layout.python, "-m", "scripts.arguments.compatibility"]),
         ("Budget", [layout.python, "-m", "scripts.budget"]),
         ("Updates", [*schema, "vendor.dependabot", ".github/dependabot.yml"]),
     ]
@@ -122,7 +126,7 @@ def check(layout: Layout, report: Report) -> int:
     for name, command in checks:
         try:
             with report.step(name) as step:
-                step.say("checking")
+                step.progress("checking")
                 run_quietly(
                     command,
                     cwd=layout.root,

@@ -1,6 +1,7 @@
-"""Build the files of a release, check them, and deploy the template with them.
+"""Build the files of a release, check them, try each wheel alone, and deploy the template with them.
 
-`dist/` then has the sdist and the wheel of both distributions. Publishing them is left to the user.
+`dist/` then has the sdist and the wheel of each distribution, and the archives of the plugin for programs in
+other languages. Publishing them is left to the user.
 """
 
 from __future__ import annotations
@@ -9,61 +10,100 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import pulumi_cli, python_packages
+from scripts import plugin_archives, pulumi_cli, python_packages
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.pulumi_cli import PulumiCli
 from scripts.report import Report, Step
 
 TEMPLATE = Path("templates/vertex-training")
-_CLUSTER = Path("providers/vertex_cluster")
 _KEPT = ("PIP_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy", "LANG", "LC_", "TMPDIR")
 """Beginnings of variables that the trial keeps, so that pip finds its index; everything else is empty."""
 
 
 def release(layout: Layout, report: Report) -> int:
-    """Build and check the files of both distributions, then train a model with nothing but the wheel."""
+    """Build and check the files of all distributions, then train a model with nothing but the wheels."""
     python_packages.ensure(layout, report, development=True)
     cli = pulumi_cli.ensure(layout, report)
     dist = layout.root / "dist"
     with report.step("Distributions") as step:
         built = build(layout, dist, step)
-        step.done(f"{len(built)} files in {dist}")
+        version = wheel_of(built).name.split("-")[1]
+        for old in dist.glob("pulumi-resource-*.tar.gz"):
+            old.unlink()
+        archives = plugin_archives.write(dist, version)
+        step.done(f"{len(built) + len(archives)} files in {dist}")
     with report.step("Checks") as step:
-        step.say("checking names, descriptions and contents")
+        step.progress("checking names, descriptions and contents")
         check(layout, built)
         step.done("passed")
-    wheel = next(path for path in built if path.name.startswith("pulumi_") and path.suffix == ".whl")
-    with trial(cli, wheel) as deployment, report.step("Template") as step:
-        step.say("pulumi new: creating a project with an empty home")
+    with report.step("Wheels") as step:
+        for name, command in _ALONE.items():
+            step.progress(f"trying {name} in an environment of its own")
+            try_alone(layout, dist, name, command)
+        step.done("each works in an environment of its own")
+    with trial(cli, wheel_of(built)) as deployment, report.step("Template") as step:
+        step.progress("pulumi new: creating a project with an empty home")
         deployment.create()
-        step.say("pulumi up: training on the emulator")
+        step.progress("pulumi up: training on the emulator")
         outputs = deployment.train()
         deployment.remove()
         step.done(outputs)
     return 0
 
 
+def wheel_of(built: list[Path]) -> Path:
+    """Return the wheel of the package among built files."""
+    return next(path for path in built if path.name.startswith("pulumi_") and path.suffix == ".whl")
+
+
 def build(layout: Layout, dist: Path, step: Step) -> list[Path]:
-    """Build sdist and wheel of both distributions, from copies: setuptools writes beside what it builds."""
+    """Build sdist and wheel of each distribution, from copies: setuptools writes beside what it builds."""
     with tempfile.TemporaryDirectory() as temporary:
-        root, cluster, out = (Path(temporary, name) for name in ("root", "cluster", "out"))
-        for file in _tracked(layout):
-            target = root / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(layout.root / file, target)
-        shutil.copytree(root / _CLUSTER, cluster)
-        shutil.copyfile(root / "LICENSE", cluster / "LICENSE")
-        for source in (root, cluster):
-            step.say(f"building {source.name}")
+        out = Path(temporary, "out")
+        for folder in layout.distributions:
+            step.progress(f"building {folder.name}")
+            copy = Path(temporary, folder.name)
+            for file in _tracked(folder):
+                target = copy / file
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder / file, target)
+            shutil.copyfile(layout.root / "LICENSE", copy / "LICENSE")
             # The wheel is built from the sdist, which shows that the sdist is complete.
-            _run(layout, [layout.python, "-m", "build", "--no-isolation", "--outdir", out, source])
+            _run(layout, [layout.python, "-m", "build", "--no-isolation", "--outdir", out, copy])
         return _replace(dist, sorted(out.iterdir()))
+
+
+_ALONE = {
+    "vertex-cluster": ("-c", "import vertex_cluster; vertex_cluster.from_environment"),
+    "vertex-training": ("-c", "import vertex_training.topology, vertex_training.cost"),
+    "vertex-emulator": ("-m", "vertex_emulator", "--help"),
+    "pulumi-vertex-training": ("-m", "pulumi_vertex_training.cli", "--version"),
+}
+"""Arguments of Python that succeed if a distribution's wheel and its requirements are complete."""
+
+
+def try_alone(layout: Layout, dist: Path, name: str, command: Sequence[str]) -> None:
+    """Install a wheel of `dist` into an empty environment, and run a command. Raises ChoreError."""
+    with tempfile.TemporaryDirectory() as temporary:
+        python = Path(temporary, "bin", "python")
+        _run(layout, [layout.python, "-m", "venv", temporary])
+        pip: list[str | Path] = [
+            python,
+            "-I",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
+        _run(layout, [*pip, "--find-links", dist, name])
+        _run(layout, [python, "-I", *command])
 
 
 def _replace(dist: Path, built: list[Path]) -> list[Path]:
@@ -141,24 +181,24 @@ def trial(cli: PulumiCli, package: Path | str) -> Iterator[Trial]:
             "PULUMI_CONFIG_PASSPHRASE": "trial",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }
-        made = Trial(folder=folder, package=str(package), environment=environment)
+        subject = Trial(folder=folder, package=str(package), environment=environment)
         try:
-            yield made
+            yield subject
         finally:
             if (folder / "venv" / "bin" / "vertex-training").exists():
-                made.run("vertex-training", "emulator", "stop")
+                subject.run("vertex-training", "emulator", "stop")
 
 
-def _tracked(layout: Layout) -> list[str]:
-    """Return the files of the clone that Git tracks or would track, without those that are deleted."""
+def _tracked(folder: Path) -> list[str]:
+    """Return the files below a folder that Git tracks or would track, without those that are deleted."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
-        cwd=layout.root,
+        cwd=folder,
         check=True,
         capture_output=True,
         text=True,
     )
-    return [name for name in listed.stdout.split("\0") if name and (layout.root / name).is_file()]
+    return [name for name in listed.stdout.split("\0") if name and (folder / name).is_file()]
 
 
 def _run(layout: Layout, command: list[str | Path]) -> None:

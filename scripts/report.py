@@ -18,7 +18,7 @@ _NAME_WIDTH = 18
 
 
 class Step:
-    """A running step. Call `say` with its present activity, then `done` with a short result."""
+    """A running step. Call `progress` with its present activity, then `done` with a short result."""
 
     def __init__(self, report: Report, name: str) -> None:
         self._report = report
@@ -30,7 +30,7 @@ class Step:
         self.result = "done"
         self.idle = False
 
-    def say(self, activity: str) -> None:
+    def progress(self, activity: str) -> None:
         """Report the present activity. Without a terminal, only the first one and heartbeats are printed."""
         with self._lock:
             self._activity = activity

@@ -16,6 +16,7 @@ from typing import Any
 
 from scripts import backend_files, backend_locks, environment, pulumi_cli, python_packages
 from scripts.layout import Layout
+from scripts.package_modules import loaded
 from scripts.processes import run_openly, run_quietly
 from scripts.pulumi_cli import PulumiCli
 from scripts.report import ChoreError, Report
@@ -133,9 +134,9 @@ def unlock(layout: Layout, report: Report, *, stack: str, force: bool) -> int:
                 lock.file.with_name(name).unlink(missing_ok=True)
     held = [lock for lock in held if not lock.is_empty]
     with report.step("Orphaned processes") as step:
-        found = backend_locks.orphaned_processes(layout.pulumi_home)
-        backend_locks.end(found)
-        step.done(f"ended {len(found)}" if found else "none", idle=not found)
+        processes = backend_locks.orphaned_processes(layout.pulumi_home)
+        backend_locks.end(processes)
+        step.done(f"ended {len(processes)}" if processes else "none", idle=not processes)
     repair_files(layout, report, stack)
     if not held and environment.has_own_backend():
         report.line(f"Stack {stack} is not locked.")
@@ -162,12 +163,12 @@ def repair_files(layout: Layout, report: Report, stack: str) -> None:
     if not environment.has_own_backend():
         return
     root = layout.state / ".pulumi"
-    found = backend_files.damages(root, project=project_name(layout.project), stack=stack)
-    if not found:
+    damages = backend_files.damages(root, project=project_name(layout.project), stack=stack)
+    if not damages:
         return
     with report.step("State files") as step:
-        lost = backend_files.repair(found)
-        for damage in found:
+        lost = backend_files.repair(damages)
+        for damage in damages:
             if damage.backup is not None:
                 step.note(f"{damage}: restored")
         if lost:
@@ -175,11 +176,10 @@ def repair_files(layout: Layout, report: Report, stack: str) -> None:
                 f"{lost[0]}. If the stack has no resources, delete the file. Otherwise restore it from a "
                 "copy, or delete it and adopt the resources with `vertex-training import`."
             )
-        step.done(f"repaired {len(found)} that a killed pulumi left")
+        step.done(f"repaired {len(damages)} that a killed pulumi left")
 
 
-_OURS = "pulumi-python:dynamic/"
-"""Beginning of the types of this project's resources."""
+_TOKENS = loaded("vertex_training/type_tokens.py")
 
 
 def forget_interrupted(layout: Layout, report: Report, ready: Ready, *, stack: str) -> None:
@@ -197,7 +197,7 @@ def forget_interrupted(layout: Layout, report: Report, ready: Ready, *, stack: s
         run_quietly(command, cwd=layout.project, env=ready.env, on_line=_ignore, failure=failure)
 
     with report.step("State") as step, tempfile.TemporaryDirectory(dir=_existing(layout.local)) as folder:
-        step.say("removing the interrupted operations")
+        step.progress("removing the interrupted operations")
         file = Path(folder, "state.json")
         run("export", "--file", file)
         state = json.loads(file.read_text())
@@ -230,7 +230,7 @@ def _unknown(deployment: Mapping[str, Any]) -> list[str]:
         one["resource"]["urn"]
         for one in _pending(deployment)
         if one.get("type") == "creating"
-        and not str(one["resource"].get("type", "")).startswith(_OURS)
+        and not _TOKENS.resource_of(str(one["resource"].get("type", "")))
         and one["resource"]["urn"] not in known
     ]
 
@@ -333,7 +333,7 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
         if here and _state_file(layout, stack).exists() and selected:
             step.done("up to date", idle=True)
             return
-        step.say("creating it in .local/state" if here else f"asking {ready.env['PULUMI_BACKEND_URL']}")
+        step.progress("creating it in .local/state" if here else f"asking {ready.env['PULUMI_BACKEND_URL']}")
         arguments = ["select", "--create", stack] if local or not here else ["init", "--no-select", stack]
         command: list[str | Path] = [ready.cli.program, "stack", *arguments]
         if local or not here:

@@ -46,7 +46,7 @@ def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.en
         with alone(layout.cache / "tensorflow.lock", step):
             if not is_installed(layout):
                 shutil.rmtree(target, ignore_errors=True)
-                step.say("installing TensorFlow (250 MB)")
+                step.progress("installing TensorFlow (250 MB)")
                 try:
                     _install(layout, target, environ)
                     (target / _INSTALLED).touch()

@@ -81,6 +81,14 @@ _NAMES: dict[str, str] = {
 }
 """Parts of identifiers, in snake case or camel case."""
 
+HABITS: dict[str, re.Pattern[str]] = {
+    "that of, those of": re.compile(r"\b(?:that|those)\s+of\b", re.IGNORECASE),
+    "Return whether ... is that of": re.compile(
+        r'"""Return whether [^".]*\b(?:is|are) (?:that|those)\s+of\b'
+    ),
+}
+"""Expressions that make a sentence slower to read. They are counted, and the count may only fall."""
+
 _OWN = ("wording.py", "test_wording.py")
 """This file and its test, which have the words that they look for."""
 
@@ -183,6 +191,18 @@ def _name(path: Path, line: int, name: str) -> Iterator[Finding]:
     for part in _PART_OF_NAME.findall(name):
         if instead := _NAMES.get(part.lower()):
             yield Finding(path, line, f"name {name!r}: write {instead!r}")
+
+
+def habits(paths: Sequence[Path]) -> dict[str, int]:
+    """Count the habits in Python modules and in pages that nobody generates, in folders."""
+    texts = [
+        text
+        for folder in paths
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in (".py", ".md") and "descriptors" not in file.parts
+        if not (text := file.read_text()).startswith("<!-- Written by `make generate`")
+    ]
+    return {name: sum(len(pattern.findall(text)) for text in texts) for name, pattern in HABITS.items()}
 
 
 def findings(paths: Sequence[Path]) -> Iterator[Finding]:

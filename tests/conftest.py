@@ -27,7 +27,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-_IN_WRITTEN_ORDER = ("test_kills",)
 _FOLDERS_IN_WRITTEN_ORDER = ("clients",)
 
 
@@ -47,12 +46,10 @@ def _folder(path: Path) -> str:
 def _written_order(item: pytest.Item) -> tuple[str | int, ...]:
     """Return a key that keeps some tests in the order of their file; it is the same for all other tests.
 
-    Each test of kills first deploys what it needs to a shared stack. In file order, most of them find it
-    there already; in any other order they pass too, but take minutes longer. The tests of third-party clients
-    are slow: each uses what the one before it has created, and the last one deletes it.
+    The tests of third-party clients are slow: each uses what the one before it has created, and the last one
+    deletes it.
     """
-    in_order = item.path.stem in _IN_WRITTEN_ORDER or _folder(item.path) in _FOLDERS_IN_WRITTEN_ORDER
-    if not in_order or not isinstance(item, pytest.Function):
+    if _folder(item.path) not in _FOLDERS_IN_WRITTEN_ORDER or not isinstance(item, pytest.Function):
         return ()
     row = getattr(item, "callspec", None)
     return (str(item.path), item.function.__code__.co_firstlineno, *(row.indices.values() if row else ()))

@@ -28,7 +28,7 @@ from vertex_training.topology import pools
 from vertex_training.topology.rules import resource_pools
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "providers" / "pulumi_vertex_training"
+PACKAGE = ROOT / "providers/pulumi-vertex-training/src/pulumi_vertex_training"
 KINDS = PACKAGE / "kinds"
 PAGES = ROOT / "docs" / "reference" / "resources"
 

@@ -31,6 +31,7 @@ class Field:
     hint: Any
     default: object
     text: str
+    metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def is_required(self) -> bool:
@@ -60,15 +61,21 @@ def fields_of(message: type) -> Mapping[str, Field]:
         for name, text in _texts(owner)
     }
     hints = field_types(message)
-    found = {}
+    fields = {}
     for item in dataclasses.fields(message):
         if item.name not in texts:
             raise MissingDocumentationError(f"{message.__name__}.{item.name} has no docstring below it.")
         key, text = texts[item.name]
         default = item.default if item.default_factory is dataclasses.MISSING else item.default_factory()
-        hint = without_none(hints[item.name])
-        found[item.name] = Field(name=item.name, key=key, hint=hint, default=default, text=text)
-    return found
+        fields[item.name] = Field(
+            name=item.name,
+            key=key,
+            hint=without_none(hints[item.name]),
+            default=default,
+            text=text,
+            metadata=item.metadata,
+        )
+    return fields
 
 
 def _texts(owner: type) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cli.arguments import Parser
-from pulumi_vertex_training.cli.plan.checks import EXIT_CODES
+from pulumi_vertex_training.cli.teams.plan.checks import EXIT_CODES
 from scripts.reference.markdown import HEADER, JSON_PAGE, REFERENCE, code, relative, table
 
 PAGE = REFERENCE / "commands.md"
@@ -55,6 +55,7 @@ GROUPS = (
             "apply": ("apply --stack prod --plan plan.json --yes",),
             "drift": ("drift --stack prod --exit-code",),
             "promote": ("promote --from dev --to prod", "promote --from dev --to prod --run train/3 --yes"),
+            "migrate-state": ("migrate-state --to package", "migrate-state --to package --stack dev --yes"),
         },
     ),
     Group(
@@ -78,6 +79,7 @@ GROUPS = (
             "ui": ("ui --open",),
             "doctor": ("doctor", "doctor --repair"),
             "completion": ("completion bash",),
+            "plugin": ("plugin install",),
         },
     ),
 )
@@ -115,6 +117,7 @@ EMULATOR_GROUPS = (
             ),
             "deny": ("emulator deny aiplatform.customJobs.create",),
             "allow": ("emulator allow aiplatform.customJobs.create",),
+            "allow-host": ("emulator allow-host pubsub.googleapis.com",),
             "service": ("emulator service disable aiplatform",),
             "requests": ("emulator requests --last 50",),
         },
@@ -242,7 +245,7 @@ def _usage(command: Parser, page: Path, *, with_arguments: bool) -> Iterator[str
     yield table(
         page,
         ("argument", "values", "meaning"),
-        [(_name(each), _values(each), _help(each)) for each in ordered],
+        [(_name(each), _values(each), _sentence((each.help or "").replace("%%", "%"))) for each in ordered],
     ).rstrip("\n")
 
 
@@ -276,10 +279,6 @@ def _values(action: argparse.Action) -> str:
     return {"*": "any number", "+": "one or more"}.get(str(action.nargs), "") + (
         "repeatable" if isinstance(action, argparse._AppendAction) else ""
     )
-
-
-def _help(action: argparse.Action) -> str:
-    return _sentence((action.help or "").replace("%%", "%"))
 
 
 def _sentence(text: str) -> str:

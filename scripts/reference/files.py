@@ -1,11 +1,11 @@
-"""All generated files: those of `scripts.arguments`, and the pages."""
+"""All generated files: those of `scripts.arguments`, the schema of the package, and the pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from scripts.arguments import classes
+from scripts.arguments import api_tables, classes, package_schema
 from scripts.arguments import resources as signatures
 from scripts.reference import (
     commands,
@@ -28,5 +28,6 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 def outdated() -> Mapping[Path, str]:
     """Return the files that differ from what the code says, with the text that they should have."""
-    made = dict([*signatures.modules(), *classes.modules(), *pages()])
-    return {path: text for path, text in made.items() if not path.exists() or path.read_text() != text}
+    code = [*api_tables.modules(), *signatures.modules(), *classes.modules(), *package_schema.modules()]
+    generated = dict([*code, *pages()])
+    return {path: text for path, text in generated.items() if not path.exists() or path.read_text() != text}

@@ -19,7 +19,7 @@ from scripts.reference import examples
 from scripts.reference.markdown import HEADER, REFERENCE, code, prose, table
 from scripts.reference.signatures import a_class, aliases, function
 from scripts.reference.types_in_words import WORDS
-from vertex_emulator import control
+from vertex_emulator.client import control
 from vertex_emulator.testing import emulator as testing
 from vertex_emulator.testing import plugin
 
@@ -161,7 +161,7 @@ def _testing() -> Iterator[str]:
     yield (
         "With the fixture `vertex_emulator`, a test of pytest gets an emulator of its own. The fixture "
         "is there as\n"
-        "soon as the package is installed with `[emulator]`: name it as an argument of the test."
+        "soon as `vertex-emulator` is installed, alone or with the client: name it as an argument."
     )
     yield code(examples.shown(examples.FOLDER / "functions" / "emulator_test.py"), "python")
     yield "## Fixtures"
@@ -179,7 +179,7 @@ def _testing() -> Iterator[str]:
     yield (
         "`VertexEmulator.control` is a `Control`. For another test framework than pytest, create one "
         "yourself:\n"
-        "`vertex_emulator.control.Control(url=URL, token=TOKEN)`."
+        "`vertex_emulator.client.control.Control(url=URL, token=TOKEN)`."
     )
     yield from a_class(TESTING_PAGE, "Control", control.Control, level=3)
 

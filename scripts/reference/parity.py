@@ -38,7 +38,7 @@ _TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 _RUN_CLIENTS = (
     "tests/clients/",
     "tests/pulumi_vertex_training/cloud/fidelity/",
-    "tests/vertex_emulator/custom_jobs/checks/test_descriptors.py",
+    "tests/vertex_emulator/jobs/custom/checks/test_descriptors.py",
 )
 
 
@@ -134,15 +134,15 @@ def rows(page: str, found: Iterable[Mark]) -> list[Row]:
     unused: dict[str, list[Mark]] = {}
     for mark in sorted(found, key=lambda each: not each.likeness):
         unused.setdefault(mark.row, []).append(mark)
-    made = [
+    built = [
         Row(section=section, cells=cells, marks=tuple(unused.pop(f"{section}: {cells[0]}", ())))
         for section, cells in _cells(page)
     ]
-    problems = [f"{row.name}: {problem}" for row in made for problem in _problems(row)]
+    problems = [f"{row.name}: {problem}" for row in built for problem in _problems(row)]
     problems += [f"{mark.test}: the page has no row {mark.row!r}." for of in unused.values() for mark in of]
     if problems:
         raise ParityError("\n".join(problems))
-    return made
+    return built
 
 
 def _cells(page: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -153,7 +153,15 @@ def _me() -> str:
 
 def _overview() -> str:
     sections = [
-        f"## {topic}\n\n" + table(PAGE, ("rule", "level", "says"), [_row(kind, rule) for rule in rules])
+        f"## {topic}\n\n"
+        + table(
+            PAGE,
+            ("rule", "level", "says"),
+            [
+                (f"[`{rule.name}`]({relative(PAGE, kind.page)}#{rule.name})", rule.level, rule.says)
+                for rule in rules
+            ],
+        )
         for topic, rules in rule_index.TOPICS.items()
         for kind in KINDS
         if topic in kind.topics
@@ -161,10 +169,6 @@ def _overview() -> str:
     limits = [(f"`{rule.name}`", rule.level, rule.says) for rule in explanation.RULES]
     sections.append("## Limits of `explain`\n\n" + table(PAGE, ("rule", "level", "says"), limits))
     return "\n".join([HEADER + _INTRODUCTION, *sections])
-
-
-def _row(kind: Kind, rule: Rule) -> tuple[str, str, str]:
-    return f"[`{rule.name}`]({relative(PAGE, kind.page)}#{rule.name})", rule.level, rule.says
 
 
 def _page(kind: Kind) -> str:

@@ -65,13 +65,13 @@ def a_class(page: Path, name: str, value: type, *, level: int) -> Iterator[str]:
 def aliases(module: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the type aliases of a module, with what each stands for."""
     tree = ast.parse(inspect.getsource(module))
-    found = {
+    by_name = {
         ast.unparse(item.targets[0]): _source(item.value)
         for item in tree.body
         if isinstance(item, ast.Assign)
     }
     for name in names:
-        yield name, found[name]
+        yield name, by_name[name]
 
 
 def _own_bases(value: type) -> list[type]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
-from pulumi_vertex_training.kinds.persistent_resource import readiness
+from pulumi_vertex_training.core import readiness
 from pulumi_vertex_training.program.arguments.run_options import DEFAULT_WAIT_TIMEOUT
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
@@ -41,7 +41,7 @@ _CONSTANTS = {
     "DEFAULT_KEEP_RUNS": DEFAULT_KEEP_RUNS,
     "DEFAULT_LIMIT": DEFAULT_LIMIT,
     "DEFAULT_WAIT_TIMEOUT": DEFAULT_WAIT_TIMEOUT,
-    "readiness.DEFAULT_TIMEOUT": readiness.DEFAULT_TIMEOUT,
+    "DEFAULT_TIMEOUT": readiness.DEFAULT_TIMEOUT,
 }
 """The values of the names that defaults of signatures have."""
 
@@ -83,12 +83,12 @@ def default_of_field(args: str | None, field: Field) -> str:
 def _shown(default: Any) -> str:
     """Return a default of a field, "" for one that means that nothing is declared."""
     if default is True or default is False or (default and not isinstance(default, (type, Mapping))):
-        return f"`{list(default) if isinstance(default, tuple) else default!r}`" if _is_value(default) else ""
+        return (
+            f"`{list(default) if isinstance(default, tuple) else default!r}`"
+            if isinstance(default, (bool, int, float, str, tuple))
+            else ""
+        )
     return ""
-
-
-def _is_value(default: Any) -> bool:
-    return isinstance(default, (bool, int, float, str, tuple))
 
 
 def hint_in_words(hint: Any, link: str) -> str:

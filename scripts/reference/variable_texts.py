@@ -27,7 +27,8 @@ CLIENT: Mapping[str, str] = {
     "STORAGE_EMULATOR_HOST": "Address of the emulator's Cloud Storage. Do not set it for Google Cloud.",
     "GOOGLE_CLOUD_PROJECT": "Project of commands for Google Cloud, if you give no `--project`.",
     "CLOUDSDK_CORE_PROJECT": "The same, if `GOOGLE_CLOUD_PROJECT` is not set.",
-    "GOOGLE_APPLICATION_CREDENTIALS": "Key file for Google's libraries. `vertex-training doctor` checks it.",
+    "GOOGLE_APPLICATION_CREDENTIALS": "Key file for Google's libraries. `vertex-training doctor` "
+    "checks it. In a shell of `emulator env --proxy` it is the emulator's own.",
     "CLOUDSDK_CONFIG": "Folder of gcloud with the Application Default Credentials. `vertex-training "
     "doctor` checks "
     "it.",
@@ -54,6 +55,7 @@ CLIENT: Mapping[str, str] = {
     "NO_COLOR": "Any value: no colours.",
     "TERM": "`dumb`: no colours, and no views that redraw.",
     "_ARGCOMPLETE": "Set by the shell that asks for completions.",
+    "COMP_LINE": "Set by the same shell: the command line so far, whose commands alone are loaded.",
 }
 """Variables that a program, its provider process and the command read."""
 

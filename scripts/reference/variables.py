@@ -47,7 +47,7 @@ def replica_variables() -> Mapping[str, str]:
     if _EXAMPLE.draft is None:
         raise ValueError(f"The example cannot be read: {_EXAMPLE.problems}")
     addresses = {name: f"gs://my-bucket/{name}-*.csv" for name in ("training", "validation", "test")}
-    made = job_environments(
+    environments = job_environments(
         _EXAMPLE.draft,
         job_id="1234567890123456789",
         project_number="123456789012",
@@ -55,7 +55,7 @@ def replica_variables() -> Mapping[str, str]:
         trial="1",
         data=data_variables("csv", addresses),
     )
-    return made[1].as_variables()
+    return environments[1].as_variables()
 
 
 def _parts() -> Iterator[str]:

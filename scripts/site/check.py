@@ -123,10 +123,10 @@ def _reached(pages: Mapping[Path, BuiltPage], start: Path) -> set[Path]:
 def main() -> int:
     """Check the pages of docs/ and the built site. Return the exit code."""
     docs = ROOT / "docs"
-    found = [*navigation_problems(ROOT / "mkdocs.yml", docs), *long_pages(docs), *shallow_blocks(docs)]
-    found += problems(SITE)
-    sys.stdout.write("".join(f"{each}\n" for each in found))
-    return bool(found)
+    findings = [*navigation_problems(ROOT / "mkdocs.yml", docs), *long_pages(docs), *shallow_blocks(docs)]
+    findings += problems(SITE)
+    sys.stdout.write("".join(f"{each}\n" for each in findings))
+    return bool(findings)
 
 
 if __name__ == "__main__":

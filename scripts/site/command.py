@@ -32,7 +32,7 @@ def docs(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
             f"{' '.join(arguments)}: is not an option. Run `make docs` or `make docs ARGS=--serve`."
         )
     with report.step("Site") as step:
-        step.say("building")
+        step.progress("building")
         run_quietly(
             command(layout, "build", "--clean", "--strict"),
             cwd=layout.root,
@@ -41,7 +41,7 @@ def docs(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
             failure="The site cannot be built",
             tail=200,
         )
-        step.say("following every link")
+        step.progress("following every link")
         run_quietly(
             [layout.python, "-m", "scripts.site.check"],
             cwd=layout.root,

@@ -10,10 +10,12 @@ from scripts.report import ChoreError
 
 EVERYTHING = ("tests",)
 
+_EMULATOR = "providers/vertex-emulator/src/vertex_emulator/"
+_CLIENT = "providers/pulumi-vertex-training/src/pulumi_vertex_training/"
 _PAGES = ("tests/setup", "tests/parity")
 _UNITS = (
     "tests/pulumi_vertex_training",
-    *("tests/vertex_emulator/tuning_jobs", "tests/vertex_emulator/custom_jobs/checks"),
+    *("tests/vertex_emulator/jobs/tuning", "tests/vertex_emulator/jobs/custom/checks"),
 )
 """The client's own tests, and others that use its code."""
 
@@ -32,46 +34,47 @@ _COMMAND = (
 )
 _EMULATED = ("tests/vertex_emulator", "tests/clients", "tests/suites")
 
-_LEAF_SERVICES = (
-    *("archive", "artifact_registry", "cloud_scheduler", "datasets", "endpoints", "metadata", "models"),
-    *("notifications", "permissions", "project_services", "quotas", "service_usage", "tensorboards"),
-    *("training_pipelines", "tuning_jobs", "workflows"),
+_LEAVES = (
+    *("services/artifact_registry", "services/cloud_scheduler", "services/datasets", "services/endpoints"),
+    *("services/metadata", "services/models", "services/notebooks", "services/project_services"),
+    *("services/quotas", "services/secret_manager", "services/service_usage", "services/tensorboards"),
+    *("jobs/notifications", "jobs/pipelines", "jobs/tuning", "server/permissions", "daemon/archive"),
 )
-"""Services of the emulator that no other part of it uses, except for its archive."""
+"""Packages of the emulator that no other part of it uses, except for its process."""
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     # What every process has, or every test:
-    ("providers/vertex_training/", EVERYTHING),
+    ("providers/vertex-training/", EVERYTHING),
     ("tests/support/", EVERYTHING),
     ("tests/conftest.py", EVERYTHING),
     # What replicas import:
     (
-        "providers/vertex_cluster/",
+        "providers/vertex-cluster/",
         (*_UNITS, "tests/vertex_cluster", "tests/vertex_emulator", "tests/examples", *_PAGES),
     ),
     # The emulator:
     *(
         (
-            f"providers/vertex_emulator/{name}/",
+            f"{_EMULATOR}{name}/",
             (*_EMULATED, *_UNITS, "tests/engine/kinds", "tests/engine/cli", *_PAGES),
         )
-        for name in _LEAF_SERVICES
+        for name in _LEAVES
     ),
     (
-        "providers/vertex_emulator/",
+        "providers/vertex-emulator/",
         (*_EMULATED, *_UNITS, *_ENGINE, "tests/ui", "tests/vertex_cluster", *_PAGES),
     ),
     # The client, from the pages of the dashboard to what every resource has:
-    ("providers/pulumi_vertex_training/ui/", ("tests/ui", "tests/engine/pages", *_PAGES)),
+    (f"{_CLIENT}ui/", ("tests/ui", "tests/engine/pages", *_PAGES)),
     *(
-        (f"providers/pulumi_vertex_training/{name}/", (*_UNITS, *_COMMAND, "tests/clients/vertex", *_PAGES))
+        (f"{_CLIENT}{name}/", (*_UNITS, *_COMMAND, "tests/clients/vertex", *_PAGES))
         for name in ("cli", "costs", "documents", "preflight", "views")
     ),
     (
-        "providers/pulumi_vertex_training/environment/",
+        f"{_CLIENT}environment/",
         (*_UNITS, "tests/infra", "tests/engine/environments", *_PAGES),
     ),
-    ("providers/pulumi_vertex_training/", (*_UNITS, *_ENGINE, "tests/ui", *_PAGES)),
+    ("providers/pulumi-vertex-training/", (*_UNITS, *_ENGINE, "tests/ui", *_PAGES)),
     # Programs and pages:
     ("infra/", ("tests/infra", "tests/digits", "tests/engine", *_PAGES)),
     ("environment/", ("tests/infra", "tests/pulumi_vertex_training/environment", "tests/engine", *_PAGES)),
@@ -108,23 +111,19 @@ def changed_paths(root: Path, base: str) -> list[str]:
 
 def default_base(root: Path) -> str:
     """Return what a change is compared with: the main branch of the remote, if there is one."""
-    found = _git(root, "rev-parse", "--verify", "--quiet", "origin/main", may_fail=True)
-    return "origin/main" if found else "HEAD"
+    base = _git(root, "rev-parse", "--verify", "--quiet", "origin/main", may_fail=True)
+    return "origin/main" if base else "HEAD"
 
 
 def chosen(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """Return the test folders and files for changed paths; `EVERYTHING` if one may concern all tests."""
-    found: set[str] = set()
+    selected: set[str] = set()
     for path in paths:
-        folders = _row(path)
+        folders = next((folders for start, folders in TABLE if path.startswith(start)), EVERYTHING)
         if folders == EVERYTHING:
             return EVERYTHING
-        found |= set(folders) | _own_tests(path)
-    return tuple(sorted(each for each in found if (root / each).exists()))
-
-
-def _row(path: str) -> tuple[str, ...]:
-    return next((folders for start, folders in TABLE if path.startswith(start)), EVERYTHING)
+        selected |= set(folders) | _own_tests(path)
+    return tuple(sorted(each for each in selected if (root / each).exists()))
 
 
 def _own_tests(path: str) -> set[str]:

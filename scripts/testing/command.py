@@ -46,7 +46,7 @@ def run(layout: Layout, report: Report, *, env: Mapping[str, str], arguments: Se
         failures = _Failures(report)
 
         def on_look(results: Results, files: int) -> None:
-            step.say(summary.progress(results, files, len(entries)))
+            step.progress(summary.progress(results, files, len(entries)))
             failures.show(results)
 
         done = processes.run(

@@ -157,11 +157,11 @@ def _interrupts() -> Iterator[list[int]]:
 
 def _crashes(folder: Path, started: Sequence[subprocess.Popen[bytes]], results: Results) -> list[str]:
     """Return a line for each process that ended otherwise than pytest does after its last test."""
-    found = []
+    crashes = []
     for number, process in enumerate(started):
         if process.returncode in (0, 1, 5) and group_of(process.pid) in results.ended:
             continue
         last = results.running.get(group_of(process.pid), "no test")
         log = folder / f"process-{number}.log"
-        found.append(f"test process {number} ended with code {process.returncode} during {last}: see {log}")
-    return found
+        crashes.append(f"test process {number} ended with code {process.returncode} during {last}: see {log}")
+    return crashes

@@ -26,7 +26,7 @@ _DEAREST = (
     "tests/gitops/",
     "tests/setup/",
     "tests/pulumi_vertex_training/cli/",
-    "tests/vertex_emulator/custom_jobs/",
+    "tests/vertex_emulator/jobs/custom/",
 )
 """Folders whose files take longest. They begin first, so that all processes end at about the same time."""
 
@@ -44,12 +44,12 @@ class Entry:
 
 def test_files(root: Path, below: Iterable[str] = ("tests",)) -> list[str]:
     """Return the test files in these folders or files, relative to the root of the clone."""
-    found = set()
+    names = set()
     for each in below:
         place = root / each
         files = place.rglob("test_*.py") if place.is_dir() else [place]
-        found |= {file.relative_to(root).as_posix() for file in files if file.name.startswith("test_")}
-    return sorted(found)
+        names |= {file.relative_to(root).as_posix() for file in files if file.name.startswith("test_")}
+    return sorted(names)
 
 
 def has_mark(root: Path, file: str, mark: str) -> bool:

@@ -1,55 +1,22 @@
-"""The budget of a run: the highest cost of everything that was sent, counted before it is sent."""
+"""The highest cost of the programs of a run, as `vertex-training plan` counts it."""
 
 from __future__ import annotations
 
-import math
-import threading
-
-from scripts.verify_google.journal import Journal
+from scripts.verify_google.stacks import Program, Side, StackError
 
 PENNIES = 0.01
-"""Dollars counted for a case that stores data: a hundred calls and a few kilobytes cost less than $0.005."""
+"""Dollars counted for the data of a run: a few hundred calls and kilobytes cost less than $0.005."""
+
+PREPARATION_SECONDS = 600
+"""Seconds counted for each machine besides the timeout of its job: it costs from its provisioning on."""
 
 
-class BudgetError(Exception):
-    """A request could exceed the budget, and was not sent."""
-
-
-class Budget:
-    """Counts reservations against a limit in dollars. Safe for threads.
-
-    `carried` is what an interrupted run had counted: it is finished within the same budget. Reservations are
-    written to the journal before they count, and stay when a job ends: only a request that the service
-    refused costs nothing.
-    """
-
-    def __init__(self, limit: float, journal: Journal, *, carried: float = 0.0) -> None:
-        if not (math.isfinite(limit) and limit >= 0):
-            raise ValueError("a budget is a number of dollars from 0")
-        self.limit = limit
-        self._journal = journal
-        self._lock = threading.Lock()
-        self._reserved = carried
-
-    @property
-    def reserved(self) -> float:
-        """The dollars that are counted."""
-        with self._lock:
-            return self._reserved
-
-    def reserve(self, cost: float, *, reason: str) -> None:
-        """Count a cost. Raises BudgetError if it does not fit; nothing is counted then."""
-        with self._lock:
-            if self._reserved + cost > self.limit + 1e-9:
-                raise BudgetError(
-                    f"{reason} could cost ${cost:.2f}. With ${self._reserved:.2f} counted already, it would "
-                    f"exceed the budget of ${self.limit:.2f}."
-                )
-            self._journal.write("reserved", usd=cost, reason=reason)
-            self._reserved += cost
-
-    def release(self, cost: float, *, reason: str) -> None:
-        """Take back the reservation of a request that the service refused."""
-        with self._lock:
-            self._journal.write("released", usd=cost, reason=reason)
-            self._reserved -= cost
+def cost_of(side: Side, program: Program) -> float:
+    """Return the cost of a deployment until the timeouts of its jobs. Raises StackError if it is unknown."""
+    started = side.cost(program)["started"]
+    if started["unknown"] or started["perTimeout"] is None:
+        raise StackError(
+            f"{program.name}: the cost of its jobs has no known limit, so nothing is deployed. "
+            "`vertex-training plan` names the machines without a price, and jobs without a timeout."
+        )
+    return float(started["perTimeout"] + started["hourly"] * PREPARATION_SECONDS / 3600)

@@ -1,8 +1,7 @@
-"""The journal of a run: each creation is recorded on disk before it is sent.
+"""The journal of a run: each command is recorded on disk before it can create anything.
 
-A line of JSON each, flushed to the disk. After SIGKILL the next start reads which resources may exist. Jobs,
-models and datasets get their ids from the service, so a creation is found again by the run's label; buckets
-and repositories by their names.
+A line of JSON each, flushed to the disk. After SIGKILL, the next start reads which run may have left
+something, what it had counted, and which process of it may still be alive.
 """
 
 from __future__ import annotations
@@ -15,20 +14,13 @@ import os
 import re
 import secrets
 import string
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LABEL = "vertex-training-verify"
-"""The label of everything that a run creates; its value is the run's id."""
-
-_PREFIX = "vtv-"
-_RUN = re.compile(rf"{_PREFIX}[a-z0-9]{{10}}")
-
-Event = dict[str, Any]
+_RUN = re.compile(r"vtv-[a-z0-9]{10}")
 
 
 class JournalError(Exception):
@@ -36,131 +28,85 @@ class JournalError(Exception):
 
 
 def new_run() -> str:
-    """Return a new id: the value of the label, and the beginning of all names."""
+    """Return a new id. It names the stacks, so it is in labels or names of everything that a run makes."""
     letters = string.ascii_lowercase + string.digits
-    return _PREFIX + "".join(secrets.choice(letters) for _ in range(10))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Creation:
-    """A resource that a run has created, or may have created.
-
-    `kind` is the collection of the API, such as "customJobs". `name` is None while only the service knows it.
-    `at` is the time in seconds since 1970 at which the creation was recorded. `was_answered`: the service has
-    accepted it, perhaps with an `operation` that goes on.
-    """
-
-    number: int
-    kind: str
-    name: str | None
-    at: float
-    was_answered: bool = False
-    operation: str | None = None
+    return "vtv-" + "".join(secrets.choice(letters) for _ in range(10))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The content of a journal."""
+    """The content of a journal.
 
+    `spent` are the dollars that were counted. `process` is the command that was under way, or 0, and `at` the
+    time of its start in seconds since 1970.
+    """
+
+    path: Path
     run: str
     project: str
     location: str
-    budget: float
     spent: float
+    process: int
+    at: float
     ended: bool
-    creations: tuple[Creation, ...]
-    """Creations that are not known to be gone."""
 
 
+@dataclass(frozen=True)
 class Journal:
-    """Writes the events of one run. Safe for threads."""
+    """Writes the events of one run."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._lock = threading.Lock()
-        self._number = 0
+    path: Path
 
     @classmethod
-    def begin(cls, folder: Path, *, run: str, project: str, location: str, budget: float) -> Journal:
+    def begin(cls, folder: Path, *, run: str, project: str, location: str) -> Journal:
         """Create the journal of a new run."""
         folder.mkdir(parents=True, exist_ok=True)
         journal = cls(folder / f"{run}.jsonl")
-        journal.write("run", run=run, project=project, location=location, budget=budget)
-        _sync_folder(folder)
+        journal.write("run", run=run, project=project, location=location)
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         return journal
 
     def write(self, event: str, **fields: Any) -> None:
         """Append an event. It is on the disk when this returns."""
-        with self._lock:
-            self._append(event, fields)
-
-    def creating(self, kind: str, name: str | None) -> int:
-        """Record that a resource is about to be created. Return the number of the creation."""
-        with self._lock:
-            self._number = max(self._number, _last_number(self.path)) + 1
-            self._append("creating", {"number": self._number, "kind": kind, "name": name})
-            return self._number
-
-    def created(self, number: int, name: str | None, *, operation: str | None = None) -> None:
-        """Record that the service has accepted a creation: the name, or the operation that makes it."""
-        self.write("created", number=number, name=name, operation=operation)
-
-    def gone(self, number: int) -> None:
-        """Record that the resource does not exist: it was refused or deleted."""
-        self.write("gone", number=number)
-
-    def _append(self, event: str, fields: Event) -> None:
-        _end_last_line(self.path)
         now = datetime.datetime.now(datetime.timezone.utc).timestamp()
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"event": event, "at": now, **fields}) + "\n")
+        with self.path.open("a+b") as file:
+            if file.tell() and not self.path.read_bytes().endswith(b"\n"):
+                file.write(b"\n")  # a kill has cut the last line
+            file.write(json.dumps({"event": event, "at": now, **fields}).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
 
 def read(path: Path) -> Record:
-    """Return the content of a journal. An incomplete last line, cut by a kill, is left out.
-
-    Raises JournalError.
-    """
-    events = list(_events(path))
+    """Return the content of a journal without a line that a kill has cut. Raises JournalError."""
+    events = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            events.append(json.loads(line))
     first = events[0] if events else {}
     if first.get("event") != "run" or not _RUN.fullmatch(str(first.get("run"))):
         raise JournalError(f"{path} is not a journal of `make verify-google`. Move it away.")
-    creations: dict[int, Creation] = {}
-    spent = 0.0
-    for event in events:
-        number = event.get("number", 0)
-        match event["event"]:
-            case "creating":
-                creations[number] = Creation(
-                    number=number, kind=event["kind"], name=event["name"], at=event["at"]
-                )
-            case "created":
-                found = creations[number]
-                creations[number] = replace(
-                    found, name=event["name"], operation=event["operation"], was_answered=True
-                )
-            case "gone":
-                creations.pop(number, None)
-            case "reserved":
-                spent += event["usd"]
-            case "released":
-                spent -= event["usd"]
+    started = [each for each in events if each["event"] == "command"]
     return Record(
+        path=path,
         run=first["run"],
         project=first["project"],
         location=first["location"],
-        budget=first["budget"],
-        spent=max(spent, 0.0),
-        ended=any(event["event"] == "ended" for event in events),
-        creations=tuple(creations.values()),
+        spent=sum(each["usd"] for each in events if each["event"] == "reserved"),
+        process=started[-1]["process"] if started else 0,
+        at=started[-1]["at"] if started else 0.0,
+        ended=any(each["event"] == "ended" for each in events),
     )
 
 
-def journals(folder: Path) -> list[Path]:
-    """Return all journals of a folder, oldest first."""
-    return sorted(folder.glob(f"{_PREFIX}*.jsonl"), key=lambda each: (each.stat().st_mtime, each.name))
+def unfinished(folder: Path) -> list[Record]:
+    """Return the runs of a folder that have not ended, oldest first."""
+    records = [read(path) for path in sorted(folder.glob("vtv-*.jsonl"), key=lambda one: one.stat().st_mtime)]
+    return [record for record in records if not record.ended]
 
 
 @contextmanager
@@ -175,30 +121,3 @@ def exclusive(folder: Path) -> Iterator[None]:
                 "Another `make verify-google` is running in this clone. Wait for it, or end it."
             ) from None
         yield
-
-
-def _events(path: Path) -> Iterator[Event]:
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        with contextlib.suppress(json.JSONDecodeError):
-            event = json.loads(line)
-            if isinstance(event, dict):
-                yield event
-
-
-def _last_number(path: Path) -> int:
-    return max((event.get("number", 0) for event in _events(path)), default=0) if path.exists() else 0
-
-
-def _end_last_line(path: Path) -> None:
-    """Add a line feed after a line that a kill has cut, so that the next event has a line of its own."""
-    if path.exists() and (text := path.read_bytes()) and not text.endswith(b"\n"):
-        with path.open("ab") as file:
-            file.write(b"\n")
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,15 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.verify_google.cases import CASES
-from scripts.verify_google.cases.case import Case
-from scripts.verify_google.plan import make_plan, table
-from scripts.verify_google.prices import UnknownPriceError
-from scripts.verify_google.recording import RECORDED
-
 FOLDER = Path(__file__).resolve().parents[2] / ".local" / "verify-google"
 LOCATION = "us-central1"
-
+_REHEARSAL_PROJECT = "rehearsal"
 _PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 
 
@@ -30,10 +24,9 @@ class Options:
     project: str
     location: str
     budget: float | None
-    yes: bool
     clean: bool
-    record: Path | None
-    cases: tuple[Case, ...]
+    record: bool
+    rehearse: bool
     folder: Path
 
 
@@ -41,52 +34,41 @@ def parse(arguments: Sequence[str]) -> Options | None:
     """Return the options, or None after a message about the wrong ones."""
     parser = argparse.ArgumentParser(
         prog="make verify-google",
-        description="Compare the emulator with Google Cloud (docs/architecture/verify-google.md).",
+        description="Deploy to Google Cloud and the emulator; compare (docs/architecture/verify-google.md).",
     )
-    names = [case.name for case in CASES]
     parser.add_argument("--project", default="", help="the id of the project that pays")
     parser.add_argument(
         "--budget", default="", help="the dollars that may be spent; without it, you are asked"
     )
     parser.add_argument("--location", default="", help=f"the region (default: {LOCATION})")
     parser.add_argument("--clean", default="", help="if not empty, only delete what earlier runs left")
-    parser.add_argument("--yes", action="store_true", help="spend what the table shows, without a question")
-    parser.add_argument("--only", action="append", choices=names, help="run this case; may be repeated")
     parser.add_argument(
-        "--record",
-        type=Path,
-        nargs="?",
-        const=RECORDED / "answers.json",
-        help="add the answers to a file (default: tests/parity/google/answers.json, for our tests)",
+        "--record", action="store_true", help="write Google's answers to tests/parity/google, for our tests"
+    )
+    parser.add_argument(
+        "--rehearse", action="store_true", help="let an emulator answer at Google's addresses; costs nothing"
     )
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help=f"journals and reports (default: {FOLDER})"
     )
     given = parser.parse_args(arguments)
-    location = given.location or LOCATION
-    cases = tuple(case for case in CASES if not given.only or case.name in given.only)
-    problem = _problem(given.project, given.budget)
-    if problem is not None:
-        if not given.project and not given.clean:
-            with contextlib.suppress(UnknownPriceError):
-                sys.stdout.write(table(make_plan(cases, location=location, budget=None), cases) + "\n\n")
-        sys.stdout.flush()
+    project = given.project or (_REHEARSAL_PROJECT if given.rehearse else "")
+    if problem := _problem(project, given.budget):
         sys.stderr.write(f"{problem}\n")
         return None
     return Options(
-        project=given.project,
-        location=location,
+        project=project,
+        location=given.location or LOCATION,
         budget=float(given.budget.lstrip("$")) if given.budget else None,
-        yes=given.yes,
         clean=given.clean not in ("", "0"),
         record=given.record,
-        cases=cases,
-        folder=given.folder,
+        rehearse=given.rehearse,
+        folder=given.folder.resolve(),
     )
 
 
 def _problem(project: str, budget: str) -> str | None:
-    example = "make verify-google PROJECT=my-project BUDGET=1"
+    example = "make verify-google PROJECT=my-project BUDGET=2"
     if not project:
         return f"PROJECT is missing. Name the project that pays: {example}"
     if not _PROJECT.fullmatch(project):

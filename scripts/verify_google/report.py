@@ -1,119 +1,72 @@
-"""The report of a run, in Markdown and JSON."""
+"""The report of a run, in Markdown and JSON, and the recorded answers of Google Cloud."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from scripts.verify_google.cases.case import Case
-from scripts.verify_google.comparison import Comparison, Difference
+from scripts.verify_google.answers import Answers
+from scripts.verify_google.comparison import Difference
+from scripts.verify_google.sanitising import secrets_in
 
 Json = dict[str, Any]
 
+RECORDED = Path(__file__).resolve().parents[2] / "tests" / "parity" / "google" / "answers.json"
+"""Recorded answers that a test compares the emulator with."""
+
+_FORMAT = 2
 _LONGEST_VALUE = 300
 
 
-@dataclass(frozen=True, kw_only=True)
-class Costs:
-    """Dollars: the budget, the highest cost that was counted, and the cost by the times of the jobs."""
-
-    budget: float
-    counted: float
-    estimated: float
+class RecordingError(Exception):
+    """Answers cannot be recorded or read; the text has the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Findings:
-    """The result of a run. `left_out` are cases that were not run, with their reasons."""
+class Report:
+    """The result of a run. `results` has a word for each program; `counted` and `budget` are dollars."""
 
     day: str
     location: str
-    cases: Sequence[Case]
-    comparisons: Sequence[Comparison]
-    left_out: dict[str, str]
-    costs: Costs
+    results: Mapping[str, str]
+    differences: Sequence[Difference]
+    counted: float
+    budget: float
     notes: Sequence[str] = ()
 
     @property
-    def differing(self) -> int:
-        """The number of differences that are not allowed."""
-        return sum(len(each.unexplained) for each in self.comparisons)
+    def unexplained(self) -> list[Difference]:
+        """The differences without a known reason."""
+        return [each for each in self.differences if each.allowed is None]
 
-    @property
-    def failed(self) -> int:
-        """The number of cases that one side did not answer."""
-        return sum(not each.is_complete for each in self.comparisons)
+    def markdown(self) -> str:
+        """Return the report as Markdown."""
+        known = [each for each in self.differences if each.allowed is not None]
+        lines = [
+            *("# Google Cloud and the emulator", ""),
+            f"{self.day}, {self.location}. {len(self.unexplained)} fields differ. "
+            f"Counted: ${self.counted:.2f} of ${self.budget:.2f}.",
+            *("", *(f"* {note}" for note in self.notes), *([""] if self.notes else [])),
+            *("| program | result |", "| --- | --- |"),
+            *(f"| {name} | {_cell(result)} |" for name, result in self.results.items()),
+            *(["", "## Differences", "", *_table(self.unexplained)] if self.unexplained else []),
+            *(["", "## Known differences", "", *_table(known)] if known else []),
+        ]
+        return "\n".join(lines) + "\n"
 
-
-def word(comparison: Comparison) -> str:
-    """Return the result of a case in words."""
-    for side, result in (("Google Cloud", comparison.google), ("the emulator", comparison.emulator)):
-        if result.outcome != "answered":
-            return f"{result.outcome} on {side}"
-    count = len(comparison.unexplained)
-    if count:
-        return "1 difference" if count == 1 else f"{count} differences"
-    return "the same" if not comparison.differences else "the same, except for known differences"
-
-
-def markdown(found: Findings) -> str:
-    """Return the report as Markdown."""
-    about = {case.name: case for case in found.cases}
-    lines = [
-        "# Google Cloud and the emulator",
-        "",
-        f"{found.day}, {found.location}. {len(found.comparisons)} cases ran, "
-        f"{found.differing} fields differ, {found.failed} cases failed.",
-        f"Counted: ${found.costs.counted:.2f} of ${found.costs.budget:.2f}. "
-        f"By the times of the jobs: ${found.costs.estimated:.2f}.",
-        "",
-        *(f"* {note}" for note in found.notes),
-        *([""] if found.notes else []),
-        "| case | compares | result |",
-        "| --- | --- | --- |",
-        *(f"| {each.case} | {about[each.case].about} | {word(each)} |" for each in found.comparisons),
-        *(f"| {name} | {about[name].about} | not run |" for name in found.left_out),
-    ]
-    for each in found.comparisons:
-        lines += _section(each, about[each.case])
-    if found.left_out:
-        lines += ["", "## Not run", ""]
-        lines += [f"* {name}: {reason}" for name, reason in found.left_out.items()]
-    return "\n".join(lines) + "\n"
+    def json(self) -> Json:
+        """Return the report as a JSON document."""
+        return {**asdict(self), "differences": [asdict(each) for each in self.differences]}
 
 
-def _section(comparison: Comparison, case: Case) -> list[str]:
-    known = [each for each in comparison.differences if each.allowed is not None]
-    reasons = [
-        f"* {side}: {result.reason}"
-        for side, result in (("Google Cloud", comparison.google), ("the emulator", comparison.emulator))
-        if result.reason
-    ]
-    if not (comparison.unexplained or known or reasons):
-        return []
-    lines = [
-        "",
-        f"## {comparison.case}",
-        "",
-        f"Rows of the parity page: {'; '.join(case.rows)}.",
-        "",
-        *reasons,
-    ]
-    if comparison.unexplained:
-        lines += _table(comparison.unexplained)
-    if known:
-        lines += ["", "Known differences:", "", *_table(known, with_reason=True)]
-    return lines
-
-
-def _table(differences: Sequence[Difference], *, with_reason: bool = False) -> list[str]:
-    titles = ["step", "field", "Google Cloud", "the emulator", *(["why"] if with_reason else [])]
-    lines = [f"| {' | '.join(titles)} |", "| --- " * len(titles) + "|"]
+def _table(differences: Sequence[Difference]) -> list[str]:
+    lines = ["| step | field | Google Cloud | the emulator | why |", "| --- | --- | --- | --- | --- |"]
     for each in differences:
-        cells = [each.step, each.path or "(the whole step)", _shown(each.google), _shown(each.emulator)]
-        lines.append(f"| {' | '.join([*map(_cell, cells), *([str(each.allowed)] if with_reason else [])])} |")
+        cells = (each.step, each.path, _shown(each.google), _shown(each.emulator), each.allowed or "")
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return lines
 
 
@@ -128,27 +81,22 @@ def _cell(text: str) -> str:
     return text
 
 
-def as_json(found: Findings) -> Json:
-    """Return the report as a JSON document."""
-    return {
-        "day": found.day,
-        "location": found.location,
-        "budget": found.costs.budget,
-        "counted": round(found.costs.counted, 4),
-        "estimated": round(found.costs.estimated, 4),
-        "notes": list(found.notes),
-        "cases": [
-            {
-                "case": each.case,
-                "result": word(each),
-                "google": {"outcome": each.google.outcome, "reason": each.google.reason},
-                "emulator": {"outcome": each.emulator.outcome, "reason": each.emulator.reason},
-                "differences": [one.to_json() for one in each.differences],
-                "knownDifferencesThatDidNotOccur": [
-                    {"step": one.step, "field": one.path, "why": one.reason} for one in each.unused
-                ],
-            }
-            for each in found.comparisons
-        ],
-        "notRun": found.left_out,
-    }
+def record(path: Path, answers: Answers, *, location: str, day: str, words: tuple[str, ...] = ()) -> None:
+    """Write answers. Raises RecordingError, and writes nothing, if they have a secret or a word."""
+    document = {"format": _FORMAT, "location": location, "recorded": day, "answers": answers}
+    if found := secrets_in(document, words=words):
+        places = "\n  ".join(dict.fromkeys(map(str, found)))
+        raise RecordingError(
+            f"{path} was not written, because it would publish something of your account:\n  {places}\n"
+            "Extend scripts/verify_google/sanitising.py, and run the command again."
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def recorded(path: Path) -> Answers:
+    """Return recorded answers. Raises RecordingError."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise RecordingError(f"{path} has no recorded answers of format {_FORMAT}.")
+    return dict(document["answers"])

@@ -23,7 +23,16 @@ _IPV4 = re.compile(r"(?<![\d.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4
 _IPV6 = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){4,7}[0-9a-fA-F]{1,4}(?![\w:])")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 _HOST = re.compile(r"(workerpool\d+-)[0-9a-f]{6,}(?=-\d)")
-_DIGEST_KEYS = {"etag": "ETAG", "md5Hash": "MD5", "crc32c": "CRC32C", "insertId": "ID", "uid": "ID"}
+_DIGEST_KEYS = {
+    "etag": "ETAG",
+    "md5Hash": "MD5",
+    "crc32c": "CRC32C",
+    "uid": "ID",
+    "elapsedDuration": "DURATION",
+}
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_HASH = re.compile(r"(?<![0-9A-Za-z.])(?=\d*[a-f])[0-9a-f]{16}(?:-[0-9a-f]{8})?(?![0-9A-Za-z])")
+"""The key of a stack, that of a resource of it, and the name of a run."""
 _LONG_NUMBER = re.compile(r"(?<![\w.])\d{10,}(?!\w|\.\d)")
 _PROJECT_OF = re.compile(r"projects/([\w.:-]+)")
 _PUBLIC_PROJECTS = frozenset({PROJECT, NUMBER, "_"})
@@ -55,9 +64,9 @@ class Sanitiser:
         text = _TIME.sub("TIME", text)
         text = _IPV6.sub("IP", _IPV4.sub("IP", text))
         text = text.replace(self.run, RUN)
-        text = re.sub(rf"(?<![\w-]){re.escape(self.project)}(?![\w-])", PROJECT, text)
+        text = re.sub(rf"(?<![\w-]){re.escape(self.project)}(?!\w)", PROJECT, text)
         text = re.sub(r"(projects/)\d+", rf"\1{NUMBER}", text)
-        text = _HOST.sub(r"\1HEX", text)
+        text = _HASH.sub("HASH", _DIGEST.sub("DIGEST", _HOST.sub(r"\1HEX", text)))
         return _LONG_NUMBER.sub(_number_or_id, text)
 
 
@@ -110,7 +119,7 @@ def _names_a_project(text: str) -> bool:
 
 
 def _has_word(text: str, word: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?!\w)", text) is not None
 
 
 def _texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

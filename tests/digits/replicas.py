@@ -110,7 +110,7 @@ class Job:
         return {
             "PATH": os.environ["PATH"],
             "OPENBLAS_NUM_THREADS": "1",  # more threads wait for each other, which takes processor time
-            "PYTHONPATH": os.pathsep.join([str(EXAMPLE), str(ROOT / "providers")]),
+            "PYTHONPATH": os.pathsep.join([str(EXAMPLE), str(ROOT / "providers/vertex-cluster/src")]),
             "CLUSTER_SPEC": cluster_spec(self.pools, pool, index),
             "CLOUD_ML_JOB_ID": "2970106362064797696",
             "AIP_MODEL_DIR": f"{self.model_dir}/",

@@ -25,9 +25,9 @@ from support.client.examples.example import Example, NewExample
 from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 from support.waiting import TIMEOUT
 from support.warm import warm_python
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.interpreter import VARIABLE
+from vertex_emulator.client import launcher
+from vertex_emulator.client.interpreter import VARIABLE
+from vertex_emulator.daemon import reset as emulator_reset
 from vertex_emulator.kernel.locks import locked
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 

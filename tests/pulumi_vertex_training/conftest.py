@@ -11,8 +11,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.operation import OPERATION
 from support.client.plugin import PluginProcess
 from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from support.scripted_service import Service
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,14 @@ def endpoint(data_dir: Path) -> Endpoint:
     return Endpoint(
         kind="emulator", project="local", location="us-central1", url=running.url, token=running.token
     )
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    """Yield a service whose answers the test writes."""
+    made = Service()
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipeline
 from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSettings
 from scripts.arguments.catalog import ARGS_MODULES
 from scripts.arguments.messages import fields_of
-from vertex_emulator.rpc import descriptors
+from vertex_emulator.server.rpc import descriptors
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import JobSpec
 
@@ -43,7 +43,8 @@ OURS = {
     "RepositorySpec.force_destroy": "only the provider uses it",
     "RepositorySpec.repository_id": "a part of the repository's name",
     "ScheduleSettings.location": "a part of the job's name",
-    "ScheduleSettings.overlap": "the definition of the workflow",
+    "ScheduleSettings.on_delete": "only the provider uses it",
+    "ScheduleSettings.overlap": "only a check uses it",
     "ScheduleSettings.paused": "the job's state, by methods of its own",
     "ScheduleSettings.schedule_id": "a part of the job's name",
     "ScheduleSettings.service_account": "http_target.oauth_token",

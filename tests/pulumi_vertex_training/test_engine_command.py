@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -32,6 +33,41 @@ def test_a_command_names_the_stack_with_its_organization(words: str, reference: 
     assert EngineCommand(program="pulumi", arguments=words.split()).stack_named("dev") == reference
 
 
+@pytest.mark.parametrize(
+    ("words", "deploys", "has_plan"),
+    [
+        ("up --yes", True, False),
+        ("-C folder up --plan=plan.json", True, True),
+        ("up --plan plan.json", True, True),
+        ("preview --run-program", True, False),
+        ("destroy --run-program --yes", False, False),
+        ("--non-interactive down --run-program", False, False),
+        ("refresh --run-program", False, False),
+        ("up --refresh", True, False),
+        ("up --message refresh", True, False),
+        ("", True, False),
+    ],
+)
+def test_a_command_deploys_or_not_and_may_follow_a_plan(words: str, deploys: bool, has_plan: bool) -> None:
+    command = EngineCommand(program="pulumi", arguments=words.split())
+    assert (command.deploys, command.has_plan) == (deploys, has_plan)
+
+
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        ("up --yes", None),
+        ("up --plan", None),
+        ("up --plan plan.json --yes", "/project/plan.json"),
+        ("up --plan=/plans/one.json", "/plans/one.json"),
+        ("up --strict", None),
+    ],
+)
+def test_a_command_has_the_file_of_its_plan(words: str, file: str | None) -> None:
+    command = EngineCommand(program="pulumi", arguments=words.split(), folder=Path("/project"))
+    assert command.plan_file == (Path(file) if file else None)
+
+
 @pytest.fixture
 def cli(tmp_path: Path) -> Path:
     file = tmp_path / "bin" / "pulumi"
@@ -45,9 +81,7 @@ def find(*processes: Process) -> EngineCommand | None:
     ids = [os.getppid(), *range(10**9, 10**9 + len(processes))]
     known = dict(zip(ids, processes, strict=False))
     parents = {
-        pid: Process(
-            parent=after, program=process.program, arguments=process.arguments, folder=process.folder
-        )
+        pid: dataclasses.replace(process, parent=after)
         for (pid, process), after in zip(known.items(), ids[1:], strict=False)
     }
     return engine_command.find(ORDINARY, parents.get)
@@ -68,6 +102,15 @@ def test_the_nearest_cli_is_the_one_that_deploys(cli: Path, name: str) -> None:
     assert found == expected
 
 
+def test_a_command_has_an_identity_by_its_process(cli: Path) -> None:
+    def identity(started: str) -> str:
+        found = find(dataclasses.replace(process(str(cli), "up"), started=started))
+        return found.identity if found else "none"
+
+    assert identity("17") == identity("17") != identity("18")
+    assert identity("") == ""
+
+
 def test_a_cli_that_was_replaced_meanwhile_is_the_one_on_path(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,12 +129,14 @@ def test_ps_and_proc_describe_a_process_alike() -> None:
         shown = engine_command.from_ps(child.pid, ORDINARY)
         assert shown is not None
         assert (shown.parent, shown.folder) == (os.getpid(), None)
+        assert shown.started
         assert Path(shown.program).name.startswith("python")
         assert shown.arguments[-2:] == ["-s", "dev"]
         if Path("/proc/self/stat").exists():
             read = engine_command.from_proc(child.pid)
             assert read is not None
             assert (read.parent, list(read.arguments)) == (shown.parent, shown.arguments)
+            assert read.started.isdigit()
             assert (read.program, read.folder) == (os.path.realpath(sys.executable), Path.cwd())
         child.communicate(b"\n")
     assert engine_command.from_ps(child.pid, ORDINARY) is None

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training import configuration_keys as keys
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.core import connection, settings
 from pulumi_vertex_training.program.waiting import completion, interruption
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
 from pulumi_vertex_training.ui.server import watcher
-from vertex_emulator import launcher
+from pulumi_vertex_training.views import target
+from vertex_emulator.client import launcher
 from vertex_emulator.kernel.timeouts import DAEMON
 from vertex_training.timeouts import VARIABLE
 
@@ -28,7 +28,7 @@ def test_who_waits_for_a_wait_waits_longer(own: float, emulators: float) -> None
     client = ORDINARY.at_least(own).at_least(emulators)
     daemon = DAEMON.at_least(emulators)
     ends = (client.record_deletion, client.job_end, client.resource_deletion, client.resource_busy)
-    operations = (client.model_operation, client.schedule_operation, client.repository_operation)
+    operations = (client.model_operation, client.repository_operation)
     chains = {
         # Times that are not scaled come first: longer timeouts cannot break these.
         "a job is cancelled before the engine kills the program": (

@@ -21,12 +21,13 @@ from pathlib import Path
 import pytest
 
 from scripts.client_tools import BROWSERS, DEBIAN, GO
+from scripts.pulumi_build import YAML_HOST
 from support.emulated.other_user import NOBODY, command, reachable_folder
 
 TESTS = (
     "tests/pulumi_vertex_training/packaging/test_what_is_packed.py::test_what_cannot_be_read_is_named",
-    "tests/vertex_emulator/storage/disk/test_closed_folders.py",
-    "tests/vertex_emulator/custom_jobs/sandbox/test_job_sandbox.py::test_the_view_of_a_replica",
+    "tests/vertex_emulator/services/storage/disk/test_closed_folders.py",
+    "tests/vertex_emulator/replicas/sandbox/test_job_sandbox.py::test_the_view_of_a_replica",
 )
 """Some of the tests that depend on the user, the clone's folder and the folder of temporary files."""
 
@@ -36,7 +37,7 @@ SCRIPTS = {
         cp -R "{folder}/environment" "$4"
         """,
     "pulumi": "echo v3.259.0",
-    **dict.fromkeys(["pulumi-language-python", "pulumi-resource-pulumi-python"], "exit 1"),
+    **dict.fromkeys(["pulumi-language-python", "pulumi-resource-pulumi-python", YAML_HOST], "exit 1"),
     **dict.fromkeys([*DEBIAN, *BROWSERS, *(each.name for each in GO)], "exit 1"),
     **dict.fromkeys(["apt-get", "go", "npm", "mvn"], "echo not in this test; exit 1"),
 }
@@ -44,9 +45,9 @@ SCRIPTS = {
 
 PIP = """
 import pathlib, sys, sysconfig
-if "-e" in sys.argv:
+if folders := [value for flag, value in zip(sys.argv, sys.argv[1:]) if flag == "--editable"]:
     packages = pathlib.Path(sysconfig.get_path("purelib"))
-    (packages / "clone.pth").write_text(sys.argv[-1] + "/providers")
+    (packages / "clone.pth").write_text("\\n".join(f"{folder}/src" for folder in folders))
 """
 
 

@@ -34,8 +34,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def clone(layout: Layout, environment: Path) -> Layout:
     """Make a clone with an environment and one locked package."""
-    for name in ("requirements.txt", "requirements-dev.txt", "pyproject.toml"):
-        (layout.root / name).write_text(LOCK)
+    projects = [folder / "pyproject.toml" for folder in layout.distributions]
+    for path in (layout.root / "requirements.txt", layout.root / "requirements-dev.txt", *projects):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(LOCK)
     shutil.copytree(environment, layout.venv, symlinks=True)
     return layout
 
@@ -69,7 +71,9 @@ def test_the_environment_of_a_deployment_does_not_suffice_for_the_tests(clone: L
     assert python_packages.wanted(clone, runtime, development=True) != runtime
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements-dev.txt", "providers/vertex-emulator/pyproject.toml"]
+)
 def test_a_changed_file_makes_the_environment_outdated(clone: Layout, stamp: Stamp, name: str) -> None:
     (clone.root / name).write_text(LOCK + "# changed\n")
     assert python_packages.wanted(clone, stamp, development=True) != stamp

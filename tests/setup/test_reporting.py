@@ -23,8 +23,8 @@ def plain(printed: io.StringIO) -> str:
 
 def test_a_step_prints_its_action_and_duration(report: Report, printed: io.StringIO) -> None:
     with report.step("Pulumi CLI") as step:
-        step.say("building")
-        step.say("building more")
+        step.progress("building")
+        step.progress("building more")
         step.note("a line that stays")
         step.done("3.259.0")
     assert plain(printed).splitlines() == [
@@ -42,14 +42,14 @@ def test_a_step_with_nothing_to_do_prints_one_line(report: Report, printed: io.S
 
 def test_a_long_step_shows_progress(printed: io.StringIO) -> None:
     with Report(printed, heartbeat=0.02).step("Pulumi CLI") as step:
-        step.say("building")
+        step.progress("building")
         eventually(lambda: "so far" in printed.getvalue())
     assert "Pulumi CLI        building (N s so far)\n" in plain(printed)
 
 
 def test_a_terminal_gets_one_line_rewritten_in_place(printed: io.StringIO) -> None:
     with Report(printed, live=True, colour=True).step("Pulumi CLI") as step:
-        step.say("building")
+        step.progress("building")
         step.done("3.259.0")
     *rewritten, last = plain(printed).split("\r\x1b[K")
     assert rewritten == ["", "Pulumi CLI        building  N s"]
@@ -58,7 +58,7 @@ def test_a_terminal_gets_one_line_rewritten_in_place(printed: io.StringIO) -> No
 
 def test_a_command_that_prints_gets_lines_of_its_own(printed: io.StringIO) -> None:
     with Report(printed, live=True).step("Stack prod") as step:
-        step.say("creating it")
+        step.progress("creating it")
         step.release_terminal()
         before = len(printed.getvalue())
         step.show_live()

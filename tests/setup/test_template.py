@@ -15,22 +15,21 @@ from scripts.report import ChoreError, Report
 from support.tables import every_row
 
 STACK = "config:\n  mine:package: {}\n  vertex-training:endpoint: emulator\n"
-WANTED = "pulumi-vertex-training[emulator]"
+PARTS = ("vertex-cluster", "vertex-training", "vertex-emulator", "pulumi-vertex-training")
 
 
 @pytest.fixture
 def project(tmp_path: Path, root: Path) -> Path:
-    """Return a folder with the template's environment/, two wheels and a stack without a package."""
+    """Return a folder with the template's environment/ and a stack without a package."""
     (tmp_path / "environment").mkdir()
     for file in (root / release.TEMPLATE / "environment").glob("*.*"):
         (tmp_path / "environment" / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "one.whl").touch()
     (tmp_path / "Pulumi.other.yaml").write_text("config:\n  mine:workers: 4\n")
     return tmp_path
 
 
-def requirement(project: Path) -> subprocess.CompletedProcess[str]:
-    code = "import stack_package; print(stack_package.requirement())"
+def requirements(project: Path) -> subprocess.CompletedProcess[str]:
+    code = "import stack_package; print(*stack_package.requirements(), sep=chr(10))"
     return subprocess.run(
         [sys.executable, "-c", code], cwd=project / "environment", capture_output=True, text=True, check=False
     )
@@ -39,23 +38,40 @@ def requirement(project: Path) -> subprocess.CompletedProcess[str]:
 @every_row(
     ("package", "expected"),
     [
-        pytest.param("0.1.0", "==0.1.0", id="a version"),
-        pytest.param('"1.0"', "==1.0", id="a version in quotes"),
-        pytest.param("2.0rc1", "==2.0rc1", id="a version before a release"),
-        pytest.param("https://host/a.whl", " @ https://host/a.whl", id="a URL"),
-        pytest.param("git+https://host/a@v1", " @ git+https://host/a@v1", id="a URL of a repository"),
+        pytest.param("0.1.0", ["pulumi-vertex-training==0.1.0"], id="a version"),
+        pytest.param('"1.0"', ["pulumi-vertex-training==1.0"], id="a version in quotes"),
+        pytest.param("2.0rc1", ["pulumi-vertex-training==2.0rc1"], id="a version before a release"),
+        pytest.param(
+            "https://host/pulumi_vertex_training-1-py3-none-any.whl",
+            [f"{part} @ https://host/{part.replace('-', '_')}-1-py3-none-any.whl" for part in PARTS],
+            id="a URL, with the other wheels beside it",
+        ),
+        pytest.param(
+            "git+https://host/a@v1",
+            [f"{part} @ git+https://host/a@v1#subdirectory=providers/{part}" for part in PARTS],
+            id="a URL of a repository",
+        ),
     ],
 )
-def test_the_requirement_of_a_version_or_url(project: Path, package: str, expected: str) -> None:
+def test_the_requirements_of_a_version_or_url(project: Path, package: str, expected: list[str]) -> None:
     (project / "Pulumi.dev.yaml").write_text(STACK.format(package))
-    assert requirement(project).stdout == f"{WANTED}{expected}\n"
+    assert requirements(project).stdout.splitlines() == expected
 
 
 @pytest.mark.parametrize("relative", [True, False])
-def test_the_requirement_of_a_wheel(project: Path, relative: bool) -> None:
-    wheel = project / "one.whl"
-    (project / "Pulumi.dev.yaml").write_text(STACK.format(wheel.name if relative else wheel))
-    assert requirement(project).stdout == f"{WANTED} @ {wheel.as_uri()}\n"
+def test_the_requirements_of_a_wheel(project: Path, relative: bool) -> None:
+    wheels = [project / f"{part.replace('-', '_')}-1-py3-none-any.whl" for part in PARTS]
+    for wheel in wheels:
+        wheel.touch()
+    (project / "Pulumi.dev.yaml").write_text(STACK.format(wheels[-1].name if relative else wheels[-1]))
+    expected = [f"{part} @ {wheel.as_uri()}" for part, wheel in zip(PARTS, wheels, strict=True)]
+    assert requirements(project).stdout.splitlines() == expected
+
+
+def test_the_requirements_of_a_clone(project: Path, root: Path) -> None:
+    (project / "Pulumi.dev.yaml").write_text(STACK.format(root))
+    expected = [f"{part} @ {(root / 'providers' / part).as_uri()}" for part in PARTS]
+    assert requirements(project).stdout.splitlines() == expected
 
 
 @every_row(
@@ -73,7 +89,7 @@ def test_a_mistake_is_named_with_the_command(project: Path, stacks: list[str], m
         stack.unlink(missing_ok=True)
         if number < len(stacks):
             stack.write_text(STACK.format(stacks[number]))
-    found = requirement(project)
+    found = requirements(project)
     assert found.returncode == 1
     assert message in found.stderr, found.stderr
     assert "pulumi config set package 0.1.0" in found.stderr
@@ -82,7 +98,7 @@ def test_a_mistake_is_named_with_the_command(project: Path, stacks: list[str], m
 
 @pytest.mark.slow
 def test_a_new_project_trains_a_model(root: Path, report: Report, tmp_path: Path) -> None:
-    """Build the wheel, then go from `pulumi new` to a trained model with an empty home."""
+    """Build the wheels, then go from `pulumi new` to a trained model with an empty home."""
     clone: Layout = clone_layout(root=root)
     cli = pulumi_cli.ensure(clone, report)
     with report.step("build") as step:

@@ -1,22 +1,27 @@
 """`make soak`: kills over all kinds of resource (`soak.kills`).
 
-`make soak ARGS=jobs`: random histories of jobs on the real engine, compared with a model
-(docs/guides/programs/rerun.md).
+`make soak ARGS=jobs`: random histories of jobs on the engine in this process, compared with a model of
+docs/guides/programs/rerun.md (`soak.jobs`).
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
+import random
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[each]) for each in (1, 2)]
 
-from soak import runner  # noqa: E402
+from soak.jobs.history import Counts, Disagreement, History, shortened  # noqa: E402
+from soak.jobs.plan import make  # noqa: E402
 from soak.kills import driver  # noqa: E402
-from soak.limits import DEFECTS, EXCLUDED  # noqa: E402
+from vertex_emulator.daemon import reset  # noqa: E402
 
 _REPORT = Path(".local/soak-report.json")
 
@@ -46,7 +51,7 @@ def _kills(arguments: list[str]) -> int:
             parser.error(f"{options.report} cannot be continued: {error}")
     else:
         options.report.parent.mkdir(parents=True, exist_ok=True)
-        report = driver.Report(file=options.report, seed=options.seed or runner.any_seed())
+        report = driver.Report(file=options.report, seed=options.seed or _any_seed())
     print(f"seed {report.seed}, {len(report.kills)} kills so far; the report is {report.file}", flush=True)
     if os.geteuid():
         print("no disk is ever full: only root can mount one", flush=True)
@@ -60,39 +65,33 @@ def _kills(arguments: list[str]) -> int:
 
 def _jobs(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make soak ARGS=jobs", description="Random histories of jobs.")
-    parser.add_argument(
-        "--sequences", type=int, default=200, help="number of declarations with a history, 10 to a stack"
-    )
-    parser.add_argument("--stacks", type=int, help="instead of --sequences")
-    parser.add_argument("--seconds", type=float, help="begin no stack that would end later")
-    parser.add_argument("--seed", type=int, help="seed of the first stack; default: SOAK_SEED, else random")
-    parser.add_argument("--slots", help="only these declarations, as in d0,d3, from a report")
-    parser.add_argument("--steps", help="only these steps, as in 0,2,5, from a report")
-    parser.add_argument(
-        "--shorten", type=float, default=180.0, help="seconds to shorten a history that fails"
-    )
-    parser.add_argument("--strict", action="store_true", help="report known defects as well")
+    parser.add_argument("--histories", type=int, default=200, help="how many (default: 200)")
+    parser.add_argument("--seed", type=int, help="seed of the first one (default: random)")
     options = parser.parse_args(arguments)
-    seed = options.seed if options.seed is not None else int(os.environ.get("SOAK_SEED") or runner.any_seed())
-    part = None
-    if options.slots or options.steps:
-        slots = options.slots.split(",") if options.slots else [f"d{n}" for n in range(runner.SLOTS)]
-        steps = frozenset(map(int, options.steps.split(","))) if options.steps else None
-        part = runner.Part(slots=tuple(slots), steps=steps)
-    print(f"the first seed is {seed}; not checked:", flush=True)
-    for excluded in (*EXCLUDED, *([] if options.strict else DEFECTS.values())):
-        print(f"  {excluded}", flush=True)
-    summary = runner.soak(
-        seed=seed,
-        stacks=options.stacks or -(-options.sequences // runner.SLOTS),
-        seconds=options.seconds,
-        part=part,
-        shorten_seconds=options.shorten,
-        defects=frozenset() if options.strict else frozenset(DEFECTS),
-        print_line=lambda line: print(line, flush=True),
-    )
-    print(summary.line(), flush=True)
-    return 1 if summary.failures else 0
+    first, counts, wrong = options.seed or _any_seed(), Counts(), 0
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        data_dir = Path(folder)
+        try:
+            for seed in range(first, first + options.histories):
+                printed = io.StringIO()
+                try:
+                    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                        History(data_dir, counts=counts).run(make(seed))
+                except Disagreement as found:
+                    wrong += 1
+                    print(f"{printed.getvalue()}seed {seed}: {found}\nthe shortest history:", flush=True)
+                    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                        steps = shortened(data_dir, make(seed))
+                    print(*steps, sep="\n", flush=True)
+        finally:
+            reset.reset(data_dir)
+    total = ", ".join(f"{count} {name}" for name, count in vars(counts).items())
+    print(f"{options.histories} histories, seeds from {first}: {total}, {wrong} disagreements")
+    return 1 if wrong else 0
+
+
+def _any_seed() -> int:
+    return random.SystemRandom().randrange(1, 1_000_000)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from google.auth import jwt
 
 from support.emulated.emulator import call
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 _AUDIENCE = "https://oauth2.googleapis.com/token"
 """The audience in every assertion of google-auth, wherever its key says that tokens are."""

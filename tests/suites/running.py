@@ -16,7 +16,7 @@ from suites import account, installing, left_out_plugin, results
 from suites.catalog import GoSuite, PythonSuite, Suite
 from suites.testbench import in_front_of
 from support.emulated.emulator import running, shell_variables
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 _NOWHERE = "http://127.0.0.1:1"
 _SECONDS = 120

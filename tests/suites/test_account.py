@@ -15,8 +15,8 @@ from google.oauth2.service_account import Credentials
 
 from suites.account import key_file
 from support.emulated.emulator import PROJECT, running
-from vertex_emulator.daemon import Daemon
-from vertex_emulator.storage.signed_urls import ServiceKey
+from vertex_emulator.daemon.daemon import Daemon
+from vertex_emulator.services.storage.signed_urls import ServiceKey
 
 SCOPES = ["https://www.googleapis.com/auth/devstorage.full_control"]
 

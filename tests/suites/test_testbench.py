@@ -11,7 +11,7 @@ import pytest
 
 from suites.testbench import in_front_of, method_of
 from support.emulated.emulator import Answer, call, running, storage_client
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 MEBIBYTE = 1 << 20
 CONTENT = bytes(range(256)) * (MEBIBYTE // 256)
@@ -137,7 +137,7 @@ def test_what_it_does_not_know_is_refused(address: str, instructions: dict[str, 
 def test_a_stand_in_never_answers_a_retry_test(address: str) -> None:
     path = "/storage/v1/b/data/notificationConfigs"
     assert call(address, "POST", path, body={}).status == 200
-    assert call(address, "POST", path, body={}, headers={"x-retry-test-id": "1"}).status == 501
+    assert call(address, "POST", path, body={}, headers={"x-retry-test-id": "1"}).status == 400
 
 
 def test_every_method_of_the_emulator_has_the_same_name(emulator: Daemon, address: str) -> None:

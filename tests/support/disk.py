@@ -63,16 +63,27 @@ def _succeeds(*command: str) -> bool:
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
+_MOST_DELETIONS = 100
+
+
 def fill(disk: Path) -> None:
-    """Write a file until the disk is full."""
-    with (disk / _FILLER).open("ab", buffering=0) as file:
-        for size in (1 << 20, 4096):
-            with contextlib.suppress(OSError):
-                while True:
-                    file.write(bytes(size))
-    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)), (disk / "more").open("wb") as file:
-        file.write(bytes(4096))
-    (disk / "more").unlink()
+    """Write a file until the disk is full, also if others delete files meanwhile."""
+    for _ in range(_MOST_DELETIONS):
+        with (disk / _FILLER).open("ab", buffering=0) as file:
+            for size in (1 << 20, 4096):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(size))
+        try:
+            with (disk / "more").open("wb") as file:
+                file.write(bytes(4096))
+        except OSError as error:
+            assert error.errno == errno.ENOSPC, error
+            break
+        finally:
+            (disk / "more").unlink(missing_ok=True)
+    else:
+        raise AssertionError(f"{disk} is never full")
 
 
 @contextlib.contextmanager

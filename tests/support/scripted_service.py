@@ -127,6 +127,8 @@ def as_emulator(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Service
     """Yield a service that the command in this process takes for a running emulator."""
     with closing(Service()) as made:
         monkeypatch.setenv("HOME", str(home))
+        # Pulumi may find the login of the person who tests by the system's list of users, not by HOME.
+        monkeypatch.setenv("PULUMI_HOME", str(home / ".pulumi"))
         monkeypatch.delenv("VERTEX_TRAINING_DATA_DIR", raising=False)
         monkeypatch.setenv("VERTEX_EMULATOR_HOST", made.url)
         monkeypatch.setenv("VERTEX_EMULATOR_TOKEN", "t")

@@ -9,9 +9,9 @@ import pytest
 
 from support.emulated.ui.dashboard import Dashboard, running
 from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client import launcher
+from vertex_emulator.client.launcher import Emulator
+from vertex_emulator.daemon import reset as emulator_reset
 
 
 @pytest.fixture(scope="module")

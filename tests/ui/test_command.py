@@ -12,7 +12,7 @@ from pathlib import Path
 from support.emulated import command
 from support.emulated.ui.dashboard import start
 from support.waiting import TIMEOUT
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 
 def test_it_prints_the_address_and_where_it_looks_and_ends_with_ctrl_c(
@@ -24,6 +24,14 @@ def test_it_prints_the_address_and_where_it_looks_and_ends_with_ctrl_c(
     shown = command.read_until(master, emulator.url, timeout=TIMEOUT)
     assert "http://127.0.0.1:" in shown and "?token=" in shown and "Ctrl-C" in shown
     assert "project local, europe-west4" in shown
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=TIMEOUT) == 130
+    assert "Traceback" not in command.read_until_closed(master, timeout=TIMEOUT)
+
+
+def test_ctrl_c_ends_it_from_its_first_line_on(tmp_path: Path) -> None:
+    process, master = command.start_on_terminal(["ui"], env=command.environment(tmp_path))
+    command.read_until(master, "The dashboard is at", timeout=TIMEOUT)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=TIMEOUT) == 130
     assert "Traceback" not in command.read_until_closed(master, timeout=TIMEOUT)

@@ -10,7 +10,7 @@ import pytest
 from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import Scene, owned
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>{{7*7}}\u202e\x1b[31m&amp;"
 """Markup, an end of a script, a template, an order to turn the text, and one of a terminal."""

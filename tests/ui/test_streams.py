@@ -12,8 +12,8 @@ import pytest
 from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard, Event, running
 from support.emulated.ui.scene import FLAG, Scene
-from vertex_emulator import launcher
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client import launcher
+from vertex_emulator.client.launcher import Emulator
 
 
 @pytest.fixture(scope="module")

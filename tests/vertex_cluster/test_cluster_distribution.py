@@ -35,7 +35,9 @@ def run(*command: str | Path, **options: Any) -> str:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("distribution")
-    source = shutil.copytree(SOURCE, folder / "source", ignore=shutil.ignore_patterns("__pycache__"))
+    source = shutil.copytree(
+        SOURCE.parents[1], folder / "source", ignore=shutil.ignore_patterns("__pycache__")
+    )
     pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet")
     run(*pip, "--wheel-dir", folder, source, env=OFFLINE, cwd=folder)
     (built,) = folder.glob("vertex_cluster-*.whl")

@@ -14,8 +14,8 @@ from support.emulated.emulator import is_alive, kill, running, storage_client
 from support.emulated.registries.registry import RegistryClient, new_name
 from support.emulated.warm_emulators import _warm_emulators as _warm_emulators
 from support.emulated.warm_emulators import cold_emulators as cold_emulators
-from vertex_emulator import launcher
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon.daemon import Daemon
 
 _numbers = itertools.count(1)
 

@@ -14,9 +14,9 @@ from support.emulated.command import environment, run
 from support.emulated.emulator import call, running
 from support.emulated.services.storage import ask, path_of
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator.daemon import Daemon
-from vertex_emulator.launcher import Emulator, LauncherError
+from vertex_emulator.client import launcher
+from vertex_emulator.client.launcher import Emulator, LauncherError
+from vertex_emulator.daemon.daemon import Daemon
 
 Start = Callable[..., Emulator]
 

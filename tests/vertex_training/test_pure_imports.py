@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-PROVIDERS = Path(__file__).resolve().parents[2] / "providers"
+import vertex_cluster
+import vertex_training
+
+PURE = (vertex_cluster, vertex_training)
+
 PROGRAM = """
 import importlib, json, pkgutil, sys
 package = importlib.import_module(sys.argv[1])
@@ -29,7 +34,7 @@ def test_a_pure_package_loads_the_standard_library_and_itself(package: str) -> N
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": str(PROVIDERS)},
+        env={"PYTHONPATH": os.pathsep.join(str(Path(module.__file__).parents[1]) for module in PURE)},
     )
     assert run.returncode == 0, run.stderr
     foreign = set(json.loads(run.stdout)) - set(sys.stdlib_module_names) - {"__main__"}

@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -21,6 +22,12 @@ from torch.nn.parallel import DistributedDataParallel
 HELD_OUT, BATCH = 360, 30
 CHECKPOINT_EPOCHS = 5
 RESTART_SECONDS = 120
+
+
+def log(line: str) -> None:
+    """Write the line at once. `print` writes its end apart, and torchrun's --tee copies what it finds."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
@@ -34,7 +41,7 @@ def main() -> None:
         torch.cuda.set_device(device)
     dist.init_process_group("gloo" if device.type == "cpu" else "nccl")
     rank, size = dist.get_rank(), dist.get_world_size()
-    print(f"process {rank} of {size}", flush=True)
+    log(f"process {rank} of {size}")
 
     pixels, labels = (each.to(device) for each in read_digits(options.data))
     torch.manual_seed(rank)  # DistributedDataParallel gives all processes the weights of rank 0
@@ -49,15 +56,15 @@ def main() -> None:
             loss = train_epoch(model, pixels[:-HELD_OUT], labels[:-HELD_OUT], epoch)
             if rank == 0 and (epoch % CHECKPOINT_EPOCHS == 0 or epoch in (1, options.epochs)):
                 save({"epoch": epoch, "weights": network.state_dict()}, checkpoint)
-                print(f"finished {epoch} loss {loss:.4f}", flush=True)
+                log(f"finished {epoch} loss {loss:.4f}")
     except RuntimeError as error:
         # Another process was lost. How it ended decides whether the job restarts, so it has to end first.
-        print(f"waiting for a restart of the job: {error}", flush=True)
+        log(f"waiting for a restart of the job: {error}")
         time.sleep(RESTART_SECONDS)
         raise
 
     weights = b"".join(each.detach().cpu().numpy().tobytes() for each in network.parameters())
-    print(f"trained {rank} {hashlib.sha256(weights).hexdigest()}", flush=True)
+    log(f"trained {rank} {hashlib.sha256(weights).hexdigest()}")
     if rank == 0:
         predicted = network(pixels[-HELD_OUT:]).argmax(1)
         accuracy = float((predicted == labels[-HELD_OUT:]).float().mean())
@@ -98,7 +105,7 @@ def resume(network: torch.nn.Module, checkpoint: Path) -> int:
         epoch += saved["epoch"]
     dist.broadcast(epoch, 0)
     if epoch:
-        print(f"continues after epoch {int(epoch)}", flush=True)
+        log(f"continues after epoch {int(epoch)}")
     return int(epoch)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 NAME = "pulumi-vertex-training"
-WANTED = f"{NAME}[emulator]"  # without the extra: enough for stacks on Google Cloud
+PARTS = ("vertex-cluster", "vertex-training", "vertex-emulator", NAME)  # what a release consists of
 PROJECT = Path(__file__).resolve().parent.parent
 REMEDY = """
 Run one of these, then `pulumi install`:
@@ -29,7 +29,7 @@ def build_wheel(
         "Metadata-Version: 2.1",
         "Name: stack-package",
         "Version: 0",
-        f"Requires-Dist: {requirement()}",
+        *(f"Requires-Dist: {requirement}" for requirement in requirements()),
     )
     files = {
         "METADATA": "\n".join(metadata) + "\n",
@@ -42,8 +42,8 @@ def build_wheel(
     return f"{name}-py3-none-any.whl"
 
 
-def requirement() -> str:
-    """Return the requirement. Ends the process with a message if the stacks do not name one."""
+def requirements() -> list[str]:
+    """Return the requirements. Ends the process with a message if the stacks do not name a package."""
     named = {value: file.name for file in sorted(PROJECT.glob("Pulumi.*.yaml")) for value in packages(file)}
     if not named:
         sys.exit(f"No stack of {PROJECT} configures `package`, the package {NAME} to install.{REMEDY}")
@@ -52,13 +52,24 @@ def requirement() -> str:
         sys.exit(f"The stacks configure different packages: {listed}.{REMEDY}")
     (value,) = named
     if re.fullmatch(r"\d+(\.\w+)*", value):
-        return f"{WANTED}=={value}"
+        return [f"{NAME}=={value}"]
+    if value.startswith("git+"):
+        return [f"{part} @ {value.partition('#')[0]}#subdirectory=providers/{part}" for part in PARTS]
     if re.match(r"[a-z+]+://", value):
-        return f"{WANTED} @ {value}"
+        return [f"{part} @ {sibling(value, part)}" for part in PARTS]
     path = (PROJECT / Path(value).expanduser()).resolve()
-    if (path.suffix == ".whl" and path.is_file()) or (path / "pyproject.toml").is_file():
-        return f"{WANTED} @ {path.as_uri()}"
+    if path.suffix == ".whl" and path.is_file():
+        found = {part: Path(sibling(str(path), part)) for part in PARTS}
+        return [f"{part} @ {file.as_uri()}" for part, file in found.items() if file.is_file()]
+    if (path / "providers" / NAME / "pyproject.toml").is_file():
+        return [f"{part} @ {(path / 'providers' / part).as_uri()}" for part in PARTS]
     sys.exit(f"`package` is {value}: not a version or a URL, and {path} is not a wheel or a clone.{REMEDY}")
+
+
+def sibling(wheel: str, part: str) -> str:
+    """Return the path or URL of another wheel of the same release."""
+    folder, slash, name = wheel.rpartition("/")
+    return f"{folder}{slash}{name.replace(NAME.replace('-', '_'), part.replace('-', '_'), 1)}"
 
 
 def packages(file: Path) -> list[str]:

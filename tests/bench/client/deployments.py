@@ -15,7 +15,7 @@ from figure import Figure
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.client import engine as support
 from support.client.engine import Engine
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 JOBS = """
 def pool(script):

@@ -14,7 +14,7 @@ from client.previews import JOBS, live_jobs, multiply, prepared, preview, resour
 from figure import Figure
 
 from support.client.engine import Engine
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 _TURNS = 3
 

@@ -16,7 +16,7 @@ from scripts import pulumi_cli, release
 from scripts.layout import layout
 from scripts.report import Report
 
-EXTRAS = ("images", "emulator")
+EXTRAS = ("ui", "tuning")
 """The extras that are installed besides the base, each into a copy of its environment."""
 
 
@@ -32,14 +32,14 @@ def figures() -> Iterator[Figure]:
         subprocess.run([python, "-m", "venv", base], check=True)
         empty = _size(base)
         with report.step("Base") as step:
-            seconds = _install(base, str(wheel))
+            seconds = _install(base, wheel)
             step.done(f"{seconds:.0f} s")
         yield from _measured("the base", base, empty=empty, seconds=seconds)
         for extra in EXTRAS:
             folder = Path(temporary, extra)
             shutil.copytree(base, folder, symlinks=True)
             with report.step(f"[{extra}]") as step:
-                more = _install(folder, f"{wheel}[{extra}]")
+                more = _install(folder, wheel, f"[{extra}]")
                 step.done(f"{more:.0f} s more")
             yield from _measured(f"with [{extra}]", folder, empty=empty, seconds=seconds + more)
             shutil.rmtree(folder)
@@ -59,10 +59,11 @@ def figures() -> Iterator[Figure]:
             )
 
 
-def _install(folder: Path, requirement: str) -> float:
-    """Install into an environment, and return the seconds."""
+def _install(folder: Path, wheel: Path, extra: str = "") -> float:
+    """Install a wheel and those beside it into an environment, and return the seconds."""
     began = time.perf_counter()
-    command = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", requirement]
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--find-links", wheel.parent]
+    command = [*pip, f"{wheel}{extra}"]
     subprocess.run(command, check=True)
     return time.perf_counter() - began
 

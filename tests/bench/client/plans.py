@@ -17,7 +17,7 @@ from client.previews import POOL, live_jobs, multiply, prepared, resources_of_fi
 from figure import Figure
 
 from support.client.engine import Engine
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 JOBS = f"""
 {POOL}

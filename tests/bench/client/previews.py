@@ -1,7 +1,8 @@
 """The real CLI: previews of many unchanged jobs, finished and live, next to the unavoidable time.
 
-The comparisons are an empty program; as many resources, with the same inputs, of a dynamic provider that does
-nothing (the baseline); and `terraform plan` of as many built-in resources, if terraform is installed.
+The comparisons are an empty program; as many resources, with the same inputs and outputs in the state, of a
+dynamic provider that does nothing (the baseline); and `terraform plan` of as many built-in resources, if
+terraform is installed.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.runs.identity import identity_of
 from support.client import engine as support
 from support.client.engine import Engine
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 POOL = f"""
@@ -48,29 +49,31 @@ from nothing import Nothing
 {POOL}
 Job = type("Job", (Resource,), {{}}, module="bench", name="Job")
 place = {{"endpoint": "emulator", "project": "local", "location": "us-central1"}}
-declaration = {{"display_name": "bench", "worker_pool_specs": [pool], **place}}
-policy = {{"rerun": "on_change", "protect_running": False}}
-outputs = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 for number in range(config.get_int("count")):
     marks = {{"project": "engine-test", "stack": "test", "resource": f"job-{{number}}"}}
-    props = {{**declaration, **policy, **dict.fromkeys(outputs), "on_delete": "delete", "marks": marks}}
+    props = {{"display_name": "bench", "worker_pool_specs": [pool], "marks": marks, **place}}
     Job(Nothing(), f"job-{{number}}", props)
 """
 NOTHING_PROVIDER = """
+import json
+from pathlib import Path
+
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ResourceProvider
+
+RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text())
 
 
 class Nothing(ResourceProvider):
     serialize_as_secret_always = False
 
     def check(self, olds, news):
-        return CheckResult(news, [])
+        return CheckResult({**RECORDED["inputs"], **news}, [])
 
     def diff(self, id, olds, news):
         return DiffResult(changes=False)
 
     def create(self, props):
-        return CreateResult("id", props)
+        return CreateResult("id", {**RECORDED["outputs"], **props})
 """
 TERRAFORM = """
 variable "jobs" { type = number }
@@ -99,6 +102,8 @@ def figures(counts: list[int]) -> Iterator[Figure]:
             for engine in (ours, nothing, empty):
                 engine.set("count", "1")
                 engine.up().ok()
+                if engine is ours:
+                    record(ours, nothing)
             one = {engine.folder: resources_of_first_job(engine) for engine in (ours, nothing)}
             for count in counts:
                 multiply(nothing, count, one[nothing.folder])
@@ -106,6 +111,16 @@ def figures(counts: list[int]) -> Iterator[Figure]:
                 yield from _of_terraform(folder / f"terraform-{count}", count)
         finally:
             launcher.stop(ours.data_dir)
+
+
+def record(ours: Engine, nothing: Engine) -> None:
+    """Let the provider that does nothing record what a job's state has."""
+    (job,) = resources_of_first_job(ours)
+    recorded = {
+        part: {name: value for name, value in job[part].items() if name != "__provider"}
+        for part in ("inputs", "outputs")
+    }
+    (nothing.folder / "infra" / "recorded.json").write_text(json.dumps(recorded))
 
 
 def _of_jobs(
@@ -237,8 +252,10 @@ def _copied(resource: dict[str, Any], number: int, job: str | None) -> dict[str,
     outputs = copy["outputs"]
     if copy["type"].endswith(":CustomJob"):
         outputs["__run"]["key"] = _key(number)
-        copy["inputs"]["__run"]["identity"] = identity_of(_key(number))
-        outputs["state"] = "JOB_STATE_PENDING" if job else "JOB_STATE_SUCCEEDED"
+        if "__run" in copy["inputs"]:
+            copy["inputs"]["__run"]["identity"] = identity_of(_key(number))
+        prefix = "JOB_STATE_" if outputs["state"].startswith("JOB_STATE_") else ""
+        outputs["state"] = prefix + ("PENDING" if job else "SUCCEEDED")
         copy["id"] = outputs["name"] = job or f"{copy['id'][:-6]}{number:06}"
     return copy
 

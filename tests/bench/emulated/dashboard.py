@@ -14,7 +14,7 @@ from support.emulated.emulator import call
 from support.emulated.job_emulator import PARENT, job, pool
 from support.emulated.ui.dashboard import Dashboard, running
 from support.emulated.ui.scene import Scene, owned
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 JOBS = 1000
 _CHANGES = 5

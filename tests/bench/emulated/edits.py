@@ -13,7 +13,8 @@ from figure import Figure
 
 from support.client import engine as support
 from support.client.engine import Engine
-from vertex_emulator import disk_use, launcher
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import disk_use
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 
 _LOCK = Path(__file__).with_name("tensorflow.txt")

@@ -15,8 +15,8 @@ from emulated import servers
 from figure import Figure, median_seconds
 
 from support.emulated.emulator import storage_client
-from vertex_emulator import launcher
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client import launcher
+from vertex_emulator.client.launcher import Emulator
 
 _ROUNDS = 10
 

@@ -19,10 +19,10 @@ from figure import Figure
 
 from support.client.examples import example as deployed
 from support.client.examples.example import Example
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 NAMES = ("jax", "boosting", "mxnet", "tuning", "reduction-servers")
-_SUPERVISOR = "vertex_emulator.custom_jobs.supervisor.supervisor"
+_SUPERVISOR = "vertex_emulator.replicas.supervisor.supervisor"
 _PAUSE = 0.2
 
 

@@ -26,7 +26,7 @@ from pulumi_vertex_training.cloud.container_registry.descriptors import Descript
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 MEGABYTES = 100
 _ROUNDS = 4

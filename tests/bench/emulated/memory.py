@@ -17,7 +17,7 @@ from figure import Figure
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 REPLICAS = 200
@@ -81,7 +81,7 @@ def _is_supervisor(process: psutil.Process, folder: str) -> bool:
     """Return whether a process is the supervisor; its shims are forks with the same command line."""
     try:
         words = process.cmdline()
-        mine = "vertex_emulator.custom_jobs.supervisor.supervisor" in words and words[-1].startswith(folder)
+        mine = "vertex_emulator.replicas.supervisor.supervisor" in words and words[-1].startswith(folder)
         parent = process.parent()
         return mine and (parent is None or parent.cmdline() != words)
     except psutil.Error:

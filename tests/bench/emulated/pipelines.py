@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from figure import Figure, median_seconds
+from google.protobuf import json_format
 
 from support.emulated.emulator import call
 from support.emulated.job_emulator import DONE, PARENT, job, pool
 from support.emulated.services.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 from vertex_emulator.kernel import database
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.models.service import ModelService
-from vertex_emulator.models.store import MODEL
-from vertex_emulator.models.uploading import upload
-from vertex_emulator.rpc import descriptors
-from vertex_emulator.vertex.names import parse_parent
-from vertex_emulator.vertex.operations import V1
-from vertex_emulator.vertex.service import read_message
+from vertex_emulator.server.rpc import descriptors
+from vertex_emulator.services.models.service import ModelService
+from vertex_emulator.services.models.store import MODEL
+from vertex_emulator.services.models.uploading import upload
+from vertex_emulator.services.vertex.names import parse_parent
+from vertex_emulator.services.vertex.operations import V1
 
 _ROWS = 200_000
 _MODELS = 4000
@@ -70,7 +70,9 @@ def _list_in_order() -> float:
         service = ModelService(opened, unused, unused, clock)
         with opened.transaction():
             for number in range(_MODELS):
-                model = read_message(MODEL, serving(f"model {number * 7919 % _MODELS:05}"))
+                model = json_format.ParseDict(
+                    serving(f"model {number * 7919 % _MODELS:05}"), descriptors.message(MODEL)
+                )
                 upload(service.store, clock, place, model)
         request = descriptors.message(f"{V1}.ListModelsRequest")
         request.parent, request.order_by = str(place), "display_name"

@@ -16,10 +16,10 @@ from figure import Figure
 from google.cloud import aiplatform_v1, storage
 from google.oauth2.credentials import Credentials
 
-from vertex_emulator.control import Control
+from vertex_emulator.client.control import Control
+from vertex_emulator.client.launcher import Emulator
 from vertex_emulator.kernel import data_folder
-from vertex_emulator.launcher import Emulator
-from vertex_emulator.proxy import variables
+from vertex_emulator.server.proxy import variables
 
 MEGABYTES = 100
 _CALLS = 300

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.layout import layout
-from vertex_emulator import launcher
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client import launcher
+from vertex_emulator.client.launcher import Emulator
 
 PINS = Path(__file__).with_name("peers.txt")
 """The locked requirements of gcp-storage-emulator, which is installed for this table alone."""

@@ -16,7 +16,7 @@ from emulated.servers import Peer, emulator, gcp_storage_emulator
 from figure import Figure
 
 from support.emulated.emulator import storage_client
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 MEGABYTES = 100
 LISTED = 100_000

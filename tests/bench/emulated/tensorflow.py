@@ -16,8 +16,8 @@ from figure import Figure
 
 from scripts import tensorflow_client
 from scripts.layout import layout
-from vertex_emulator import addresses
-from vertex_emulator.control import Control
+from vertex_emulator.client import addresses
+from vertex_emulator.client.control import Control
 
 FILES = 1000
 _RECORDS = 100

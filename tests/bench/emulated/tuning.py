@@ -14,7 +14,7 @@ from figure import Figure
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 TRIALS = 10
 SECONDS = 0.1

@@ -20,8 +20,8 @@ from pulumi_vertex_training.providers import (
 )
 from support.client.plugin import PluginProcess
 from support.emulated.emulator import call
-from vertex_emulator import launcher
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client import launcher
+from vertex_emulator.client.launcher import Emulator
 
 _PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 _RUNS = 5

@@ -13,7 +13,7 @@ from google.protobuf import duration_pb2, field_mask_pb2
 
 from support.emulated.emulator import running
 from support.emulated.registries.artifacts import HOST, PARENT, client, push
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 NAME = f"{PARENT}/repositories/images"
 IMAGE = f"{HOST}/local/images/team/trainer"
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_named(registry: Any) -> None:
 
 
 def test_a_virtual_repository_is_refused_by_name(registry: Any) -> None:
-    with pytest.raises(exceptions.MethodNotImplemented, match="VIRTUAL_REPOSITORY"):
+    with pytest.raises(exceptions.BadRequest, match="VIRTUAL_REPOSITORY"):
         registry.create_repository(
             parent=PARENT,
             repository_id="r",

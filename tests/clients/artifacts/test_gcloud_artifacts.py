@@ -14,7 +14,7 @@ import pytest
 from support.clients.tools import tool
 from support.emulated.emulator import running
 from support.emulated.registries.artifacts import HOST, PARENT, PROJECT, ask, create, push
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.emulated.clients.google_hosts import shell_of
 from support.emulated.emulator import running
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 
 @pytest.fixture(scope="module")

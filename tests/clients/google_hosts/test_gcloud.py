@@ -20,7 +20,7 @@ from support.clients.tools import tool
 from support.emulated.clients.google_hosts import image_in, output, shell_of
 from support.emulated.emulator import Answer, call
 from support.emulated.job_emulator import JobEmulator
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
 
@@ -112,7 +112,7 @@ def targets(gcloud: Run) -> None:
 @pytest.mark.parametrize(
     "remedy",
     [
-        remedies.enable("workflows.googleapis.com", "local"),
+        remedies.enable("cloudscheduler.googleapis.com", "local"),
         remedies.on_project("local", MEMBER, "roles/aiplatform.user"),
         remedies.on_bucket("of-remedies", MEMBER, "roles/storage.objectUser"),
         remedies.on_repository(REPOSITORY, MEMBER, "roles/artifactregistry.reader"),

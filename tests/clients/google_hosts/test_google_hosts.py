@@ -10,7 +10,7 @@ from scripts import google_clients
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import client, output
 from support.emulated.emulator import call
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 REPOSITORY = "/v1/projects/local/locations/us-central1/repositories"
 

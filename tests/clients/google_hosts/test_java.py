@@ -21,9 +21,9 @@ from support.clients.forged_certificates import forged
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import client, output, shell_of
 from support.emulated.emulator import running
-from vertex_emulator.daemon import Daemon
-from vertex_emulator.proxy import variables
-from vertex_emulator.proxy.java import AGENT
+from vertex_emulator.daemon.daemon import Daemon
+from vertex_emulator.server.proxy import variables
+from vertex_emulator.server.proxy.java import AGENT
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from scripts.layout import layout
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import image_in, output
 from support.emulated.emulator import call
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 LOCATION = "/v1/projects/local/locations/{}/repositories"
 HOST = "us-central1-docker.pkg.dev"

@@ -21,7 +21,7 @@ from google.cloud.service_usage_v1.services.service_usage import transports as s
 from support.emulated.clients.grpc_channel import connected
 from support.emulated.emulator import call, running
 from support.emulated.job_emulator import PARENT, Token, job, pool
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 SERVICE = "projects/local/locations/global/services/aiplatform.googleapis.com"
 T4 = "CustomModelTrainingT4GPUsPerProjectPerRegion"
@@ -100,16 +100,16 @@ def test_quotas(quota_client: Any, emulator: Daemon) -> None:
 
 @pytest.mark.parity("Quotas, permissions and services of a project: services of a project")
 def test_services(service_client: Any, emulator: Daemon) -> None:
-    name = "projects/local/services/workflows.googleapis.com"
+    name = "projects/local/services/cloudscheduler.googleapis.com"
     enabled = service_usage_v1.State.ENABLED
     assert service_client.get_service(request={"name": name}).state == enabled
     stopped = service_client.disable_service(request={"name": name}).result(timeout=30)
     assert stopped.service.state == service_usage_v1.State.DISABLED
     states = service_client.list_services(request={"parent": "projects/local", "filter": "state:ENABLED"})
     names = [each.config.name for each in states]
-    assert "workflows.googleapis.com" not in names
+    assert "cloudscheduler.googleapis.com" not in names
     assert "aiplatform.googleapis.com" in names
-    request = {"parent": "projects/local", "service_ids": ["workflows.googleapis.com"]}
+    request = {"parent": "projects/local", "service_ids": ["cloudscheduler.googleapis.com"]}
     (again,) = service_client.batch_enable_services(request=request).result(timeout=30).services
     assert again.state == enabled
     read = service_client.batch_get_services(request={"parent": "projects/local", "names": [name]})

@@ -17,7 +17,7 @@ from scripts.layout import layout
 from support.clients.tools import tool
 from support.emulated.emulator import running
 from support.emulated.registries.registry import RegistryClient, new_name
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 _POLICY = '{"default": [{"type": "insecureAcceptAnything"}]}'
 

@@ -10,7 +10,7 @@ import pytest
 
 from support.emulated.emulator import call
 from support.emulated.registries.registry import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST, RegistryClient
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 PLAIN = "--tls-verify=false"
 

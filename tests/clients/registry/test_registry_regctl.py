@@ -11,7 +11,7 @@ import pytest
 
 from support.emulated.emulator import call
 from support.emulated.registries.registry import RegistryClient, new_name, sha256
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 CONTENT = random.Random(1).randbytes(220_000)
 

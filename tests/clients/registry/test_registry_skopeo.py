@@ -22,7 +22,7 @@ from support.emulated.registries.registry import (
     manifest,
     new_name,
 )
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 PLAIN = "--tls-verify=false"
 SOURCE, TARGET = "--src-tls-verify=false", "--dest-tls-verify=false"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.emulated.emulator import call, running, shell_variables, storage_client
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 _numbers = itertools.count(1)
 

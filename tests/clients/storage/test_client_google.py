@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import requests
-from google.api_core.exceptions import MethodNotImplemented
+from google.api_core.exceptions import BadRequest
 from google.cloud.storage import Client, transfer_manager
 from google.oauth2 import service_account
 
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 MEBI = 1024 * 1024
 
@@ -112,7 +112,7 @@ def test_the_projects_service_account(client: Any) -> None:
 @pytest.mark.parity("Cloud Storage: notifications", not_done="lists are empty, and creation is refused")
 def test_there_are_no_notifications(bucket: Any) -> None:
     assert list(bucket.list_notifications()) == []
-    with pytest.raises(MethodNotImplemented, match="it has no Pub/Sub"):
+    with pytest.raises(BadRequest, match="it has no Pub/Sub"):
         bucket.notification("changes", topic_project="local").create()
 
 

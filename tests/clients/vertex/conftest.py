@@ -15,7 +15,7 @@ import pytest
 from support.clients.tools import tool
 from support.emulated.emulator import PROJECT, shell_variables
 from support.emulated.job_emulator import JobEmulator, Token
-from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.daemon.daemon import Daemon, Settings
 
 Script = Callable[..., Any]
 Run = Callable[..., str]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from vertex_emulator.addresses import REDIRECT
+from vertex_emulator.client.addresses import REDIRECT
 
 TENSORFLOW = """
 import json, os

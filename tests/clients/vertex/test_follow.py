@@ -17,9 +17,9 @@ import pytest
 from support.emulated.emulator import call
 from support.emulated.job_emulator import PARENT, job, pool
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
+from vertex_emulator.daemon import reset as emulator_reset
 
 pytestmark = pytest.mark.slow
 

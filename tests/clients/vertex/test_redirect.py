@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from vertex_emulator.addresses import REDIRECT
+from vertex_emulator.client.addresses import REDIRECT
 
 ADDRESS = "http://127.0.0.1:9"
 

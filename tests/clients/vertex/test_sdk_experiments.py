@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.ui.source.experiments import experiments
+from pulumi_vertex_training.views import target
 from support.emulated.job_emulator import JobEmulator
 
 pytestmark = pytest.mark.slow

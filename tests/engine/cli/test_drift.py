@@ -24,7 +24,7 @@ from support.client.services.drifting import (
     live_values,
     prepare,
 )
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 
 @dataclass(frozen=True, kw_only=True)

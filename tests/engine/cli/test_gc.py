@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.objects import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from support.client import engine as support

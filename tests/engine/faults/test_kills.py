@@ -33,20 +33,16 @@ KINDS = (
 
 @pytest.mark.parametrize("subject", KINDS, ids=lambda subject: subject.noun)
 def test_what_the_service_has_and_the_state_has_not(stage: Stage, subject: Subject) -> None:
-    stage.take(subject)
+    stage.subject = subject
     stage.declare()
-    stage.forget()
-    with stage.trial():
-        stage.interrupt(UP, at(subject.method("Create"), Moment.CARRIED_OUT), Victim.BOTH)
-        stage.settle()
-        (made,) = [one["name"] for one in stage.jobs()]
-        stage.up()
-        stage.assert_declared()
-        (one,) = stage.jobs()
-        assert one["name"] == made
-        assert stage.submissions() == len(one.get("objects", [one]))
-        stage.destroy()
-        stage.assert_nothing_is_left()
+    stage.interrupt(UP, at(subject.method("Create"), Moment.CARRIED_OUT), Victim.BOTH)
+    stage.settle()
+    (made,) = [one["name"] for one in stage.jobs()]
+    stage.up()
+    stage.assert_declared()
+    (one,) = stage.jobs()
+    assert one["name"] == made
+    assert stage.submissions() == len(one.get("objects", [one]))
 
 
 @pytest.mark.parametrize(
@@ -59,48 +55,39 @@ def test_what_the_service_has_and_the_state_has_not(stage: Stage, subject: Subje
     ],
 )
 def test_one_process_is_killed(stage: Stage, victim: Victim, method: str, moment: Moment) -> None:
-    stage.take(CUSTOM_JOB)
     stage.declare(options='wait="running"' if method == "GetCustomJob" else "")
-    stage.forget()
-    with stage.trial():
-        stage.interrupt(UP, at(method, moment), victim)
-        stage.up()
-        stage.settle()
-        stage.assert_one()
-        assert stage.submissions() == 1, stage.output
-        stage.destroy()
+    stage.interrupt(UP, at(method, moment), victim)
+    stage.up()
+    stage.settle()
+    stage.assert_one()
+    assert stage.submissions() == 1, stage.output
 
 
 def test_a_provider_does_nothing_for_an_engine_that_was_killed(stage: Stage) -> None:
-    stage.take(CUSTOM_JOB)
     stage.declare()
-    stage.forget()
-    with stage.trial():
-        stage.interrupt(UP, at("CreateCustomJob", Moment.LOST), Victim.BOTH)
-        stage.settle()
-        stage.interrupt(UP, at("ListCustomJobs"), Victim.PULUMI)
-        stage.until_left()
-        assert stage.submissions() == 0
-        stage.up()
-        stage.assert_one()
-        stage.interrupt(DESTROY, at("GetCustomJob"), Victim.PULUMI)
-        stage.until_left()
-        assert stage.states() == ["RUNNING"]
-        stage.destroy()
+    stage.interrupt(UP, at("CreateCustomJob", Moment.LOST), Victim.BOTH)
+    stage.settle()
+    stage.interrupt(UP, at("ListCustomJobs"), Victim.PULUMI)
+    stage.until_left()
+    assert stage.submissions() == 0
+    stage.up()
+    stage.assert_one()
+    stage.interrupt(DESTROY, at("GetCustomJob"), Victim.PULUMI)
+    stage.until_left()
+    assert stage.states() == ["RUNNING"]
+    stage.destroy()
+    stage.assert_nothing_is_left()
 
 
 def test_the_old_job_is_cancelled_and_its_record_kept(stage: Stage) -> None:
     """Kill a replacement as it is by default, with the job's old record kept, and then finish it."""
-    stage.take(CUSTOM_JOB)
     stage.declare()
     stage.up()
     stage.forget()
-    with stage.trial():
-        stage.declare(options='on_replace="keep"')
-        stage.interrupt(UP, at("CancelCustomJob", Moment.CARRIED_OUT), Victim.BOTH)
-        stage.up()
-        stage.settle()
-        assert stage.submissions() == 1, stage.output
-        stage.assert_one_live()
-        assert len(stage.jobs()) == 2
-    stage.clear()
+    stage.declare(options='on_replace="keep"')
+    stage.interrupt(UP, at("CancelCustomJob", Moment.CARRIED_OUT), Victim.BOTH)
+    stage.up()
+    stage.settle()
+    assert stage.submissions() == 1, stage.output
+    stage.assert_one_live()
+    assert len(stage.jobs()) == 2

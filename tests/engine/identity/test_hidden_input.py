@@ -142,7 +142,7 @@ def test_the_hash_of_a_secret_declaration_is_encrypted(steps: Steps) -> None:
 def test_the_change_and_the_reason_to_run_again_are_shown(steps: Steps) -> None:
     assert changed(steps.planned, "CustomJob train") >= {"~worker_pool_specs"}
     assert "train will run again: its spec changed" in steps.details
-    assert "replica_count : 2 => 3" in steps.details
+    assert "replica_count: 2 => 3" in steps.details
     for word in ("__run", "spec_hash", "output_directory"):
         assert word not in steps.details
 

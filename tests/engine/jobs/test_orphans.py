@@ -12,8 +12,8 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL, parse
 from support.client.engine import Engine, Result
 from support.client.shared_engine import operation
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 
 PROGRAM = """
 def declare(name, machine="n1-standard-4", retain=False, **options):

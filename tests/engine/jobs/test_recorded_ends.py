@@ -23,7 +23,7 @@ def task(code, **variables):
 hidden = pulumi.ResourceOptions(additional_secret_outputs=["end_time"])
 token = pulumi.Output.secret({SECRET!r})
 train = vt.CustomJob("train", **task("pass", TOKEN=token), wait="done", opts=hidden)
-vt.CustomJob("fails", **task("raise SystemExit(3)"), wait="done")
+vt.CustomJob("fails", **task("raise SystemExit(3)"), wait="WAIT")
 vt.TrainingPipeline("pipe", custom_task=task("pass"), wait="done")
 vt.HyperparameterTuningJob(
     "search",
@@ -64,7 +64,7 @@ class Steps:
 @pytest.fixture(scope="module")
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
-    engine.write(PROGRAM)
+    engine.write(PROGRAM.replace("WAIT", "done"))
     first = engine.up()
     state, checkpoint = jobs_in(engine), json.dumps(engine.checkpoint())
     unchanged = engine.preview("--expect-no-changes")
@@ -76,7 +76,7 @@ def steps(shared_engine: Engine) -> Steps:
     resubmitted = [job for gateway in gateways() for job in names_of(engine, gateway)]
     outputs = engine.outputs()
     refreshed = engine.run("refresh", "--preview-only", "--expect-no-changes", "--non-interactive")
-    engine.write(PROGRAM + PLANNED)
+    engine.write(PROGRAM.replace("WAIT", "none") + PLANNED)
     # The shared Python is no child of the command, whose arguments have the plan.
     cold = replace(engine, environment={**engine.environment, "PULUMI_PYTHON_CMD": sys.executable})
     plan = str(engine.folder / "plan.json")
@@ -128,8 +128,15 @@ def test_the_next_preview_and_a_refresh_show_no_change(steps: Steps) -> None:
 
 def test_no_job_runs_again_when_its_record_is_deleted(steps: Steps) -> None:
     assert not {*NAMES} & {*steps.resubmitted}
-    assert "run again:" not in steps.second.ok().output
+    assert "run again:" not in steps.second.output
     assert steps.outputs == {"state": "SUCCEEDED"}
+
+
+def test_a_recorded_failure_fails_the_next_deployment_although_the_record_is_deleted(steps: Steps) -> None:
+    said = steps.second.failed().output
+    assert said.count("error: fails: custom job") >= 1
+    assert "no longer exists. It ended before this deployment began." in said
+    assert "status of 3" in said
 
 
 def test_a_deployment_by_an_update_plan_ends_well(steps: Steps) -> None:

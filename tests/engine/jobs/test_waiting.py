@@ -27,8 +27,8 @@ from support.client.engine import GATE, Engine, Result, read_output_until
 from support.client.shared_engine import diagnostics
 from support.emulated.command import run
 from support.waiting import TIMEOUT, eventually
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
@@ -269,6 +269,20 @@ def test_ctrl_c_cancels_the_job_when_that_is_wanted_and_says_so_before(shared_en
     eventually(lambda: states(engine, "interrupted") == {"interrupted": "CANCELLED"})
     (name,) = (job.name for job in jobs(engine) if job.display_name == "interrupted")
     assert name in [one["id"] for one in engine.state()]
+    assert not engine.checkpoint().get("pending_operations")
+
+
+def test_a_deployment_that_is_killed_while_it_waits_leaves_nothing_pending(shared_engine: Engine) -> None:
+    engine = shared_engine
+    write(engine, declare("killed", LONG, more='wait="done"'))
+    process = start(engine)
+    read_output_until(process, "Ctrl-C leaves it running")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=TIMEOUT)
+    engine.unlock()
+    (name,) = (job.name for job in jobs(engine) if job.display_name == "killed")
+    assert name in [one["id"] for one in engine.state()]
+    assert not engine.checkpoint().get("pending_operations")
 
 
 def test_ctrl_c_while_jobs_are_created_cancels_those_that_are_to_be_cancelled(shared_engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Buckets on the real engine: what a change says and does, drift, and how a full bucket is deleted."""
+"""Buckets on the real engine: what a change says and does, drift, and an emptying that is killed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from pulumi_vertex_training.cloud import objects, rest
-from pulumi_vertex_training.cloud.clients import storage_url
+from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from support.client.engine import Engine, Result
-from support.client.shared_engine import diagnostics, mentions
+from support.client.shared_engine import mentions
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 from vertex_training.fields.labels import KEY_LABEL
 
 DAY = 24 * 60 * 60
@@ -53,11 +52,6 @@ def fill(engine: Engine, resource: str, count: int) -> None:
     endpoint, bucket = engine.endpoint(), name_of(resource)
     with ThreadPoolExecutor(max_workers=16) as pool:
         list(pool.map(lambda i: objects.upload(endpoint, bucket, f"data/{i}", b"x"), range(count)))
-
-
-def hold(engine: Engine, resource: str, name: str) -> None:
-    url = f"{storage_url(engine.endpoint())}/storage/v1/b/{name_of(resource)}/o/{name}"
-    rest.call(engine.endpoint(), "PATCH", url, body={"temporaryHold": True})
 
 
 def left(engine: Engine, resource: str) -> int:
@@ -259,100 +253,6 @@ def test_an_object_that_two_resources_staged_is_deleted_with_neither(changes: Ch
     assert changes.staged == 1
 
 
-@dataclass(kw_only=True)
-class Deletions:
-    """The output of deployments that delete full buckets, and the objects that were left."""
-
-    before: list[str]
-    replacing: list[Result]
-    after: list[str]
-    refused: Result
-    kept: int
-    location: str
-    destroyed: Result
-    gone: list[bool]
-
-
-@pytest.fixture(scope="module")
-def deletions(shared_engine: Engine, changes: Changes) -> Deletions:
-    """Continue with the stack of the changes, whose buckets the first deployment deletes."""
-    engine = shared_engine
-    retention = {"retention_period": DAY}
-    names = ("held", "retained", "full")
-    lines = [
-        declare("held", force_destroy=True),
-        declare("retained", force_destroy=True, retention_policy=retention),
-    ]
-    write(engine, *lines, declare("full"), stage("data", "full"))
-    engine.up().ok()
-    fill(engine, "held", 3)
-    fill(engine, "retained", 1)
-    fill(engine, "full", 1)
-    hold(engine, "held", "data%2F1")
-    before = sorted(one["id"] for one in engine.state())
-
-    moved = declare("full", location="europe-west4") + stage("data", "full")
-    write(engine, *lines, moved)
-    replacing = [engine.preview(), engine.up()]
-    after = sorted(one["id"] for one in engine.state())
-
-    refused = engine.run("destroy", "--yes", "--skip-preview", "--non-interactive", "--continue-on-error")
-    kept = left(engine, "held")
-
-    objects.delete(engine.endpoint(), name_of("full"), "data/0")
-    released = declare("held", force_destroy=True, release_holds=True)
-    write(engine, released, declare("retained", force_destroy=True), moved)
-    engine.up().ok()
-    location = there(engine, "full").location
-    destroyed = engine.destroy()
-    return Deletions(
-        before=before,
-        replacing=replacing,
-        after=after,
-        refused=refused,
-        kept=kept,
-        location=location,
-        destroyed=destroyed,
-        gone=[is_gone(engine, name) for name in names],
-    )
-
-
-def test_a_full_bucket_is_not_replaced_and_its_dependents_stay(deletions: Deletions) -> None:
-    for command in deletions.replacing:
-        assert "would be replaced, but is not empty: it has data/0." in command.failed().output
-    assert deletions.after == deletions.before
-    assert len(deletions.before) == 4
-    assert deletions.location == "EUROPE-WEST4", "it is replaced once it is empty"
-
-
-def test_objects_on_hold_keep_the_bucket_until_release_holds_is_set(deletions: Deletions) -> None:
-    refused = diagnostics(deletions.refused.failed().output, "held")
-    assert (
-        "1 object in bucket held-bucket is on hold, so nothing was deleted: data/1 (temporary hold)"
-        in refused
-    )
-    assert "set release_holds=True with force_destroy=True" in refused
-    assert deletions.kept == 3
-    assert "deleted 3 objects" in mentions(deletions.destroyed.ok().output, "held-bucket")
-
-
-def test_retained_objects_are_listed_with_their_dates(deletions: Deletions) -> None:
-    refused = diagnostics(deletions.refused.failed().output, "retained")
-    assert "cannot be deleted yet, because it is retained: data/0 until 20" in refused
-    assert "remove retention_policy" in refused
-
-
-def test_a_bucket_that_is_full_stays_without_force_destroy(deletions: Deletions) -> None:
-    refused = diagnostics(deletions.refused.failed().output, "full")
-    command = "`pulumi up --target '**:StagingBucket::*'`"
-    assert f"Set force_destroy=True, run {command}, and try again" in refused
-
-
-def test_once_nothing_keeps_the_buckets_they_are_deleted(deletions: Deletions) -> None:
-    deletions.destroyed.ok()
-    assert deletions.gone == [True, True, True]
-
-
 def test_an_emptying_that_was_killed_is_continued(engine: Engine) -> None:
     write(engine, declare("large", force_destroy=True, versioning={"enabled": True}))
     engine.up().ok()
@@ -367,7 +267,7 @@ def test_an_emptying_that_was_killed_is_continued(engine: Engine) -> None:
     process.communicate()
     assert 0 < left(engine, "large") < 1500
     control.clear_faults()
-    engine.run("cancel", "--yes").ok()
+    engine.unlock()
     assert engine.state(), "the bucket is still in the state"
     engine.destroy().ok()
     assert engine.state() == []

@@ -15,7 +15,7 @@ from pulumi_vertex_training.kinds.persistent_resource import gateway as persiste
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.client.engine import Engine, Result
 from support.waiting import eventually
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pulumi_vertex_training
 from support.client.engine import Engine
+from vertex_emulator.client.lookup import package_folders
 
 PROGRAM = """
 bucket = vt.StagingBucket("staging", name="first-bucket", force_destroy=True)
@@ -53,7 +54,10 @@ def environment_without_build_tools(folder: Path) -> Path:
     for installed in Path(sysconfig.get_path("purelib")).iterdir():
         if not installed.name.startswith(BUILD_TOOLS):
             (site / installed.name).symlink_to(installed)
-    (site / "first.pth").write_text(f"{Path(pulumi_vertex_training.__file__).parents[1]}\n")
+    own = [
+        str(folder.parent) for folder in (Path(pulumi_vertex_training.__file__).parent, *package_folders())
+    ]
+    (site / "first.pth").write_text("\n".join(own))
     found = subprocess.run([python, "-c", "import pulumi, pip, setuptools"], capture_output=True, text=True)
     assert "No module named 'setuptools'" in found.stderr
     return python

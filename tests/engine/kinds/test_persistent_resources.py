@@ -7,7 +7,6 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
-import psutil
 import pytest
 
 from pulumi_vertex_training.cloud.errors import NotFound
@@ -18,8 +17,8 @@ from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRec
 from support.client.engine import Engine, Result, read_output_until
 from support.client.shared_engine import diagnostics
 from support.waiting import TIMEOUT, eventually
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 
 PARENT = "projects/local/locations/us-central1/persistentResources"
 UP = ("up", "--yes", "--skip-preview", "--non-interactive")
@@ -112,15 +111,6 @@ def _resize(engine: Engine, resource: str, counts: list[int]) -> None:
     eventually(lambda: there(engine, resource).state.word == "RUNNING")
 
 
-def _kill(pid: int) -> None:
-    """Kill the deployment with all its processes except the emulator, which has a session of its own."""
-    for process in [*psutil.Process(pid).children(recursive=True), psutil.Process(pid)]:
-        try:
-            os.kill(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-
-
 Resources = dict[str, ResourceRecord]
 Jobs = dict[str, JobRecord]
 NAMES = ("GPUs", "resized", "labelled", "rebooted", "pooled", "demanded", "scaled", "grown", "lost", "shared")
@@ -131,8 +121,6 @@ JOBS = job("train", "shared") + job("moved", "moving") + job("named", "shared.pe
 class Life:
     """The output of deployments of one stack, and the resources and jobs after them."""
 
-    killed: ResourceRecord
-    """The one whose creation was killed, then."""
     created: Result
     outputs: dict[str, Any]
     dependencies: list[str]
@@ -155,26 +143,15 @@ def life(shared_engine: Engine) -> Life:
     endpoint = engine.endpoint()
 
     def live() -> Resources:
-        return {name: there(engine, name.lower()) for name in (*NAMES, "killed", "late", "moving")}
+        return {name: there(engine, name.lower()) for name in (*NAMES, "late", "moving")}
 
     def jobs() -> Jobs:
         """Return the newest job of each name; jobs that were replaced are kept."""
         return {one.display_name: one for one in reversed(custom_jobs.list_jobs(endpoint))}
 
-    # A creation is killed in the middle.
-    delay(engine, 3)
-    engine.write(declare("killed"))
-    process = engine.start(*UP)
-    eventually(lambda: not is_gone(engine, "killed"))
-    _kill(process.pid)
-    process.communicate(timeout=TIMEOUT)
-    killed = there(engine, "killed")
-    engine.unlock()
-
     # Everything is created, but not before the deployment has said that it waits.
     delay(engine, LONG)
     steady = [
-        declare("killed", resource_pools=sized(3)),
         declare("late", wait_timeout=0.5),
         declare("GPUs"),
         declare("demanded"),
@@ -226,9 +203,8 @@ def life(shared_engine: Engine) -> Life:
     second, same_jobs = live(), jobs()
     destroyed = engine.destroy().ok()
     left = [one.name for one in custom_jobs.list_jobs(endpoint)]
-    left += [name for name in (*NAMES, "killed", "late", "moving") if not is_gone(engine, name.lower())]
+    left += [name for name in (*NAMES, "late", "moving") if not is_gone(engine, name.lower())]
     return Life(
-        killed=killed,
         created=created,
         outputs=outputs,
         dependencies=dependencies,
@@ -260,12 +236,6 @@ def test_past_its_time_it_warns(life: Life) -> None:
 def test_unchanged_resources_are_left_alone(life: Life) -> None:
     assert "unchanged" in life.unchanged.output
     assert not {"updated", "replaced"} & set(life.unchanged.output.split())
-
-
-def test_a_creation_that_was_killed_is_adopted(life: Life) -> None:
-    live = life.first["killed"]
-    made = life.killed.create_time
-    assert (live.create_time, size(live), live.state.word) == (made, [3], "RUNNING"), life.created.output
 
 
 def test_size_labels_and_name_change_in_place(life: Life) -> None:

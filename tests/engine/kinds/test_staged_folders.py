@@ -10,8 +10,8 @@ import pytest
 from pulumi_vertex_training.cloud import objects
 from support.client.engine import Engine, Result
 from support.client.shared_engine import diagnostics
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 
 PROGRAM = """
 bucket = vt.StagingBucket("staging", name="folders-bucket")

@@ -19,7 +19,7 @@ from support.emulated.command import run as run_command
 from support.notifications.receiver import Posted, Receiver, receiver
 from support.tables import not_empty
 from support.waiting import eventually
-from vertex_emulator.notifications import subscriptions
+from vertex_emulator.jobs.notifications import subscriptions
 
 TOKEN = "t0k3n-of-the-webhook"
 WORD = "w0rd-of-the-command"
@@ -231,7 +231,7 @@ def test_a_change_of_notifications_reruns_nothing(steps: Steps) -> None:
     steps.results["refreshed"].ok()
     assert steps.jobs["changed"] == steps.jobs["first"]
     assert "~ 1 updated" in steps.results["changed"].output
-    assert "notifications          : [secret]" in steps.results["changed"].output
+    assert "webhook: [secret] => [secret]" in steps.results["changed"].output
     assert steps.jobs["none"] == steps.jobs["repaired"] == steps.jobs["again"] != steps.jobs["first"]
     assert "train updated (" in steps.results["none"].output
     assert "[diff: -notifications]" in steps.results["none"].output

@@ -11,8 +11,8 @@ import pytest
 
 from support.client import engine
 from support.client.pages.pages import DOCS, Step, blocks, execute, follow
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 PAGES = DOCS / "concepts"
 OF_A_JOB = {

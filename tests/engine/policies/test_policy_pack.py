@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli.plan.checks import CheckResult, PlanContext
-from pulumi_vertex_training.cli.plan.preview import preview
-from pulumi_vertex_training.cli.policy import of_plan
+from pulumi_vertex_training.cli.teams.plan.checks import CheckResult, PlanContext
+from pulumi_vertex_training.cli.teams.plan.preview import preview
+from pulumi_vertex_training.cli.teams.policy import of_plan
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
 from pulumi_vertex_training.timeouts import ORDINARY

@@ -16,8 +16,8 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.client.engine import GATE, Engine, Result, read_output_until
 from support.client.shared_engine import diagnostics
 from support.waiting import TIMEOUT
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 PASSWORD, PIN = "correct horse/battery", "x7q2"
@@ -128,6 +128,7 @@ def failures(shared_engine: Engine) -> Iterator[Failures]:
         again_jobs = job_ids(engine)
 
         fixed = FAILURES.replace('"import flowers"', '"print(1)"')
+        fixed = fixed.replace(f"{BROKEN!r}, env=secrets", f'{BROKEN!r}, env=secrets, wait="none"')
         write(engine, fixed + 'pulumi.export("error", second.error)\n', opens)
         engine.up().ok()
         refreshed = engine.run("refresh", "--yes", "--skip-preview", "--non-interactive", "--diff").ok()
@@ -189,7 +190,7 @@ def test_a_failed_job_stays_and_the_command_in_its_error_runs_it_again(failures:
     before, after = failures.first_jobs, failures.again_jobs
     assert {name for name in before if before[name] != after[name]} == {"first"}
     stays = diagnostics(failures.again.output, "second")
-    assert f"warning: second: custom job {before['second']} FAILED" in stays
+    assert f"error: second: custom job {before['second']} FAILED" in stays
     assert "pulumi up --replace urn:pulumi:test::engine-test::" in stays
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.client.engine import Engine
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 from vertex_training.timeouts import VARIABLE
 
 

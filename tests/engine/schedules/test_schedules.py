@@ -41,7 +41,7 @@ train = vt.CustomJob(
     ],
 )
 nightly = vt.TrainingSchedule("nightly", job=train, OPTIONS)
-pulumi.export("schedule", [nightly.schedule_id, nightly.name, nightly.workflow])
+pulumi.export("schedule", [nightly.schedule_id, nightly.name])
 """
 SLEEP, END = "import time; time.sleep(600)", "print('trained')"
 
@@ -62,21 +62,19 @@ class Steps:
     made: ScheduleRecord
     state: str
     unchanged: Result
-    once: list[str]
-    skipped: list[str]
+    submitted: list[dict[str, Any]]
     listed: dict[str, Any]
     table: str
+    announced: Result
     changed: Result
     after: ScheduleRecord
-    cancelled: dict[str, str]
-    directories: list[str]
     drift: dict[str, Any]
     repaired: Result
     restored: ScheduleRecord
     resumed: ScheduleRecord
-    direct: ScheduleRecord
-    direct_runs: list[str]
-    left: tuple[bool, bool]
+    kept: dict[str, str]
+    destroyed: Result
+    left: tuple[list[Any], dict[str, str], list[str]]
 
 
 class Cloud:
@@ -91,22 +89,6 @@ class Cloud:
 
     def advance(self, seconds: float) -> None:
         self.post("/_local/clock/advance", {"seconds": seconds})
-
-    def run_now(self) -> None:
-        """Let the schedule call at once, and wait until the workflow has ended or sleeps."""
-        self.post(f"/v1/{NAME}:run", {})
-
-    def executions(self) -> list[dict[str, Any]]:
-        url = f"{self.endpoint.vertex_url}/v1/{gateway.workflow_name(NAME)}/executions"
-        return list(rest.call(self.endpoint, "GET", url, query={"view": "FULL"}).get("executions", []))
-
-    def ended(self, count: int) -> list[str]:
-        """Wait until that many executions have ended. Return their results, newest first."""
-        done = eventually(
-            lambda: len(found := [one for one in self.executions() if "endTime" in one]) >= count and found,
-            what=self.executions,
-        )
-        return [str(one.get("result") or one.get("error")) for one in done]
 
     def runs(self) -> dict[str, str]:
         """Return the state of each run of the schedule, oldest first."""
@@ -138,7 +120,7 @@ def steps(shared_engine: Engine) -> Steps:
     endpoint = cloud.endpoint
     cloud.post("/_local/clock/freeze", {})
 
-    engine.write(program(END, schedule="0 25 * * *", time_zone="Europe/Berlni", overlap="stop"))
+    engine.write(program(END, schedule="0 25 * * *", time_zone="Europe/Berlni", overlap="skip"))
     mistaken = engine.preview().failed()
     engine.write(program(SLEEP, schedule="0 3 * * *", time_zone="Asia/Tokyo"))
     planned, deployed = engine.preview_and_up("--diff")
@@ -146,50 +128,29 @@ def steps(shared_engine: Engine) -> Steps:
     outputs, made = engine.outputs(), gateway.get(endpoint, NAME)
     state = json.dumps(engine.checkpoint())
     unchanged = engine.up("--refresh").ok()
-    cloud.advance(DAY)
-    once = cloud.ended(1)
-    cloud.wait_for_runs("RUNNING")
-    cloud.advance(DAY)
-    skipped = cloud.ended(2)
+    for count in (1, 2):
+        cloud.advance(DAY)
+        cloud.wait_for_runs(*["RUNNING"] * count)
+    submitted = [custom_jobs.get(endpoint, name).wire for name in cloud.runs()]
     listed = json.loads(cloud.command("runs", "nightly", "--json"))
     table = cloud.command("runs", "nightly")
 
-    often = {"schedule": "*/30 4 * * MON-FRI", "overlap": "cancel"}
+    often = {"schedule": "*/30 4 * * MON-FRI", "on_delete": "delete"}
     engine.write(program(SLEEP + "  # again", paused=True, **often))
-    changed = engine.up().ok()
+    announced, changed = engine.preview_and_up()
+    changed.ok()
     after = gateway.get(endpoint, NAME)
-    cloud.run_now()
-    cloud.wait_for_runs("CANCELLED")
-    # The workflow may not sleep yet. The schedule is paused, so the time starts nothing else.
-    eventually(lambda: cloud.advance(60) or "endTime" in cloud.executions()[0])
-    cancelled = cloud.wait_for_runs("CANCELLED", "RUNNING")
-
-    directories = [
-        custom_jobs.get(endpoint, name).wire["jobSpec"]["baseOutputDirectory"]["outputUriPrefix"]
-        for name in cancelled
-    ]
-
     gateway.patch_job(endpoint, {**after.job, "schedule": "1 1 1 1 *", "timeZone": "Europe/Berlin"})
     drift = json.loads(cloud.command("drift", "--json"))
     repaired = engine.up("--refresh").ok()
     restored = gateway.get(endpoint, NAME)
-
-    engine.write(program(END, **often))
+    engine.write(program(SLEEP + "  # again", **often))
     engine.up().ok()
     resumed = gateway.get(endpoint, NAME)
-    direct_program = program(END, schedule="0 3 * * *", overlap="allow").replace(
-        "staging_bucket=bucket", "base_output_directory=bucket.url.apply(lambda url: url + '/fixed')"
-    )
-    engine.write(direct_program)
-    engine.up().ok()
-    direct = gateway.get(endpoint, NAME)
-    before = set(cloud.runs())
-    for _ in range(2):
-        cloud.run_now()
-    direct_runs = eventually(lambda: len(found := [*set(cloud.runs()) - before]) == 2 and found)
-    engine.destroy().ok()
-    job = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{PARENT}/jobs").get("jobs", [])
-    workflow = gateway.find_workflow(endpoint, gateway.workflow_name(NAME))
+    kept = cloud.runs()
+    destroyed = engine.destroy().ok()
+    jobs = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{PARENT}/jobs").get("jobs", [])
+    others = [record.name for record in custom_jobs.list_by_label(endpoint, {"pulumi-resource": "train"})]
     return Steps(
         mistaken=mistaken,
         planned=planned,
@@ -197,21 +158,19 @@ def steps(shared_engine: Engine) -> Steps:
         made=made,
         state=state,
         unchanged=unchanged,
-        once=once,
-        skipped=skipped,
+        submitted=submitted,
         listed=listed,
         table=table,
+        announced=announced,
         changed=changed,
         after=after,
-        cancelled=cancelled,
-        directories=directories,
         drift=drift,
         repaired=repaired,
         restored=restored,
         resumed=resumed,
-        direct=direct,
-        direct_runs=direct_runs,
-        left=(bool(job), workflow is not None),
+        kept=kept,
+        destroyed=destroyed,
+        left=(jobs, cloud.runs(), others),
     )
 
 
@@ -219,7 +178,8 @@ def test_all_mistakes_are_reported_at_once(steps: Steps) -> None:
     output = steps.mistaken.output
     assert "'25' is not an hour; it has the values 0 to 23" in output
     assert "'Europe/Berlni' is not a time zone; did you mean Europe/Berlin" in output
-    assert "'stop' is not one of skip, queue, cancel, allow" in output
+    assert "'skip' is not possible: Cloud Scheduler starts each run at its time" in output
+    assert "give the job a timeout below the time between two runs" in output
 
 
 def test_the_preview_shows_the_next_three_times_and_the_names(steps: Steps) -> None:
@@ -228,13 +188,12 @@ def test_the_preview_shows_the_next_three_times_and_the_names(steps: Steps) -> N
     assert NAME in steps.planned.output
 
 
-def test_the_schedule_calls_a_workflow_with_the_request_of_the_job(steps: Steps) -> None:
+def test_the_schedule_calls_vertex_ai_with_the_request_of_the_job(steps: Steps) -> None:
     job = steps.made.job
     assert (job["schedule"], job["timeZone"], job["state"]) == ("0 3 * * *", "Asia/Tokyo", "ENABLED")
-    assert steps.made.calls_workflow
-    assert steps.made.workflow is not None
-    assert steps.made.labels[KEY_LABEL] == steps.made.workflow["labels"][KEY_LABEL]
-    assert steps.outputs["schedule"] == ["engine-test-test-nightly", NAME, gateway.workflow_name(NAME)]
+    assert job["httpTarget"]["uri"].endswith(f"/v1/{PARENT}/customJobs")
+    assert steps.made.labels[KEY_LABEL]
+    assert steps.outputs["schedule"] == ["engine-test-test-nightly", NAME]
 
 
 def test_a_secret_of_the_job_is_encrypted_in_the_state(steps: Steps) -> None:
@@ -246,38 +205,28 @@ def test_an_unchanged_program_changes_nothing(steps: Steps) -> None:
     assert re.search(r"Resources:\n +\d+ unchanged\n", steps.unchanged.output)
 
 
-def test_a_due_run_is_submitted_once_and_the_next_is_skipped_while_it_is_live(steps: Steps) -> None:
-    (run,) = steps.once
-    assert "/customJobs/" in run
-    assert "skipped" in steps.skipped[0]
-    assert run.strip('"') in steps.skipped[0]
+def test_a_run_is_submitted_each_time_with_the_same_directory(steps: Steps) -> None:
+    assert len(steps.submitted) == 2
+    for run in steps.submitted:
+        directory = run["jobSpec"]["baseOutputDirectory"]["outputUriPrefix"]
+        assert directory == "gs://local-engine-test-test-data/nightly/"
+    assert "nightly: job: each run has the same output directory" in steps.planned.output
 
 
 def test_the_runs_are_listed_under_the_schedule(steps: Steps) -> None:
     resource = steps.listed["resource"]
     assert (resource["name"], resource["isSchedule"], resource["kind"]) == ("nightly", True, "custom job")
-    (run,) = steps.listed["runs"]
-    assert (run["run"], run["reason"], run["state"]) == ("1", "schedule", "JOB_STATE_RUNNING")
+    for run in steps.listed["runs"]:
+        assert (run["reason"], run["state"]) == ("schedule", "JOB_STATE_RUNNING")
     assert "schedule nightly of stack engine-test/test" in steps.table
     assert "Run 1: its schedule submitted it" in steps.table
 
 
-def test_cron_time_zone_policy_and_request_change_in_place(steps: Steps) -> None:
+def test_cron_time_zone_and_request_change_in_place(steps: Steps) -> None:
     assert "nightly updated" in steps.changed.output
     assert "nightly replaced" not in steps.changed.output
     assert (steps.after.job["schedule"], steps.after.job["timeZone"]) == ("*/30 4 * * MON-FRI", "Etc/UTC")
-    assert steps.after.workflow is not None
-    assert steps.after.workflow["labels"]["vertex-training-overlap"] == "cancel"
-
-
-def test_the_policy_cancel_cancels_the_live_run_first(steps: Steps) -> None:
-    assert [*steps.cancelled.values()] == ["CANCELLED", "RUNNING"]
-
-
-def test_each_run_has_a_directory_of_its_own(steps: Steps) -> None:
-    directories = set(steps.directories)
-    assert len(directories) == len(steps.cancelled) == 2
-    assert all(one.startswith("gs://local-engine-test-test-data/nightly/20") for one in directories)
+    assert "destroying it will cancel its live runs" in steps.announced.output, steps.announced.output
 
 
 def test_drift_names_what_was_changed_and_the_next_deployment_repairs_it(steps: Steps) -> None:
@@ -294,12 +243,7 @@ def test_a_schedule_is_paused_and_resumed_in_place(steps: Steps) -> None:
     assert (steps.after.job["state"], steps.resumed.job["state"]) == ("PAUSED", "ENABLED")
 
 
-def test_without_a_directory_of_each_run_the_scheduler_calls_vertex_ai_itself(steps: Steps) -> None:
-    assert steps.direct.job["httpTarget"]["uri"].endswith(f"/v1/{PARENT}/customJobs")
-    assert steps.direct.workflow is None
-    assert steps.direct.job["state"] == "ENABLED"
-    assert len(steps.direct_runs) == 2
-
-
-def test_destroying_leaves_neither_schedule_nor_workflow(steps: Steps) -> None:
-    assert steps.left == (False, False)
+def test_destroying_deletes_the_runs_on_demand(steps: Steps) -> None:
+    assert [*steps.kept.values()] == ["RUNNING", "RUNNING"]
+    assert "schedule nightly: deleted the records of its runs: 2" in steps.destroyed.output
+    assert steps.left == ([], {}, [])

@@ -20,9 +20,9 @@ from support.client.in_process.small_engine import SmallEngine, kills
 from support.client.kills.stage import DESTROY, REFRESH, UP, Hold, Moment, Stage, Victim
 from support.in_process import recorded_calls
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
+from vertex_emulator.daemon import reset as emulator_reset
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from support.client.gitops.gitlab import GitLab, gitlab
 from support.client.gitops.gitlab_jobs import Ended, GitLabRunner, Job, jobs
 from support.client.gitops.project import Repository
 from support.warm import warm_python
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.daemon import reset as emulator_reset
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # one fixture plays the whole story
 MARKER = "<!-- vertex-training plan of . -->"
@@ -52,7 +52,7 @@ class Story:
             "CI_PIPELINE_ID": str(self.site.pipeline),
             "CI_COMMIT_SHA": self.repository.git("rev-parse", ref),
             "CI_COMMIT_BRANCH": ref,
-            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}?metadata=skip",
             "WORKLOAD_IDENTITY_PROVIDER": PROVIDER,
             "SERVICE_ACCOUNT": "deployer@my-project.iam.gserviceaccount.com",
             "GOOGLE_ID_TOKEN": "a.b.c",

@@ -18,8 +18,8 @@ from support.client.gitops.github import REPOSITORY, GitHub, github
 from support.client.gitops.project import Repository
 from support.clients.tools import tool
 from support.warm import warm_python
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]  # one fixture plays the whole story
 MARKER = "<!-- vertex-training plan of . -->"
@@ -102,7 +102,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
                 records=folder / "records",
                 environment={k: v for k, v in repository.environment.items() if k != "GOGC"},
                 variables={
-                    "PULUMI_BACKEND_URL": f"file://{folder / 'state'}",
+                    "PULUMI_BACKEND_URL": f"file://{folder / 'state'}?metadata=skip",
                     "STACKS": '["dev", "prod"]',
                 },
             )

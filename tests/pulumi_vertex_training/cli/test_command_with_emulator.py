@@ -17,11 +17,11 @@ from typing import Any
 import psutil
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.views import target
 from support.emulated.command import (
     environment,
     read_until,
@@ -33,7 +33,7 @@ from support.emulated.command import (
 from support.free_port import free_port
 from support.services.training import SLEEP, job
 from support.waiting import TIMEOUT, eventually
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.daemon import reset as emulator_reset
 from vertex_emulator.kernel import data_folder
 
 

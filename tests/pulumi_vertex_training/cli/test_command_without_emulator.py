@@ -110,11 +110,11 @@ def assert_json_error(ended: Ended, *words: str, code: int) -> None:
 
 
 MISTAKES: list[tuple[str, list[str]]] = [
-    ("", ["Name a command: emulator, jobs, runs, status, logs, cancel"]),
+    ("", ["Name a command: explain, jobs, status, logs, doctor"]),
     ("emulator", ["Name a command: start, stop, status, env, reset"]),
     ("job", ["no command 'job'", "Did you mean 'jobs'?"]),
     ("emulator strat", ["no command 'strat'", "Did you mean 'start'?"]),
-    ("zebra", ["no command 'zebra'.", "Commands: emulator, jobs"]),
+    ("zebra", ["no command 'zebra'.", "Commands: explain, jobs"]),
     ("logs digits --folow", ["has no option '--folow'", "Did you mean '--follow'?"]),
     ("logs digits --task", ["--task"]),
     ("status", ["JOB"]),

@@ -16,7 +16,7 @@ from pulumi_vertex_training.cli.doctor.command import (
 )
 from support.emulated.command import environment, run
 from support.tables import every_row
-from vertex_emulator import extras
+from vertex_emulator.client import extras
 from vertex_training.timeouts import VARIABLE
 
 GOOD = Machine(
@@ -135,14 +135,7 @@ def test_what_is_in_order_has_no_remedy() -> None:
             id="no hypertune",
         ),
         pytest.param(
-            {"missing_extras": (extras.EMULATOR,)},
-            "Extra emulator",
-            "warning",
-            "The emulator needs it",
-            id="no emulator",
-        ),
-        pytest.param(
-            {"missing_extras": (extras.IMAGES,)}, "Extra images", "note", "`requirements`", id="no installer"
+            {"missing_extras": (extras.TUNING,)}, "Extra tuning", "note", "Bayesian search", id="no search"
         ),
         pytest.param(
             {"missing_extras": (extras.UI,)}, "Extra ui", "note", "The dashboard needs it", id="no dashboard"

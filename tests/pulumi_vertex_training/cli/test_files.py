@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.cli import files, yaml_text
 from pulumi_vertex_training.cli.plain_values import MAX_DEPTH, MAX_VALUES, TextError
-from pulumi_vertex_training.views.failure import BAD_INPUT, InputError
+from pulumi_vertex_training.failure import BAD_INPUT, InputError
 from support import properties  # noqa: F401
 from support.emulated.other_user import reachable_folder, without_privileges
 from support.tables import every_row
@@ -267,7 +267,7 @@ def test_a_file_without_permission() -> None:
 
 _READ_STANDARD_INPUT = """
 from pulumi_vertex_training.cli import files
-from pulumi_vertex_training.views.failure import InputError
+from pulumi_vertex_training.failure import InputError
 try:
     print(files.read("-"))
 except InputError as error:

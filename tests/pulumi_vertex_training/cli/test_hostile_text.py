@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
+from pulumi_vertex_training.views import target
 from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.services.training import job
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.daemon import reset as emulator_reset
 from vertex_training.findings.words import visible_json
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"

@@ -12,7 +12,8 @@ import pytest
 
 from pulumi_vertex_training.cli import main
 from pulumi_vertex_training.cli.placement import command
-from pulumi_vertex_training.views.failure import InputError
+from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.views.answer import render
 from pulumi_vertex_training.views.output import Output
 
 
@@ -28,13 +29,22 @@ def options(**changed: Any) -> argparse.Namespace:
     return argparse.Namespace(**{**usual, **changed})
 
 
+def shown(output: Output, **changed: Any) -> int:
+    return render(command.placement(options(**changed), output), output)
+
+
 def as_json(capsys: pytest.CaptureFixture[str], **changed: Any) -> Any:
-    assert command.placement(options(**changed), Output(as_json=True, terminal=False)) == 0
+    assert shown(Output(as_json=True, terminal=False), **changed) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def as_text(capsys: pytest.CaptureFixture[str], *, terminal: bool = False, **changed: Any) -> list[str]:
-    assert command.placement(options(**changed), Output(as_json=False, terminal=terminal)) == 0
+    assert (
+        render(
+            command.placement(options(**changed), output := Output(as_json=False, terminal=terminal)), output
+        )
+        == 0
+    )
     return capsys.readouterr().out.splitlines()
 
 
@@ -209,7 +219,7 @@ def test_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_refused(changed: dict[str, Any], path: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        command.placement(options(**changed), Output(as_json=True, terminal=False))
+        shown(Output(as_json=True, terminal=False), **changed)
     assert caught.value.path == path
     assert str(caught.value).startswith(message)
 

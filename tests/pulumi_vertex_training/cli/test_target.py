@@ -6,8 +6,8 @@ import argparse
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.timeouts import ORDINARY
+from pulumi_vertex_training.views import target
 
 
 def choice(job: str, **given: str | None) -> target.Choice:

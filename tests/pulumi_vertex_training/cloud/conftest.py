@@ -11,17 +11,10 @@ from google.auth.credentials import AnonymousCredentials
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from support.client.clients.recorded_requests import Recorder
 from support.scripted_service import Service
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 TOKEN = "the-token"
-
-
-@pytest.fixture
-def service() -> Iterator[Service]:
-    made = Service()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def test_one_client_of_each_kind_for_an_endpoint_and_its_equals(endpoint: Endpoi
     def make() -> None:
         start.wait()
         for one in (endpoint, equal):
-            made.append((clients.job_service(one), clients.session(one), clients.storage_client(one)))
+            made.append((clients.session(one), clients.storage_client(one)))
 
     threads = [threading.Thread(target=make) for _ in range(8)]
     for thread in threads:

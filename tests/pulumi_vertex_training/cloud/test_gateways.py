@@ -44,12 +44,6 @@ def test_create_answers_with_the_record(service: Service, endpoint: Endpoint, ga
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_an_unknown_field_is_refused_by_name(endpoint: Endpoint, gateway: JobClient) -> None:
-    with pytest.raises(errors.InvalidArgument, match=f"Could not submit a {gateway.noun} .*colour"):
-        gateway.create(endpoint, {"colour": "red"})
-
-
-@pytest.mark.parametrize("gateway", GATEWAYS)
 def test_get_reads_the_state(service: Service, endpoint: Endpoint, gateway: JobClient) -> None:
     service.script(Answer(document=answer(gateway, "CANCELLED")))
     assert gateway.get(endpoint, name(gateway)).state is JobState.JOB_STATE_CANCELLED

@@ -39,11 +39,8 @@ assert not unlocked, unlocked
 HEAD = "from pulumi_vertex_training.cloud import clients, rest, retry, translation\n"
 CALLS = {
     "session": "clients.session(endpoint)",
-    "jobs": "clients.job_service(endpoint)",
-    "repositories": "clients.artifact_registry(endpoint)",
     "storage": "clients.storage_client(endpoint)",
     "rest": "rest._send(endpoint, 'GET', 'http://127.0.0.1:9/', None, None)",
-    "refusal": "rest._refusal('http://127.0.0.1:9/', 404, b'{}')",
     "retry": "retry.for_idempotent(endpoint)",
     "refused": "retry.was_refused(ValueError())",
     "translation": "translation._of_google_api(ValueError())",
@@ -51,7 +48,6 @@ CALLS = {
     "from pulumi_vertex_training.cloud.container_registry.image_names import parse\n"
     "name = parse('us-central1-docker.pkg.dev/local/r/i:t')\n"
     "client.ask(endpoint, name, 'GET', 'x', action='a', once=True)",
-    "repository": "from pulumi_vertex_training.kinds.image_repository import gateway\ngateway._message({})",
 }
 
 

@@ -18,8 +18,8 @@ from pulumi_vertex_training.cloud.errors import CloudError, Unauthenticated
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.emulated.emulator import kill
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from pulumi_vertex_training.core.provider import Failure
 from support.client.in_process.small_engine import kills
 from support.client.in_process.trials import Trial, at_every_point
 from support.client.kills.subjects import (
+    BUCKET,
     CUSTOM_JOB,
     IMAGE,
     PERSISTENT_RESOURCE,
@@ -31,7 +32,7 @@ from support.client.kills.subjects import (
     Subject,
 )
 from support.waiting import eventually
-from vertex_emulator.control import Control
+from vertex_emulator.client.control import Control
 
 
 class Way(enum.Enum):
@@ -161,8 +162,35 @@ def tried() -> Iterator[object]:
 
 @pytest.mark.parametrize(("subject", "operation"), tried())
 def test_killed_at_every_point(data_dir: Path, subject: Subject, operation: Operation) -> None:
+    try_points(operation, lambda: Trial(subject=subject, data_dir=data_dir))
+
+
+def tried_of_package() -> Iterator[object]:
+    """Yield the trials of the package: all of jobs and buckets, and those of one operation of the others.
+
+    What a killed creation made is left to `vertex-training gc` if it is not declared any more: in Python the
+    program deletes it at its end, or the stack's key does.
+    """
+    for subject in (each for each in SUBJECTS if each is not IMAGE):
+        for operation in OPERATIONS:
+            made = isinstance(operation.killed, Declaration)
+            if not set(operation.needs) <= set(subject.shows) or (made and isinstance(operation.then, Way)):
+                continue
+            marks = [] if subject is BUCKET and operation.usual else [pytest.mark.slow]
+            if subject in (CUSTOM_JOB, BUCKET) or operation.name == "a replacement, then another":
+                yield pytest.param(subject, operation, id=f"{subject.noun}, {operation.name}", marks=marks)
+
+
+@pytest.mark.parametrize(("subject", "operation"), tried_of_package())
+def test_killed_at_every_point_in_the_package(data_dir: Path, subject: Subject, operation: Operation) -> None:
+    try_points(operation, lambda: Trial(subject=subject, data_dir=data_dir, serves_package=True))
+
+
+def try_points(operation: Operation, new: Callable[[], Trial]) -> None:
+    """Kill the operation at each of its points, each time on a new stack."""
+
     def begin() -> Trial:
-        trial = Trial(subject=subject, data_dir=data_dir)
+        trial = new()
         do(trial, operation.before)
         trial.there()
         return trial

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.core.custom_timeouts import CustomTimeouts
 from pulumi_vertex_training.core.operation import Operation
-from pulumi_vertex_training.core.run_context import DecidedRun, RunContext
-from pulumi_vertex_training.core.settings import Target
+from pulumi_vertex_training.core.resource_context import ResourceContext
 from pulumi_vertex_training.runs.identity import RunKey
 
 RECORDED = {"asked_by": "127.0.0.1:2"}
+URN = "urn:pulumi:dev::p::a:b:C::train"
+FORMER = "urn:pulumi:dev::p::a:b:C::old"
 
 
 @pytest.mark.parametrize(
@@ -30,17 +29,16 @@ def test_which_of_two_entries_with_one_id_keeps_the_resource(
     noted: bool, replaced: bool, recorded: dict[str, Any] | None, anothers: bool
 ) -> None:
     operation = Operation()
+    context = operation.context(URN)
     if noted:
-        operation.note_kept("models/m@1", "model m", RECORDED)
-    if replaced:
-        operation.note_replaced("model m")
+        operation.note_kept("models/m@1", context, RECORDED)
+    context.is_replaced = replaced
     assert operation.belongs_to_another_entry("models/m@1", recorded) is anothers
 
 
 def test_a_new_operation_knows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     operation = Operation()
-    parts = (operation, operation.runs)
-    for known in [getattr(part, item.name) for part in parts for item in dataclasses.fields(part)]:
+    for known in vars(operation).values():
         if isinstance(known, set):
             known.add("something")
         elif isinstance(known, dict):
@@ -48,12 +46,13 @@ def test_a_new_operation_knows_nothing(capsys: pytest.CaptureFixture[str]) -> No
     operation.configure({"vertex-training:project": "p"}.get)
     operation.say_once("a line")
     operation.begin()
-    assert operation == Operation()
+    fresh = {name: value for name, value in vars(Operation()).items() if name != "_lock"}
+    assert {name: value for name, value in vars(operation).items() if name != "_lock"} == fresh
     operation.say_once("a line")
     assert capsys.readouterr().out == "a line\n" * 2
 
 
-@pytest.mark.parametrize("part", [Operation, RunContext])
+@pytest.mark.parametrize("part", [Operation, ResourceContext])
 def test_every_field_says_what_it_is_for(part: type[object]) -> None:
     """Read the source: a docstring of a field is not an attribute."""
     import ast
@@ -77,22 +76,38 @@ def test_the_first_claim_wins() -> None:
 
 
 def test_the_newest_recorded_run_of_a_job_counts() -> None:
-    runs = Operation().runs
+    context = ResourceContext()
     for key in ("abc-1", "abc-3", "abc-2", None, "no key"):
-        runs.note_recorded_run("train", key)
-    assert runs.recorded_run("train") == RunKey(identity="abc", generation=3)
-    assert runs.recorded_run("evaluate") is None
+        context.note_recorded_run(key)
+    assert context.recorded_run == RunKey(identity="abc", generation=3)
 
 
-def test_recorded_inputs_are_those_of_the_kind_that_asks() -> None:
+@pytest.mark.parametrize(
+    ("calls", "same"),
+    [
+        pytest.param([(URN, ""), (URN, "1")], True, id="its URN"),
+        pytest.param([(URN, "1"), (FORMER, "1")], True, id="its id, under the URN that it had"),
+        pytest.param([(URN, ""), (FORMER, "1"), (URN, "1")], False, id="another resource with the same id"),
+        pytest.param([(URN, "1"), (FORMER, "2")], False, id="another resource"),
+    ],
+)
+def test_the_calls_about_one_resource_have_one_context(calls: list[tuple[str, str]], same: bool) -> None:
     operation = Operation()
-    operation.note_recorded_inputs("model m", CustomTimeouts(create=1.0))
-    assert operation.recorded_inputs("model m", CustomTimeouts) == CustomTimeouts(create=1.0)
-    assert operation.recorded_inputs("model m", DecidedRun) is None
+    first = operation.context(*calls[0])
+    assert (operation.context(*calls[1]) is first) is same
 
 
-def test_a_target_is_unanswered_for_the_one_that_asked() -> None:
-    operation, target = Operation(), Target("google", "p", "us-central1")
-    one, another = object(), object()
-    operation.note_unanswered(one, target)
-    assert [operation.is_unanswered(each, target) for each in (one, another)] == [True, False]
+def test_a_module_has_a_memory_of_its_own() -> None:
+    operation = Operation()
+    operation.part(set).add(1)
+    assert (operation.part(set), operation.part(dict)) == ({1}, {})
+
+
+def test_names_of_former_stacks_are_those_of_the_state() -> None:
+    operation, marks = Operation(), {"project": "p", "stack": "new", "resource": "r"}
+    assert operation.all_marks(marks) == (marks,)
+    for stack in ("old", "new", "old"):
+        context = operation.context(f"{URN}{stack}")
+        context.recorded = {"marks": {"project": "p", "stack": stack, "resource": "other"}}
+    assert operation.all_marks(marks) == (marks, {**marks, "stack": "old"})
+    assert operation.all_marks({}) == ()

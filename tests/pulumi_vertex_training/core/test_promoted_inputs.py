@@ -13,9 +13,9 @@ from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry.client import digest_of
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.core.promotion import INPUT
+from pulumi_vertex_training.cloud.objects import SHARED_KEY
+from pulumi_vertex_training.core.promotion.entries import INPUT
 from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
-from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY
 from pulumi_vertex_training.providers import (
     StagedPackageProvider,
     StagingBucketProvider,

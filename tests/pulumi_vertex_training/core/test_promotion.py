@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.core import promotion
-from pulumi_vertex_training.core.promotion import KEY, PromotedImage, PromotedPackage
+from pulumi_vertex_training.core.promotion import entries as promotion
+from pulumi_vertex_training.core.promotion.entries import KEY, PromotedImage, PromotedPackage
 from pulumi_vertex_training.core.settings import SettingsError
 from support.tables import every_row
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pulumi
@@ -17,13 +16,6 @@ from support.scripted_service import Answer, Service, refusal
 NAME = "projects/7/locations/us-central1/persistentResources/gpus"
 
 
-@pytest.fixture
-def service() -> Iterator[Service]:
-    made = Service()
-    yield made
-    made.close()
-
-
 def in_state(word: str, **more: Any) -> Answer:
     pool = {"id": "n1-standard-4", "replicaCount": "2", "usedReplicaCount": "1"}
     return Answer(document={"name": NAME, "state": word, "resourcePools": [pool], **more})
@@ -33,23 +25,12 @@ def wait(
     service: Service,
     *answers: Answer,
     timeout: float = 20,
-    asked_by: str | None = None,
-    engine: str | None = None,
 ) -> str:
     """Wait for the resource while the service gives these answers, the last one for ever."""
     states = list(answers)
     service.script(lambda _: states.pop(0) if len(states) > 1 else states[0])
     endpoint = Endpoint(kind="emulator", project="local", location="us-central1", url=service.url, token="t")
-    return asyncio.run(
-        ready(
-            None,  # type: ignore[arg-type]
-            lambda: endpoint,
-            NAME,
-            timeout=timeout,
-            asked_by=asked_by,
-            engine=engine,
-        )
-    )
+    return asyncio.run(ready(None, lambda: endpoint, NAME, timeout=timeout))  # type: ignore[arg-type]
 
 
 def test_one_that_runs_is_looked_at_once_and_nothing_is_said(
@@ -80,7 +61,7 @@ def test_after_a_trouble_the_row_says_how_it_is(service: Service, capsys: pytest
             Endpoint(kind="emulator", project="local", location="us-central1", url=url, token="t")
             for url in urls
         ]
-        connect = ready(None, lambda: endpoints.pop(0), NAME, timeout=20, asked_by=None)  # type: ignore[arg-type]
+        connect = ready(None, lambda: endpoints.pop(0), NAME, timeout=20)  # type: ignore[arg-type]
         asyncio.run(connect)
     said = [line.split(":")[1].strip() for line in capsys.readouterr().err.splitlines()]
     assert said == ["retrying", "running"]
@@ -94,21 +75,15 @@ def test_past_its_time_it_is_a_warning(service: Service, capsys: pytest.CaptureF
 FAILED = in_state("ERROR", error={"code": 8, "message": "no such machines are free"})
 
 
-def test_a_failure_of_an_earlier_deployment_is_a_warning(
-    service: Service, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("before", [(), (in_state("PROVISIONING"),)], ids=["an earlier one", "this one"])
+def test_a_failure_fails_the_deployment_that_saw_it_and_each_later_one(
+    service: Service, before: tuple[Answer, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert wait(service, FAILED) == "gpus"
+    with pytest.raises(pulumi.RunError, match="gpus failed"):
+        wait(service, *before, FAILED)
     shown = capsys.readouterr().err
     assert "persistent resource gpus failed: no such machines are free.\n" in shown
     assert "To create it again: pulumi up --replace URN\n" in shown
-
-
-def test_a_failure_of_this_deployment_fails_it(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as alive:
-        engine = f"127.0.0.1:{alive.getsockname()[1]}"
-        with pytest.raises(pulumi.RunError, match="gpus failed"):
-            wait(service, in_state("PROVISIONING"), FAILED, asked_by=engine, engine=engine)
-    assert "failed: no such machines are free" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

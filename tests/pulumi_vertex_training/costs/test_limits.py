@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pulumi_vertex_training.costs.configured import CostLimits, cost_limits
+from pulumi_vertex_training.costs.configured_limits import CostLimits, cost_limits
 from pulumi_vertex_training.costs.declared import ResourceCost
 from pulumi_vertex_training.costs.limits import excesses, in_words
 from vertex_training.cost.cost import Cost, Gap, Item

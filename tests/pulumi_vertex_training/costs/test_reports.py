@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.costs import reports
+from pulumi_vertex_training.engine_values import ENGINES_UNKNOWN
 from vertex_training.fields.values import UNKNOWN
 
 URN = "urn:pulumi:dev::digits::x::train"
@@ -58,7 +59,7 @@ def test_reports_are_read_and_fill_in_what_a_step_hides(
         },
         "newState": {
             "inputs": {
-                "pools": [reports.ENGINES_UNKNOWN, reports.HIDDEN],
+                "pools": [ENGINES_UNKNOWN, reports.HIDDEN],
                 "secret": reports.HIDDEN,
                 "open": "engine",
             },

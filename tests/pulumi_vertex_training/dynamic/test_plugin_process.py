@@ -131,7 +131,7 @@ def test_a_resized_pool_replaces_the_job_and_says_so(tmp_path: Path) -> None:
     new, _ = plugin.check(JOB, job(pool(1), pool(4)), old)
     changes, replaces = plugin.diff(JOB, recorded(old), new)
     assert changes
-    assert {"worker_pool_specs", "__run"} <= set(replaces)
+    assert replaces == ["worker_pool_specs"]
     said = plugin.stop()
     assert "train: workers: 2 -> 4 x n1-standard-4; chief unchanged; the job is replaced, because" in said
     assert "train will run again: its spec changed" in said
@@ -159,7 +159,7 @@ def test_another_output_directory_with_a_staging_bucket_is_a_change_in_words(tmp
     plugin = PluginProcess(tmp_path)
     old, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/first"))
     new, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/second"), old)
-    assert plugin.diff(JOB, recorded(old), new) == (True, ["base_output_directory", "__run"])
+    assert plugin.diff(JOB, recorded(old), new) == (True, ["base_output_directory"])
     assert "gs://models/first/ -> gs://models/second/" in plugin.stop()
 
 
@@ -213,7 +213,7 @@ def test_a_job_runs_again_only_for_a_reason(plugin: PluginProcess) -> None:
         ({"labels": {}}, []),
         ({"labels": {"team": "a"}}, []),
         ({"display_name": "fit {run}"}, []),
-        ({"worker_pool_specs": [pool(1.0), pool(3.0)]}, ["worker_pool_specs", "__run"]),
+        ({"worker_pool_specs": [pool(1.0), pool(3.0)]}, ["worker_pool_specs"]),
         ({"run_token": "again"}, ["run_token"]),
         ({"run_token": ""}, []),
     ):

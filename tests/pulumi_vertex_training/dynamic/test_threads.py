@@ -16,14 +16,19 @@ CALLS = 16
 PROVIDER = f"""
 import threading
 
+from pulumi_vertex_training.core.provider import Provider
 from pulumi_vertex_training.dynamic.adapter import DynamicProvider
 
 EVERYBODY = threading.Barrier({CALLS})
 
 
-class Meeting(DynamicProvider):
-    def delete(self, _id, _props):
+class Meeting(Provider):
+    def delete(self, call):
         EVERYBODY.wait({TIMEOUT})
+
+
+class DynamicMeeting(DynamicProvider):
+    provider = Meeting()
 """
 
 
@@ -31,7 +36,7 @@ def test_sixteen_calls_are_served_at_the_same_time(tmp_path: Path, monkeypatch: 
     """Send calls that wait for each other, all before the process has imported a provider."""
     (tmp_path / "meeting_of_calls.py").write_text(PROVIDER)
     monkeypatch.syspath_prepend(tmp_path)
-    provider = importlib.import_module("meeting_of_calls").Meeting()
+    provider = importlib.import_module("meeting_of_calls").DynamicMeeting()
     with PluginProcess(tmp_path) as plugin, ThreadPoolExecutor(CALLS) as callers:
         for call in [callers.submit(plugin.delete, provider, str(each), {}) for each in range(CALLS)]:
             call.result()

@@ -363,8 +363,6 @@ def test_services_follow_the_parts(full: Program, plain: Program, existing: Prog
         "billingbudgets.googleapis.com",
         "sts.googleapis.com",
         "cloudscheduler.googleapis.com",
-        "workflows.googleapis.com",
-        "workflowexecutions.googleapis.com",
         "bigquery.googleapis.com",
     }
     assert services(existing) == set()

@@ -294,7 +294,7 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
         ),
         (
             training_schedule.ScheduleSpec,
-            "attempt_deadline collection description overlap own_directory parent paused request "
+            "attempt_deadline collection description on_delete overlap parent paused request "
             "retry_config.retry_count retry_config.max_retry_duration retry_config.min_backoff_duration "
             "retry_config.max_backoff_duration retry_config.max_doublings schedule service_account time_zone",
         ),

@@ -133,7 +133,7 @@ REPOSITORY = Path(__file__).parents[3]
 
 
 def example() -> Package:
-    cluster = REPOSITORY / "providers" / "vertex_cluster"
+    cluster = REPOSITORY / "providers/vertex-cluster/src/vertex_cluster"
     return build_sdist(REPOSITORY / "examples" / "digits", extra_files={"vertex_cluster": cluster})
 
 

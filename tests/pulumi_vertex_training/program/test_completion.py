@@ -16,15 +16,17 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.core.running.outcome import Metrics
 from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.completion import completion, ended_outcome
-from pulumi_vertex_training.program.waiting.outcome import Metrics
+from pulumi_vertex_training.program.waiting.job_wait import JobWait
 from pulumi_vertex_training.program.waiting.progress import Progress
+from pulumi_vertex_training.program.waiting.waits import Wait
 from support.scripted_service import Answer, Asked, Service, refusal
 from support.waiting import TIMEOUT
-from vertex_emulator.launcher import LauncherError
+from vertex_emulator.client.launcher import LauncherError
 
 NAME = "projects/7/locations/us-central1/customJobs/1"
 KEYS = {"state", "job", "error", "start_time", "end_time", "model_directory", "metrics"}
@@ -38,13 +40,6 @@ def no_guard_is_left() -> Iterator[None]:
     interruption.end_watchdog()
 
 
-@pytest.fixture
-def service() -> Iterator[Service]:
-    made = Service()
-    yield made
-    made.close()
-
-
 def in_state(word: str) -> Answer:
     return Answer(document={"name": NAME, "displayName": "train", "state": f"JOB_STATE_{word}"})
 
@@ -54,10 +49,12 @@ def wait(
     *answers: Answer | Callable[[Asked], Answer],
     policy: WaitPolicy | None = None,
     engine: str | None = None,
+    is_used: bool = False,
 ) -> Any:
     """Return the completion of a job that an earlier deployment started, or raise its error."""
     script(service, *answers)
-    return asyncio.run(_completion(service, policy or WaitPolicy(until="done", timeout=20), engine))
+    policy = policy or WaitPolicy(until="done", timeout=20)
+    return asyncio.run(_completion(service, policy, engine, is_used=is_used))
 
 
 def script(service: Service, *answers: Answer | Callable[[Asked], Answer]) -> None:
@@ -89,16 +86,32 @@ def endpoint(service: Service) -> Endpoint:
 
 
 async def _completion(
-    service: Service, policy: WaitPolicy, engine: str | None = None, asked_by: str | None = None
+    service: Service,
+    policy: WaitPolicy,
+    engine: str | None = None,
+    asked_by: str | None = None,
+    *,
+    is_used: bool = False,
 ) -> Any:
     return await completion(
-        None,  # type: ignore[arg-type]
-        lambda: endpoint(service),
-        NAME,
-        policy=policy,
-        asked_by=asked_by,
-        engine=engine,
+        job_wait(
+            lambda: endpoint(service),
+            policy=policy,
+            asked_by=asked_by,
+            engine=engine,
+            is_used=lambda: is_used,
+        )
+    )
+
+
+def job_wait(connect: Callable[[], Endpoint], **more: Any) -> JobWait:
+    return JobWait(
+        resource=None,  # type: ignore[arg-type]
+        connect=connect,
+        name=NAME,
+        wait=Wait(name="train"),
         base_output_directory="gs://a-bucket/train/abc-1/",
+        **more,
     )
 
 
@@ -111,13 +124,43 @@ def test_metrics_that_cannot_be_read_are_a_warning(
     assert "custom job 1: its metrics cannot be read" in capsys.readouterr().err
 
 
-def test_a_job_that_vanished_before_has_every_key(
-    service: Service, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("until", "is_used", "fails"),
+    [
+        ("done", False, True),
+        ("running", True, True),
+        ("running", False, False),
+        ("none", True, False),
+    ],
+)
+@pytest.mark.parametrize(
+    "answer", [in_state("FAILED"), in_state("CANCELLED"), GONE], ids=["FAILED", "CANCELLED", "GONE"]
+)
+def test_a_job_that_failed_before_fails_each_deployment_that_needs_its_result(
+    service: Service,
+    capsys: pytest.CaptureFixture[str],
+    answer: Answer,
+    until: Any,
+    is_used: bool,
+    fails: bool,
 ) -> None:
-    outcome = wait(service, GONE)
-    assert outcome.keys() == KEYS
-    assert (outcome["state"], outcome["job"], outcome["metrics"]["accuracy"]) == ("GONE", "1", None)
-    assert "no longer exists" in capsys.readouterr().err
+    policy = WaitPolicy(until=until, timeout=20)
+    if fails:
+        with pytest.raises(pulumi.RunError, match="train failed"):
+            wait(service, answer, policy=policy, is_used=is_used)
+    else:
+        outcome = wait(service, answer, policy=policy, is_used=is_used)
+        assert outcome.keys() == KEYS
+        assert outcome["state"] in ("FAILED", "CANCELLED", "GONE")
+        assert outcome["metrics"]["accuracy"] is None
+    shown = capsys.readouterr().err
+    level = "error" if fails else "warning"
+    assert f"{level}: train: custom job 1 " in shown, shown
+    if answer is not GONE:
+        assert "pulumi up --replace URN" in shown
+        assert ("each deployment fails until it has succeeded" in shown) == fails
+    else:
+        assert "how it ended is not recorded. `pulumi refresh` removes it from the state" in shown
 
 
 def test_after_a_trouble_the_row_says_again_how_the_job_stands(
@@ -146,33 +189,18 @@ def test_after_a_trouble_the_row_says_again_how_the_job_stands(
 def test_a_job_that_vanishes_while_waited_for_fails_the_deployment(
     service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(pulumi.RunError, match="custom job 1 failed"):
+    with pytest.raises(pulumi.RunError, match="train failed"):
         wait(service, in_state("RUNNING"), GONE)
     assert "deleted while this deployment waited" in capsys.readouterr().err
-
-
-def test_a_job_that_had_failed_is_a_warning_and_its_metrics_can_be_asked_for(service: Service) -> None:
-    outcome = wait(service, in_state("FAILED"))
-    assert outcome.keys() == KEYS
-    assert (outcome["state"], outcome["metrics"]["accuracy"]) == ("FAILED", None)
 
 
 def test_an_emulator_that_cannot_be_started_is_one_clean_line(capsys: pytest.CaptureFixture[str]) -> None:
     def connect() -> Endpoint:
         raise LauncherError("the folder cannot be read")
 
-    with pytest.raises(pulumi.RunError, match="custom job 1 failed"):
-        asyncio.run(
-            completion(
-                None,  # type: ignore[arg-type]
-                connect,
-                NAME,
-                policy=WaitPolicy(),
-                asked_by=None,
-                base_output_directory=None,
-            )
-        )
-    assert capsys.readouterr().err == "error: the folder cannot be read\n"
+    with pytest.raises(pulumi.RunError, match="train failed"):
+        asyncio.run(completion(job_wait(connect, policy=WaitPolicy(), asked_by=None)))
+    assert capsys.readouterr().err == "error: train: the folder cannot be read\n"
     assert ended_outcome(connect, NAME) is None
 
 
@@ -231,8 +259,8 @@ def test_the_wait_ends_at_its_deadline_with_a_warning(
 @pytest.mark.parametrize(
     ("on_interrupt", "says", "cancels"),
     [
-        ("leave", "interrupted; custom job 1 keeps running: `pulumi up` joins it again", 0),
-        ("cancel", "interrupted; custom job 1 was cancelled", 1),
+        ("leave", "interrupted; train: custom job 1 keeps running: `pulumi up` joins it again", 0),
+        ("cancel", "interrupted; train: custom job 1 was cancelled", 1),
     ],
 )
 def test_an_interrupted_wait_says_what_becomes_of_the_job(

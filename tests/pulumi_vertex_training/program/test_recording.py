@@ -15,6 +15,7 @@ from pulumi.runtime.proto import resource_pb2, resource_pb2_grpc
 
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.core.running.declaration import declared_in
+from pulumi_vertex_training.engine_values import SECRET, SIGNATURE
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.waiting import recording
 
@@ -23,7 +24,7 @@ URN = "urn:pulumi:test::p::t::train"
 ENDED = JobRecord(
     name=NAME, display_name="train", state=JobState.JOB_STATE_SUCCEEDED, end_time="2026-01-01T00:00:00Z"
 )
-HIDDEN = {recording._SIGNATURE: recording._SECRET, "value": "hush"}
+HIDDEN = {SIGNATURE: SECRET, "value": "hush"}
 OUTPUTS = {"__provider": "pickled", "state": "JOB_STATE_RUNNING", "token": HIDDEN, "name": NAME}
 
 

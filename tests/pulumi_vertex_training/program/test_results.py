@@ -9,12 +9,12 @@ from typing import Any
 import pulumi
 import pytest
 
+from pulumi_vertex_training.core.running.outcome import NOTHING
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import NO_RESULTS
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.resource import TuningCompletion
 from pulumi_vertex_training.kinds.training_pipeline.provider import NO_MODEL
 from pulumi_vertex_training.kinds.training_pipeline.resource import PipelineCompletion
 from pulumi_vertex_training.program.results import Completion, RunMetrics
-from pulumi_vertex_training.program.waiting.outcome import NOTHING
 
 ENDED = {**NOTHING, "state": "SUCCEEDED", "job": "7"}
 

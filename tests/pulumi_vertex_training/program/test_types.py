@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+SOURCES = sorted((Path(__file__).parents[3] / "providers").glob("*/src"))
 START = """
 import pulumi
 import pulumi_vertex_training as vt
@@ -80,7 +81,7 @@ version: pulumi.Output[str | None] = pipeline.completion.model_version
 def by_pyright(program: Path) -> set[int]:
     """Return the lines with an error."""
     settings = program.with_name("pyrightconfig.json")
-    settings.write_text(json.dumps({"typeCheckingMode": "strict", "extraPaths": [str(ROOT / "providers")]}))
+    settings.write_text(json.dumps({"typeCheckingMode": "strict", "extraPaths": list(map(str, SOURCES))}))
     command = [
         Path(sys.executable).with_name("basedpyright"),
         "--outputjson",
@@ -99,7 +100,11 @@ def by_mypy(program: Path) -> set[int]:
     """Return the lines with an error."""
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-incremental", program]
     ended = subprocess.run(
-        command, capture_output=True, text=True, cwd=program.parent, env={"MYPYPATH": str(ROOT / "providers")}
+        command,
+        capture_output=True,
+        text=True,
+        cwd=program.parent,
+        env={"MYPYPATH": os.pathsep.join(map(str, SOURCES))},
     )
     assert ended.stderr == ""
     return {int(line) for line in re.findall(rf"^{program.name}:(\d+): error:", ended.stdout, re.MULTILINE)}

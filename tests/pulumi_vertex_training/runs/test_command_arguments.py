@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli import parser, target
+from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.runs import command_arguments
 from pulumi_vertex_training.timeouts import ORDINARY
+from pulumi_vertex_training.views import target
 
 LOCAL = "projects/790239471140/locations/us-central1/customJobs/7"
 BELGIUM = "projects/790239471140/locations/europe-west1/customJobs/7"

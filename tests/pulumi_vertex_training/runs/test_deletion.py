@@ -127,10 +127,13 @@ def impatient(seconds: float) -> Endpoint:
     return replace(ENDPOINT, timeouts=Timeouts(job_end=seconds))
 
 
-def test_a_run_that_does_not_end_is_left_for_the_next_time() -> None:
+@pytest.mark.parametrize("timeout", [None, 90.0])
+def test_a_run_that_does_not_end_is_left_for_the_next_time(timeout: float | None) -> None:
     service = Service(JobState.JOB_STATE_RUNNING, stubborn=True)
-    with pytest.raises(StillRunningError, match="CANCELLING, 20 s after it was asked to stop"):
-        service.remove(endpoint=impatient(20.0))
+    with pytest.raises(
+        StillRunningError, match=f"CANCELLING, {timeout or 20:g} s after it was asked to stop"
+    ):
+        service.remove(endpoint=impatient(20.0), timeout=timeout)
     assert service.called == ["cancel"]
 
 

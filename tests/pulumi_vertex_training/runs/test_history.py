@@ -27,7 +27,7 @@ def job(name: str, key: str, created: int, state: str = "SUCCEEDED") -> JobRecor
         display_name="train",
         state=JobState[f"JOB_STATE_{state}"],
         create_time=f"2026-01-0{created}T00:00:00Z",
-        labels=identity.labels(key, "v2-0") if key else {},
+        labels=identity.labels(key, "v1-0") if key else {},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,13 +14,6 @@ from support.scripted_service import Answer, Service
 PLACE = "projects/42/locations/us-central1"
 MARKS = {"pulumi-project": "digits", "pulumi-stack": "prod", "pulumi-resource": "gpus"}
 RESOURCES, MODELS = persistent_kinds()["persistentResources"], persistent_kinds()["models"]
-
-
-@pytest.fixture
-def service() -> Iterator[Service]:
-    made = Service()
-    yield made
-    made.close()
 
 
 @pytest.fixture

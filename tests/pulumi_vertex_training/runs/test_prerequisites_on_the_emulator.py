@@ -10,6 +10,7 @@ import pytest
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.core.running.hidden_input import PREVIEW_INPUT
 from pulumi_vertex_training.kinds.image_repository import gateway as repositories
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
@@ -107,9 +108,9 @@ def replaced(plugin: PluginProcess, **more: Any) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        pytest.param({"lookups": {"is_preview": False}}, id="in a deployment"),
+        pytest.param({}, id="in a deployment"),
         # The program passes over a job with adopt: as a new one it runs nothing.
-        pytest.param({"lookups": {"is_preview": True}, "adopt": "42"}, id="a job that was adopted"),
+        pytest.param({PREVIEW_INPUT: True, "adopt": "42"}, id="a job that was adopted"),
     ],
 )
 def test_what_the_next_run_needs_is_looked_up_before_the_job_is_replaced(
@@ -123,4 +124,4 @@ def test_what_the_next_run_needs_is_looked_up_before_the_job_is_replaced(
 
 
 def test_in_a_preview_the_program_looks_up_what_the_next_run_needs(plugin: PluginProcess) -> None:
-    replaced(plugin, lookups={"is_preview": True})
+    replaced(plugin, **{PREVIEW_INPUT: True})

@@ -26,10 +26,10 @@ ALLOWED = {
 """The packages that the files of a folder may import. Support code is in the folder of its packages."""
 
 OF_BOTH = {
-    "vertex_emulator/custom_jobs/checks/test_job_fields.py",  # fields of the client's recorded requests
-    "vertex_emulator/custom_jobs/checks/test_machine_types.py",  # a switch of the client's gateways
-    "vertex_emulator/custom_jobs/replica/test_job_packages.py",  # the client's diagnosis of a log
-    "vertex_emulator/tuning_jobs/test_ends_of_trials.py",  # the client's view of the emulator's trials
+    "vertex_emulator/jobs/custom/checks/test_job_fields.py",  # fields of the client's recorded requests
+    "vertex_emulator/jobs/custom/checks/test_machine_types.py",  # a switch of the client's gateways
+    "vertex_emulator/replicas/preparation/test_job_packages.py",  # the client's diagnosis of a log
+    "vertex_emulator/jobs/tuning/test_ends_of_trials.py",  # the client's view of the emulator's trials
 }
 """Tests that compare client and emulator, with the emulator's fixtures."""
 

@@ -43,13 +43,12 @@ def test_requirements_of_a_deployment_are_the_same_in_both(root: Path) -> None:
     assert list(lock_files.disagreements(runtime, development)) == []
 
 
-@pytest.mark.parametrize(("name", "extra"), [(RUNTIME_LOCK, "dev"), (DEVELOPMENT_LOCK, "none")])
-def test_all_requirements_of_the_package_are_locked(root: Path, name: str, extra: str) -> None:
-    """Check that only requirements of the other extra are missing."""
-    asked = metadata.requires("pulumi-vertex-training") or []
-    wanted = {canonical(requirement) for requirement in asked if f'extra == "{extra}"' not in requirement}
-    assert len(wanted) > 10
-    assert wanted <= {canonical(pin) for pin in lock_files.pins((root / name).read_text())}
+@pytest.mark.parametrize("name", LOCKS)
+def test_all_requirements_of_the_distributions_are_locked(root: Path, name: str) -> None:
+    own = ("vertex-cluster", "vertex-training", "vertex-emulator", "pulumi-vertex-training")
+    wanted = {canonical(each) for distribution in own for each in metadata.requires(distribution) or []}
+    assert len(wanted) > 20
+    assert wanted - {*own} <= {canonical(pin) for pin in lock_files.pins((root / name).read_text())}
 
 
 ONE = "one==1.0 \\\n    --hash=sha256:aa\n    # via x\n"

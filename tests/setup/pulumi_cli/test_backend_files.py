@@ -116,11 +116,12 @@ def test_unlock_forgets_what_was_adopted(
         adopted,
         unknown,
         operation("train", "pulumi-python:dynamic/customJob:CustomJob"),
+        operation("in-yaml", "vertex-training:index:CustomJob"),
         operation("trainer", theirs, type_="updating"),
     ]
     file.write_text(json.dumps(state))
     stack.forget_interrupted(layout, report, ready, stack="local")
-    assert len(exported(layout, ready)["deployment"]["pending_operations"]) == 4
+    assert len(exported(layout, ready)["deployment"]["pending_operations"]) == 5
     assert f"{unknown['resource']['urn']} may exist" in printed.getvalue()
     latest["pending_operations"].remove(unknown)
     file.write_text(json.dumps(state))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -113,8 +114,15 @@ def test_the_go_modules_match_the_script(root: Path) -> None:
     for module in ("pkg", "sdk"):
         assert f"github.com/pulumi/pulumi/{module}/v3 v{pulumi_build.VERSION} " in cli
     assert f"github.com/pulumi/pulumi/sdk/v3 v{pulumi_build.LANGUAGE_HOST_VERSION} " in host
+    yaml = (root / "tools" / "pulumi-language-yaml" / "go.mod").read_text()
+    assert f"github.com/pulumi/pulumi-yaml v{pulumi_build.YAML_HOST_VERSION} " in yaml
+    assert f"github.com/pulumi/pulumi/pkg/v3 v{pulumi_build.VERSION} " in yaml
+    generator = (root / "tools" / "pulumi-sdk" / "go.mod").read_text()
+    assert f"github.com/pulumi/pulumi/pkg/v3 v{pulumi_build.VERSION}\n" in generator
+    node = json.loads((root / "tools" / "pulumi-node" / "package.json").read_text())
+    assert node["dependencies"]["@pulumi/pulumi"] == pulumi_build.VERSION
     assert f"\ngo {pulumi_build.GO_VERSION}\n" in cli
     assert (parse_version(pulumi_build.VERSION) or ()) >= MINIMUM
-    for module in ("pulumi-cli", "pulumi-language-python"):
+    for module in ("pulumi-cli", "pulumi-language-python", "pulumi-language-yaml", "pulumi-sdk"):
         sums = (root / "tools" / module / "go.sum").read_text()
         assert re.fullmatch(r"(\S+ v\S+ h1:\S+=\n)+", sums)

@@ -22,7 +22,11 @@ from vertex_training.policy.evaluation import configuration_of
 PAGE = REFERENCE / "resources" / "CustomJob.md"
 
 
-NOT_READ = ("providers/vertex_emulator/rpc/descriptors", "scripts/reference", "scripts/verify_google/cases")
+NOT_READ = (
+    "providers/vertex-emulator/src/vertex_emulator/server/rpc/descriptors",
+    "scripts/reference",
+    "scripts/verify_google/jobs",
+)
 """Generated descriptions, the texts of the pages, and programs that run in replicas."""
 
 
@@ -74,8 +78,6 @@ def test_every_environment_variable_of_the_code_has_a_meaning() -> None:
 
 NO_VARIABLES = {
     "GOOGLE_SYMMETRIC_ENCRYPTION",  # a value of Cloud KMS
-    *("GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_PROJECT_ID", "GOOGLE_CLOUD_PROJECT_NUMBER"),  # of Workflows
-    *("GOOGLE_CLOUD_WORKFLOW_EXECUTION_ID", "GOOGLE_CLOUD_WORKFLOW_ID"),
     *("HOROVOD_LOCAL_SIZE", "LIGHTGBM_"),  # of frameworks: the page has their presets
     "no_proxy",  # NO_PROXY
 }

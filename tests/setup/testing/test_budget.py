@@ -20,6 +20,14 @@ def test_what_exceeds_its_budget_is_named_with_the_remedy() -> None:
     ]
 
 
+def test_weak_words_may_only_become_fewer() -> None:
+    allowed = {"weak words": {"that of": 10}}
+    assert list(budget.problems(allowed, {"weak words": {"that of": 9}})) == []
+    assert list(budget.problems(allowed, {"weak words": {"that of": 11}})) == [
+        "that of: 11 uses, 10 before. The count may only fall: name the noun again."
+    ]
+
+
 def test_a_written_budget_allows_for_the_figures(root: Path, tmp_path: Path) -> None:
     measured = budget.measure(root, tmp_path)
     measured["processor minutes"] = {"pure": 1.23, "Pulumi CLI": 8.0}

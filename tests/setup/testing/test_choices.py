@@ -61,7 +61,7 @@ def test_a_sample_has_the_smoke_tests_of_all_other_slow_files(root: Path) -> Non
 @pytest.mark.parametrize(
     ("path", "folders"),
     [
-        ("providers/vertex_training/timeouts.py", ("tests",)),
+        ("providers/vertex-training/src/vertex_training/timeouts.py", ("tests",)),
         ("tests/support/waiting.py", ("tests",)),
         ("requirements-dev.txt", ("tests",)),
         ("some/new/path", ("tests",)),

@@ -144,4 +144,5 @@ def test_a_missing_browser_is_reported(
 
 def test_built_programs_are_last_on_path(layout: Layout) -> None:
     folders = [str(program.folder(layout)) for program in client_tools.GO]
+    folders.append(str(client_tools.yaml_host(layout)))
     assert client_tools.path(layout, "/usr/bin").split(":") == ["/usr/bin", *folders]

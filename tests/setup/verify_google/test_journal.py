@@ -1,4 +1,4 @@
-"""The journal: on the disk before a request, readable after a kill at any byte."""
+"""The journal: on the disk before a command, readable after a kill at any byte."""
 
 from __future__ import annotations
 
@@ -15,45 +15,31 @@ RUN = "vtv-0123456789"
 
 
 def begun(folder: Path) -> Journal:
-    return Journal.begin(folder, run=RUN, project="my-project", location="us-central1", budget=1.0)
+    return Journal.begin(folder, run=RUN, project="my-project", location="us-central1")
 
 
-def test_creations_that_may_exist(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_is_unfinished(tmp_path: Path) -> None:
     log = begun(tmp_path)
-    unanswered = log.creating("customJobs", None)
-    answered = log.creating("customJobs", None)
-    log.created(answered, "projects/1/locations/l/customJobs/2")
-    going_on = log.creating("models", None)
-    log.created(going_on, None, operation="projects/1/locations/l/operations/3")
-    bucket = log.creating("buckets", "b")
-    log.gone(bucket)
-    found = journal.read(log.path)
-    assert [each.number for each in found.creations] == [unanswered, answered, going_on]
-    assert [each.name for each in found.creations] == [None, "projects/1/locations/l/customJobs/2", None]
-    assert [each.was_answered for each in found.creations] == [False, True, True]
-    assert found.creations[2].operation == "projects/1/locations/l/operations/3"
-    assert not found.ended
+    log.write("reserved", usd=0.5, reason="infra")
+    log.write("reserved", usd=0.25, reason="jobs")
+    log.write("command", process=4711)
+    (left,) = journal.unfinished(tmp_path)
+    assert (left.run, left.spent, left.process) == (RUN, 0.75, 4711)
+    log.write("ended")
+    assert journal.unfinished(tmp_path) == []
 
 
 def test_a_line_that_a_kill_has_cut(tmp_path: Path) -> None:
     log = begun(tmp_path)
-    log.creating("buckets", "a")
+    log.write("command", process=1)
     whole = log.path.read_bytes()
-    log.creating("buckets", "b")
-    rest = log.path.read_bytes()[len(whole) :]
-    for kept in range(len(rest)):
-        log.path.write_bytes(whole + rest[:kept])
-        expected = ["a", "b"] if kept == len(rest) - 1 else ["a"]
-        assert [each.name for each in journal.read(log.path).creations] == expected
-        later = Journal(log.path)
-        later.creating("buckets", "c")
-        assert [each.name for each in journal.read(log.path).creations] == [*expected, "c"]
-
-
-def test_numbers_go_on_in_the_next_process(tmp_path: Path) -> None:
-    assert begun(tmp_path).creating("buckets", "a") == 1
-    again = Journal(tmp_path / f"{RUN}.jsonl")
-    assert again.creating("buckets", "b") == 2
+    log.write("command", process=2)
+    cut = log.path.read_bytes()[len(whole) :]
+    for kept in range(len(cut)):
+        log.path.write_bytes(whole + cut[:kept])
+        assert journal.read(log.path).process == (2 if kept == len(cut) - 1 else 1)
+        log.write("command", process=3)
+        assert journal.read(log.path).process == 3
 
 
 def test_each_run_has_an_id_of_its_own() -> None:

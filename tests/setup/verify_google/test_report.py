@@ -1,60 +1,77 @@
-"""The report in Markdown and JSON."""
+"""The comparison of two sides, the report about it, and the recording."""
 
 from __future__ import annotations
 
-from scripts.verify_google.cases import CASES
-from scripts.verify_google.comparison import Allowed, Answer, CaseResult, compare
-from scripts.verify_google.report import Costs, Findings, as_json, markdown
+import json
+from pathlib import Path
 
-NAME = CASES[0].name
+import pytest
 
+from scripts.verify_google.comparison import MISSING, Allowed, compare
+from scripts.verify_google.report import RecordingError, Report, record, recorded
 
-def answered(body: object) -> CaseResult:
-    return CaseResult(
-        case=NAME, outcome="answered", answers=(Answer(step="get", request={}, status=200, body=body),)
-    )
+KNOWN = Allowed(step="a*", path="error.details*", reason="known to differ")
 
 
-def findings(*results: tuple[CaseResult, CaseResult], allowed: tuple[Allowed, ...] = ()) -> Findings:
-    return Findings(
+def test_fields_and_steps_that_differ() -> None:
+    google = {"a": {"x": [1, {"y": "z"}], "only": 1, "e": {}, "n": 1, "t": 1, "same": 0}, "b": 1}
+    emulator = {"a": {"x": [1, {"y": "w"}, 2], "n": "1", "t": True, "same": 0}, "c": 1}
+    assert compare(google, google) == ()
+    assert [(one.step, one.path, one.google, one.emulator) for one in compare(google, emulator)] == [
+        ("a", "x[1].y", "z", "w"),
+        ("a", "only", 1, MISSING),
+        ("a", "e", {}, MISSING),
+        ("a", "n", 1, "1"),
+        ("a", "t", 1, True),
+        ("a", "x[2]", MISSING, 2),
+        ("b", "", "(answered)", MISSING),
+        ("c", "", MISSING, "(answered)"),
+    ]
+
+
+def report(google: object, emulator: object) -> Report:
+    return Report(
         day="2026-01-01",
         location="us-central1",
-        cases=CASES,
-        comparisons=[compare(one, other, allowed) for one, other in results],
-        left_out={"tuning": "it could cost $0.12"},
-        costs=Costs(budget=1.0, counted=0.5, estimated=0.1),
+        results={"infra": "deployed", "jobs": "train: no machines\nin us-central1"},
+        differences=compare({"ab": google}, {"ab": emulator}, (KNOWN,)),
+        counted=0.5,
+        budget=1.0,
+        notes=["a note"],
     )
 
 
 def test_cells_keep_their_table() -> None:
-    found = findings((answered({"a|b": "x|y\nz\t\\"}), answered({"a|b": "w" * 1000})))
-    row = next(line for line in markdown(found).splitlines() if line.startswith("| get |"))
-    assert row == f"| get | a\\|b | x\\|y<br>z \\\\ | {'w' * 300}... |"
+    text = report({"a|b": "x|y\nz\t\\"}, {"a|b": "w" * 1000}).markdown()
+    row = next(line for line in text.splitlines() if line.startswith("| ab |"))
+    assert row == f"| ab | a\\|b | x\\|y<br>z \\\\ | {'w' * 300}... |  |"
+    assert "Counted: $0.50 of $1.00." in text
+    assert "* a note" in text
+    assert "| jobs | train: no machines<br>in us-central1 |" in text
 
 
 def test_known_differences_have_a_table_of_their_own() -> None:
-    known = Allowed(step="*", path="a", reason="why not")
-    unused = Allowed(step="never", path="a", reason="no more")
-    found = findings((answered({"a": 1}), answered({"a": 2})), allowed=(known, unused))
-    text = markdown(found)
-    assert "Known differences:" in text
-    assert "| get | a | 1 | 2 | why not |" in text
-    assert f"| {NAME} | {CASES[0].about} | the same, except for known differences |" in text
-    (case,) = as_json(found)["cases"]
-    assert case["knownDifferencesThatDidNotOccur"] == [{"step": "never", "field": "a", "why": "no more"}]
-    assert found.differing == 0
+    made = report({"error": {"details": [1], "message": "x"}}, {"error": {"message": "y"}})
+    assert [each.path for each in made.unexplained] == ["error.message"]
+    unknown, _, known = made.markdown().partition("## Known differences")
+    assert "| ab | error.message | x | y |  |" in unknown
+    assert "| ab | error.details[0] | 1 | (missing) | known to differ |" in known
+    assert made.json()["differences"][0]["allowed"] == "known to differ"
 
 
-def test_a_case_that_failed_has_its_reason() -> None:
-    failed = CaseResult(case=NAME, outcome="failed", reason="GET: no answer (ConnectionError)")
-    found = findings((failed, answered({})))
-    assert "* Google Cloud: GET: no answer (ConnectionError)" in markdown(found)
-    assert as_json(found)["cases"][0]["result"] == "failed on Google Cloud"
-    assert found.failed == 1
+@pytest.mark.parametrize("secret", ["me@example.com", "projects/my-project/x", "10.0.0.1", "ya29.abcdef"])
+def test_a_recording_with_a_secret_is_not_written(tmp_path: Path, secret: str) -> None:
+    path = tmp_path / "google" / "answers.json"
+    with pytest.raises(RecordingError, match=r"answers\.a\.owner") as error:
+        record(path, {"a": {"owner": secret}}, location="us-central1", day="2026-01-01")
+    assert secret not in str(error.value)
+    assert not path.exists()
 
 
-def test_what_did_not_run_and_the_costs_are_named() -> None:
-    text = markdown(findings((answered({}), answered({}))))
-    assert "* tuning: it could cost $0.12" in text
-    assert "Counted: $0.50 of $1.00. By the times of the jobs: $0.10." in text
-    assert "| tuning | a grid of two trials: arguments, metrics, measurements, the end | not run |" in text
+def test_a_recording_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "google" / "answers.json"
+    record(path, {"a": {"n": 1}}, location="us-central1", day="2026-01-01")
+    assert recorded(path) == {"a": {"n": 1}}
+    path.write_text(json.dumps({"format": 1}))
+    with pytest.raises(RecordingError, match="no recorded answers"):
+        recorded(path)

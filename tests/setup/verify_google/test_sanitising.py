@@ -22,7 +22,10 @@ SANITISER = Sanitiser(project="my-project", run=RUN)
             "projects/my-project/locations/us-central1", "projects/PROJECT/locations/us-central1", id="id"
         ),
         pytest.param("projects/123456789012/x", "projects/NUMBER/x", id="number"),
-        pytest.param("my-project-2 and not-my-project", "my-project-2 and not-my-project", id="other words"),
+        pytest.param("my-project2 and not-my-project", "my-project2 and not-my-project", id="other words"),
+        pytest.param(f"my-project-digits-{RUN}-train", "PROJECT-digits-RUN-train", id="bucket"),
+        pytest.param("0a1b2c3d4e5f6071-89abcdef", "HASH", id="key"),
+        pytest.param(f"train@sha256:{'ab' * 32}", "train@DIGEST", id="digest"),
         pytest.param(
             "projects/1/locations/l/customJobs/2970106362064797696",
             "projects/NUMBER/locations/l/customJobs/ID",

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from vertex_emulator.replica_images.tree import RESERVED_BYTES
+from vertex_emulator.replicas.images.tree import RESERVED_BYTES
 
 _BYTES = RESERVED_BYTES + (256 << 20)
 """The emulator unpacks no image unless that reserve is free."""

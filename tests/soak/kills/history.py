@@ -17,7 +17,7 @@ from soak.kills import checks, desired, service, strikes
 from soak.kills.desired import Change, Desired
 from soak.kills.lane import Command, Hung, Lane, is_module, kill, words
 from soak.kills.strikes import Strike, Victim
-from vertex_emulator.control import Control, ControlError
+from vertex_emulator.client.control import Control, ControlError
 
 STEPS = 25
 _AGREE_SECONDS = 30.0

@@ -23,9 +23,9 @@ from soak.kills import disk, service
 from soak.kills.desired import Desired
 from soak.kills.service import Job
 from support.emulated.emulator import is_alive
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.control import Control, ControlError
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control, ControlError
+from vertex_emulator.daemon import reset as emulator_reset
 
 _HERE = Path(__file__).parent
 _CLONE = layout().root
@@ -233,7 +233,7 @@ class Lane:
         return [one for one in self.processes() if is_module(one, "vertex_emulator")]
 
     def supervisors(self) -> list[psutil.Process]:
-        name = "vertex_emulator.custom_jobs.supervisor.supervisor"
+        name = "vertex_emulator.replicas.supervisor.supervisor"
         return [one for one in self.processes() if is_module(one, name)]
 
     def strike(self, victims: list[psutil.Process]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from support.client.kills import subjects
 from support.client.kills.subjects import listed, state_of
-from vertex_emulator.control import Control
+from vertex_emulator.client.control import Control
 
 Record = Mapping[str, Any]
 

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -19,9 +20,10 @@ from typing import Any
 import yaml
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.registry import TYPES
+from pulumi_vertex_training.engine_values import SECRET, SIGNATURE
+from pulumi_vertex_training.registry import resource_of
 from support.client import key_vault
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 
 PROGRAM_HEAD = """
 import pulumi
@@ -36,9 +38,6 @@ while socket.socket().connect_ex(("127.0.0.1", {port})):
     time.sleep(0.1)
 """
 """The beginning of a job's script that goes on once somebody listens at the port."""
-
-_SIGNATURE, _SECRET = "4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270"
-"""The key, and its value, of an object that represents a secret in Pulumi's states."""
 
 
 @dataclass
@@ -138,6 +137,12 @@ class Engine:
     def destroy(self) -> Result:
         return self.run("destroy", "--yes", "--skip-preview", "--non-interactive")
 
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        """Kill a started command with all that it started, and remove its lock."""
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        self.unlock()
+
     def unlock(self) -> None:
         """Remove the lock of a killed command, as `pulumi cancel` does, which is a command more."""
         for lock in (self.folder / "state" / ".pulumi" / "locks").rglob("*.json"):
@@ -153,9 +158,15 @@ class Engine:
     @contextmanager
     def edited_resources(self) -> Iterator[list[dict[str, Any]]]:
         """Yield the resources of the state, and write what the block makes of them."""
+        with self.edited_deployment() as deployment:
+            yield deployment["resources"]
+
+    @contextmanager
+    def edited_deployment(self) -> Iterator[dict[str, Any]]:
+        """Yield the state, and write what the block makes of it."""
         file = self._state_file()
         document = json.loads(file.read_text())
-        yield document["checkpoint"]["latest"]["resources"]
+        yield document["checkpoint"]["latest"]
         file.write_text(json.dumps(document))
 
     def add_stack(self, name: str) -> None:
@@ -166,7 +177,8 @@ class Engine:
         file = self._state_file()
         document = json.loads(file.read_text())
         document["checkpoint"]["stack"] = f"organization/engine-test/{name}"
-        document["checkpoint"]["latest"].pop("resources", None)
+        for part in ("resources", "pending_operations"):
+            document["checkpoint"]["latest"].pop(part, None)
         file.with_stem(name).write_text(json.dumps(document))
 
     def set(self, key: str, value: str | None) -> None:
@@ -211,7 +223,7 @@ class Engine:
 
     def state(self) -> list[dict[str, Any]]:
         """Return the resources of the state, without the stack itself and the default provider."""
-        return [one for one in self.checkpoint().get("resources", []) if one["type"] in TYPES]
+        return [one for one in self.checkpoint().get("resources", []) if resource_of(one["type"])]
 
     def endpoint(self) -> Endpoint:
         """Return the endpoint of this project's emulator, which must be running."""
@@ -232,7 +244,7 @@ def _without_secrets(value: Any) -> Any:
         return [_without_secrets(each) for each in value]
     if not isinstance(value, dict):
         return value
-    if value.get(_SIGNATURE) == _SECRET:
+    if value.get(SIGNATURE) == SECRET:
         return "[secret]"
     return {key: _without_secrets(each) for key, each in value.items()}
 
@@ -293,7 +305,7 @@ def environment(folder: Path, data_dir: Path) -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PULUMI_HOME": str(folder / "home"),
-        "PULUMI_BACKEND_URL": f"file://{folder / 'state'}",
+        "PULUMI_BACKEND_URL": f"file://{folder / 'state'}?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE": "test",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pulumi_vertex_training.core.running.declaration import JobResourceType
-from pulumi_vertex_training.core.running.plan import completed
+from pulumi_vertex_training.core.running.job_diff import completed
 
 
 def hash_of(declared: JobResourceType, props: Mapping[str, Any]) -> Any:

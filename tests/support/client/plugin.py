@@ -20,21 +20,31 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 UNKNOWN = rpc.UNKNOWN
 
 
+def started(
+    module: str, engine: str, *, folder: Path | None = None
+) -> tuple[subprocess.Popen[str], grpc.Channel]:
+    """Start a module that serves providers. Return its process and a channel to the port that it prints."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", module, engine],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}")
+
+
 class PluginProcess:
-    """A provider process. Properties are plain values; numbers come back as floats."""
+    """A provider process. Properties are plain values; numbers come back as floats.
+
+    Its requests have no URN, so a resource is known by its kind and names.
+    """
 
     def __init__(
         self, folder: Path, *, config: Mapping[str, str] | None = None, engine: str = "no-engine"
     ) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "pulumi.dynamic", engine],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        self._channel = grpc.insecure_channel(f"127.0.0.1:{int(self._process.stdout.readline())}")
+        self._process, self._channel = started("pulumi.dynamic", engine, folder=folder)
         self.stub = provider_pb2_grpc.ResourceProviderStub(self._channel)
         args = _struct(dict(config or {}))
         self.stub.Configure(provider_pb2.ConfigureRequest(args=args))
@@ -63,9 +73,7 @@ class PluginProcess:
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the checked inputs, and the failures by path. `olds` are the inputs in the state."""
         answer = self.stub.Check(
-            provider_pb2.CheckRequest(
-                urn="urn", olds=_struct(dict(olds or {})), news=serialized(provider, news)
-            )
+            provider_pb2.CheckRequest(olds=_struct(dict(olds or {})), news=serialized(provider, news))
         )
         return _plain(answer.inputs), dict(_path_and_message(failure) for failure in answer.failures)
 
@@ -75,23 +83,34 @@ class PluginProcess:
         """Return whether there is a change, and the properties that require a replacement."""
         answer = self.stub.Diff(
             provider_pb2.DiffRequest(
-                id="id", urn="urn", olds=serialized(provider, olds), news=serialized(provider, news)
+                id="id", olds=serialized(provider, olds), news=serialized(provider, news)
             )
         )
         return answer.changes == provider_pb2.DiffResponse.DIFF_SOME, list(answer.replaces)
 
-    def create(self, provider: ResourceProvider, props: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def create(
+        self, provider: ResourceProvider, props: Mapping[str, Any], *, timeout: float = 0.0
+    ) -> tuple[str, dict[str, Any]]:
         answer = self.stub.Create(
-            provider_pb2.CreateRequest(urn="urn", properties=serialized(provider, props))
+            provider_pb2.CreateRequest(properties=serialized(provider, props), timeout=timeout)
         )
         return answer.id, _plain(answer.properties)
 
     def update(
-        self, provider: ResourceProvider, id_: str, olds: Mapping[str, Any], news: Mapping[str, Any]
+        self,
+        provider: ResourceProvider,
+        id_: str,
+        olds: Mapping[str, Any],
+        news: Mapping[str, Any],
+        *,
+        timeout: float = 0.0,
     ) -> dict[str, Any]:
         answer = self.stub.Update(
             provider_pb2.UpdateRequest(
-                id=id_, urn="urn", olds=serialized(provider, olds), news=serialized(provider, news)
+                id=id_,
+                olds=serialized(provider, olds),
+                news=serialized(provider, news),
+                timeout=timeout,
             )
         )
         return _plain(answer.properties)
@@ -100,18 +119,18 @@ class PluginProcess:
         self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]
     ) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """Return the id ("" if the resource is gone), the outputs and the inputs."""
-        answer = self.stub.Read(
-            provider_pb2.ReadRequest(id=id_, urn="urn", properties=serialized(provider, props))
-        )
+        answer = self.stub.Read(provider_pb2.ReadRequest(id=id_, properties=serialized(provider, props)))
         return answer.id, _plain(answer.properties), _plain(answer.inputs)
 
     def cancel(self) -> None:
         """Send the request that the engine sends after Ctrl-C."""
         self.stub.Cancel(empty_pb2.Empty())
 
-    def delete(self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]) -> None:
+    def delete(
+        self, provider: ResourceProvider, id_: str, props: Mapping[str, Any], *, timeout: float = 0.0
+    ) -> None:
         self.stub.Delete(
-            provider_pb2.DeleteRequest(id=id_, urn="urn", properties=serialized(provider, props))
+            provider_pb2.DeleteRequest(id=id_, properties=serialized(provider, props), timeout=timeout)
         )
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from support.client import engine
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -14,6 +15,7 @@ _REMEDIES = {
     "buildah": "apt-get install buildah",
     "gcloud": "https://cloud.google.com/sdk/docs/install",
     "oras": "go install oras.land/oras/cmd/oras@v1.3.0",
+    "pulumi-language-yaml": "make tools",
     "podman": "apt-get install podman",
     "skopeo": "apt-get install skopeo",
 }
@@ -21,9 +23,13 @@ _REMEDIES = {
 
 def tool(name: str) -> Path:
     """Return the path of a program. Without it the test is skipped, or fails if CI is set."""
-    if (found := shutil.which(name)) is not None:
-        return Path(found)
-    message = f"{name} is not on PATH. To run this test: {_REMEDIES.get(name, f'install {name}')}"
+    if (found := shutil.which(name)) is None:
+        missing(f"{name} is not on PATH. To run this test: {_REMEDIES.get(name, f'install {name}')}")
+    return Path(found)
+
+
+def missing(message: str) -> NoReturn:
+    """Skip the test with a reason, or fail it if CI is set."""
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)

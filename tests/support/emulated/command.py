@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from support.warm import warm_python
-from vertex_emulator.interpreter import VARIABLE
+from vertex_emulator.client.interpreter import VARIABLE
 
 _COMMAND = Path(sys.executable).with_name("vertex-training")
 HANGS = 300.0

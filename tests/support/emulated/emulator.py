@@ -19,10 +19,10 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
 
 from support.waiting import TIMEOUT_SCALE, eventually
-from vertex_emulator.addresses import variables
-from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.client.addresses import variables
+from vertex_emulator.client.launcher import Emulator
+from vertex_emulator.daemon.daemon import Daemon, Settings
 from vertex_emulator.kernel.timeouts import DAEMON
-from vertex_emulator.launcher import Emulator
 
 PROJECT = "local"
 
@@ -128,6 +128,11 @@ def peak_memory(pid: int) -> int:
         if name == "VmHWM":
             return int(value.split()[0]) * 1024
     raise AssertionError(f"no VmHWM of process {pid}")
+
+
+def ask(emulator: Daemon, method: str, path: str, body: Any = None) -> Answer:
+    """Send a request with the emulator's token."""
+    return call(emulator.url, method, path, body=body, token=emulator.token)
 
 
 @contextmanager

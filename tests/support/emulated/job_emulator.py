@@ -16,11 +16,11 @@ from google.auth.credentials import AnonymousCredentials
 from support.emulated.changes import until_true
 from support.emulated.emulator import Answer, call
 from support.waiting import TIMEOUT, TIMEOUT_SCALE, eventually
-from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.daemon.daemon import Daemon, Settings
+from vertex_emulator.daemon.vertex_ai import VertexService
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel.timeouts import DAEMON
-from vertex_emulator.vertex_ai import VertexService
+from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
 

@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vertex_emulator.custom_jobs.sandbox import namespaces as ns
-from vertex_emulator.custom_jobs.sandbox.sandbox import interpreter_paths
 from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.replicas.sandbox import namespaces as ns
+from vertex_emulator.replicas.sandbox.sandbox import interpreter_paths
 
 NOBODY = 65534
 ROOT = Path(__file__).resolve().parents[3]

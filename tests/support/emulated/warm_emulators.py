@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from support.warm import warm_python
-from vertex_emulator.interpreter import VARIABLE
+from vertex_emulator.client.interpreter import VARIABLE
 
 
 @pytest.fixture(scope="session", autouse=True)

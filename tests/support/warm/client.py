@@ -16,8 +16,8 @@ MODULES = (
     "pulumi.dynamic",
     "pulumi_vertex_training.cli",
     "vertex_emulator",
-    "vertex_emulator.custom_jobs.sandbox.probe",
-    "vertex_emulator.custom_jobs.supervisor.fork_server",
+    "vertex_emulator.replicas.sandbox.probe",
+    "vertex_emulator.replicas.supervisor.fork_server",
 )
 HARMLESS = {
     "PYTHONPATH",

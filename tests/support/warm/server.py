@@ -48,7 +48,7 @@ READY = "--ready-fd"
 """The emulator's option whose value is a descriptor, which has another number in the fork."""
 CACHED_PATTERNS = 4096
 """More than an emulator has routes: `re` keeps 512 patterns, each of which takes half a millisecond."""
-EMULATOR = "vertex_emulator.daemon"
+EMULATOR = "vertex_emulator.daemon.daemon"
 """The module of emulators, of which one is opened before the first fork."""
 COMMAND = "pulumi_vertex_training.cli"
 """The module that keeps the imported modules of PACKAGE."""

@@ -60,14 +60,14 @@ _MODULES = (
 
 _EMULATOR_MODULES = (
     "vertex_emulator.__main__",
-    "vertex_emulator.lookup",
-    "vertex_emulator.daemon",
-    "vertex_emulator.grpc_server.calls",
-    "vertex_emulator.grpc_server.server",
-    "vertex_emulator.proxy.authority",
-    "vertex_emulator.proxy.server",
-    "vertex_emulator.custom_jobs.supervisor.fork_server",
-    "vertex_emulator.custom_jobs.supervisor.supervisor",
+    "vertex_emulator.client.lookup",
+    "vertex_emulator.daemon.daemon",
+    "vertex_emulator.server.grpc_server.calls",
+    "vertex_emulator.server.grpc_server.server",
+    "vertex_emulator.server.proxy.authority",
+    "vertex_emulator.server.proxy.server",
+    "vertex_emulator.replicas.supervisor.fork_server",
+    "vertex_emulator.replicas.supervisor.supervisor",
 )
 """The imports of emulators and supervisors, whose warm interpreter is separate and has small forks."""
 

@@ -17,7 +17,7 @@ from support.emulated.ui.scene import FLAG, Scene, owned
 from support.ui import browser as browsers
 from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
 from support.waiting import TIMEOUT
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 """A name and a line that would open a dialog if it became markup."""

@@ -18,8 +18,8 @@ from support.emulated.ui.scene import FLAG, Scene
 from support.ui import browser as browsers
 from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
 from support.waiting import TIMEOUT
-from vertex_emulator.control import Control
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.control import Control
+from vertex_emulator.client.launcher import Emulator
 
 
 @pytest.fixture(scope="module")

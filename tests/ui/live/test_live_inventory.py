@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.target import Choice
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.ui.source import inventory
 from pulumi_vertex_training.ui.source.inventory import Inventory
 from pulumi_vertex_training.ui.source.live_inventory import LiveInventory
+from pulumi_vertex_training.views import target
+from pulumi_vertex_training.views.target import Choice
 from support.emulated.job_emulator import pool
 from support.emulated.ui.scene import FLAG, Scene, owned
 from support.waiting import eventually
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 
 @pytest.fixture(scope="module")

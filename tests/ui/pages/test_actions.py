@@ -12,8 +12,8 @@ from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import FLAG, Scene, owned
 from support.waiting import eventually
-from vertex_emulator.control import Control
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.control import Control
+from vertex_emulator.client.launcher import Emulator
 
 
 @pytest.fixture(scope="module")

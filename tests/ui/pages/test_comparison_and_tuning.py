@@ -10,7 +10,7 @@ from support.client.ui import everything
 from support.client.ui.everything import HOSTILE, Everything
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import Scene
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 
 @pytest.fixture(scope="module")

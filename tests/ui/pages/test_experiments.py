@@ -13,7 +13,7 @@ from support.client.ui.experiments import DIGITS, PLAIN
 from support.emulated.job_emulator import PARENT, pool
 from support.emulated.ui.dashboard import Dashboard, Event
 from support.emulated.ui.scene import Scene
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 
 @pytest.fixture(scope="module")

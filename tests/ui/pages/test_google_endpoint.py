@@ -14,7 +14,7 @@ from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard, running
 from support.emulated.ui.scene import FLAG, Scene, owned
 from support.waiting import eventually
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 GOOGLE = ("--endpoint", "google", "--project", "local", "--location", "us-central1")
 

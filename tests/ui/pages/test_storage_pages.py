@@ -15,7 +15,7 @@ from support.emulated.emulator import Answer
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import Scene
 from support.tables import every_row
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 BUCKET = "train-dev-data"
 

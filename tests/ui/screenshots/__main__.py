@@ -19,7 +19,8 @@ from support.emulated.ui.dashboard import Dashboard, running  # noqa: E402
 from support.emulated.ui.scene import FLAG, Scene, owned  # noqa: E402
 from support.ui import browser as browsers  # noqa: E402
 from support.ui.browser import NARROW, WIDE, Scheme, visit  # noqa: E402
-from vertex_emulator import launcher, reset  # noqa: E402
+from vertex_emulator.client import launcher  # noqa: E402
+from vertex_emulator.daemon import reset  # noqa: E402
 
 DOCS = HERE.parents[2] / "docs" / "pictures"
 LOSS = "for step in range(1, 6): print(f'step {step} of 5, loss {1 / step:.3f}', flush=True)\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -16,13 +15,12 @@ import pytest
 from support.emulated.emulator import call, running, storage_client
 from support.emulated.registries.registry import RegistryClient
 from support.waiting import eventually
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.custom_jobs.replica import package_cache
+from vertex_emulator.daemon import reset as emulator_reset
+from vertex_emulator.daemon.reset import ResetError
 from vertex_emulator.kernel import data_folder, ownership, trees
 from vertex_emulator.kernel.data_folder import DataFolderError
-from vertex_emulator.kernel.database import connect
-from vertex_emulator.replica_images import folders
-from vertex_emulator.reset import ResetError
+from vertex_emulator.replicas.images import folders
+from vertex_emulator.replicas.preparation import package_cache
 
 
 def files(root: Path) -> dict[str, tuple[int, bytes]]:
@@ -118,53 +116,6 @@ def test_a_folder_of_a_newer_emulator_is_refused(tmp_path: Path) -> None:
     (tmp_path / ownership.MARKER).write_text(json.dumps({"owner": ownership.OWNER, "version": 2}))
     with pytest.raises(DataFolderError, match=r"A newer emulator made .*Install the newer version"):
         data_folder.prepare(tmp_path)
-
-
-def without_marker(root: Path) -> None:
-    (root / ownership.MARKER).unlink()
-
-
-def after_a_reset(root: Path) -> None:
-    emulator_reset.reset(root)
-    without_marker(root)
-    for name in ("jobs", "buckets", "objects-aside", "objects-incoming", "registry"):
-        shutil.rmtree(root / name, ignore_errors=True)
-
-
-def without_a_database(root: Path) -> None:
-    (root / "buckets/b").mkdir()
-    without_marker(root)
-    (root / "state.sqlite3").unlink()
-
-
-def with_notes_alone(root: Path) -> None:
-    shutil.rmtree(root)
-    write(root / "creations/0123456789abcdef-0123456789abcdef.0123456789abcdef.begun", "{}")
-    write(root / "deletions/customJobs-1-0123456789abcdef", "")
-
-
-@pytest.mark.parametrize("change", [without_marker, after_a_reset, without_a_database, with_notes_alone])
-def test_a_folder_of_an_earlier_version_goes_on(tmp_path: Path, change: Callable[[Path], None]) -> None:
-    root = tmp_path / "data"
-    with running(root):
-        pass
-    change(root)
-    with running(root):
-        assert (root / ownership.MARKER).is_file()
-
-
-def test_a_killed_emulator_of_an_earlier_version_is_known_by_its_log(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    database = connect(tmp_path / "data/state.sqlite3")
-    assert (tmp_path / "data/state.sqlite3").stat().st_size == 4096, "all tables are in the log"
-    shutil.copytree(tmp_path / "data", tmp_path / "killed")
-    database.close()
-    killed = tmp_path / "killed"
-    write(killed / "notes.txt")
-    (killed / "state.sqlite3-shm").unlink()
-    before = files(killed)
-    assert ownership.is_own(killed)
-    assert files(killed) == before, "SQLite made no file"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

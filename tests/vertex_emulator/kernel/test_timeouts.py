@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vertex_emulator.custom_jobs.plan import GRACE_SECONDS
 from vertex_emulator.kernel.timeouts import CLIENT, DAEMON, DETACHED, SUPERVISOR, ClientTimeouts
+from vertex_emulator.replicas.plan import GRACE_SECONDS
 
 SCALES = (1.0, 1.5, 3.0, 10.0, 100.0)
 

@@ -54,6 +54,29 @@ def found(name, settings, kind, inputs, stack="dev", *, undecided=False):
     ]
 
 
+def test_a_resource_of_the_package_is_read_like_a_dynamic_one():
+    image = {"imageUri": f"{IMAGE}:1"}
+    camel = {
+        "workerPoolSpecs": [
+            {"machineSpec": {"machineType": "n1-standard-96"}, "replicaCount": 2, "containerSpec": image}
+        ],
+        "labels": {"my_team": "a"},
+        "protectRunning": True,
+        "waitTimeout": 5,
+    }
+    kind = kind_of("vertex-training:index:CustomJob")
+    assert kind == "CustomJob"
+    (message,) = found("machine-types", {"allowed": ["n1-standard-4"]}, kind, camel)
+    assert message.startswith("worker_pool_specs[0].machine_spec.machine_type: 'n1-standard-96'")
+    assert found("labels", {"required": ["my_team"]}, kind, camel) == []
+    path = "workerPoolSpecs[0].containerSpec.imageUri"
+    subject = subject_of(kind, "train", "dev", camel, secret=[path])
+    assert subject is not None
+    assert subject.declared.protect_running
+    assert subject.is_secret("worker_pool_specs[0].container_spec.image_uri")
+    assert not subject.is_secret("worker_pool_specs[0].machine_spec")
+
+
 @every_row(
     ("name", "settings", "kind", "inputs", "stack", "messages"),
     [

@@ -20,6 +20,5 @@ vt.TrainingSchedule(
     job=job,
     schedule="0 3 * * *",
     time_zone="Europe/Berlin",
-    overlap="skip",
     service_account="schedules@my-project.iam.gserviceaccount.com",
 )

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from support.emulated.command import Ended, environment, run
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 from vertex_training.timeouts import VARIABLE
 
 

@@ -13,10 +13,10 @@ import pytest
 from support.emulated.command import environment, run, run_on_terminal
 from support.emulated.job_emulator import SLEEP, job, job_id, pool
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.control import Control, ControlError
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control, ControlError
+from vertex_emulator.client.launcher import Emulator
+from vertex_emulator.daemon import reset as emulator_reset
 
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
 PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
@@ -244,7 +244,7 @@ def test_export_and_import(env: dict[str, str], control: Control, emulator: Emul
     assert str(file) in said("export", str(file), env=env)
     assert tarfile.is_tarfile(file)
     assert "already exists" in refused("export", str(file), env=env)
-    assert "has bucket some-bucket, job" in refused("import", str(file), env=env)
+    assert "the emulator is not empty, it has storage buckets" in refused("import", str(file), env=env)
     assert printed("export", str(tmp_path / "again.tar"), env=env)["bytes"] == file.stat().st_size
     elsewhere = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "other"))
     imported = "Imported: 1 jobs, 1 buckets, 0 objects, 0 images, 0 repositories.\n"

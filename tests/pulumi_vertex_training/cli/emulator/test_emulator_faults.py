@@ -9,9 +9,9 @@ import pytest
 
 from support.emulated.command import environment, run, run_on_terminal
 from support.emulated.emulator import call
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client import launcher
+from vertex_emulator.client.launcher import Emulator
+from vertex_emulator.daemon import reset as emulator_reset
 
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
 LIST = "JobService.ListCustomJobs"

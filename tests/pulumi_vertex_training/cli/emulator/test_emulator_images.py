@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from support.emulated.emulator import running
 from support.emulated.registries.registry import RegistryClient
-from vertex_emulator import addresses, launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import addresses, launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 
 def test_the_environment_names_the_credentials(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from scripts.reference.markdown import JSON_PAGE
 from support.emulated.command import environment, run
 from support.emulated.job_emulator import job, job_id, pool
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
+from vertex_emulator.daemon import reset as emulator_reset
 
 PAGE = JSON_PAGE.read_text(encoding="utf-8")
 KEYS = {

@@ -10,16 +10,18 @@ import pytest
 
 from pulumi_vertex_training.cli.emulator import commands as emulator_commands
 from pulumi_vertex_training.timeouts import ORDINARY
+from pulumi_vertex_training.views.answer import render
 from pulumi_vertex_training.views.output import Output
 from support.emulated.emulator import running
-from vertex_emulator.lookup import FOLDER, code_of_this_process
+from vertex_emulator.client.lookup import FOLDER, code_of_this_process
 
 OLD = f"0123456789abcdef {FOLDER}"
 
 
 def status(data_dir: Path, *, as_json: bool = False) -> None:
     output = Output(as_json=as_json, terminal=False)
-    emulator_commands.status(argparse.Namespace(data_dir=data_dir, timeouts=ORDINARY), output)
+    options = argparse.Namespace(data_dir=data_dir, timeouts=ORDINARY)
+    render(emulator_commands.status(options, output), output)
 
 
 @pytest.mark.parametrize(

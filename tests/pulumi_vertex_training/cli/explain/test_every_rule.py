@@ -39,6 +39,7 @@ from pulumi_vertex_training.kinds.training_image.spec import validate as validat
 from pulumi_vertex_training.kinds.training_schedule.rules import validate as validate_schedule
 from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec
 from pulumi_vertex_training.kinds.training_schedule.spec import normalise as normal_schedule
+from pulumi_vertex_training.package.messages import in_package, known_names
 from support.client.specs import pipeline_rules
 from support.client.specs.tuning_job_specs import tuning_job
 from support.ground import jobs
@@ -1285,7 +1286,7 @@ CASES: dict[str, Case] = {
     "schedule-time-zone": schedule_case(
         {"time_zone": "Europe/Berlni"}, "time_zone", "'Europe/Berlni'", "did you mean Europe/Berlin"
     ),
-    "schedule-id": schedule_case({"schedule_id": "-x"}, "schedule_id", "'-x'", "begins with a letter"),
+    "schedule-id": schedule_case({"schedule_id": "a b"}, "schedule_id", "'a b'", "hyphens and underscores"),
     "schedule-service-account": schedule_case(
         {"service_account": GONE}, "service_account", "is not given", "roles/aiplatform.user"
     ),
@@ -1295,14 +1296,14 @@ CASES: dict[str, Case] = {
     "schedule-deadline": schedule_case(
         {"attempt_deadline": "10s"}, "attempt_deadline", "10s is not between 15s and 1800s"
     ),
-    "schedule-size": schedule_case(
-        {"request": {"displayName": "x" * 32_000}}, "job", "at most 32000", 'set overlap="allow"'
+    "schedule-overlap": schedule_case(
+        {"overlap": "skip"}, "overlap", "'skip' is not possible", "a timeout below the time between two runs"
     ),
     "schedule-fixed-directory": schedule_case(
         {"request": {"jobSpec": {"baseOutputDirectory": {"outputUriPrefix": "gs://b/x/"}}}},
         "job",
         "overwrites the files",
-        "staging_bucket",
+        "RUN_ID=$(CLOUD_ML_JOB_ID)",
         level="warning",
     ),
     # Repositories for images.
@@ -1466,6 +1467,7 @@ def test_a_rule(name: str) -> None:
     for word in case.words:
         assert word in problem.message
     check_that_it_is_well_formed(problem.message)
+    check_that_the_package_spells_it(problem.message)
     if shows_a_value(name):
         check_that_it_can_be_masked(problem.message, case, document)
 
@@ -1482,6 +1484,15 @@ def check_that_it_is_well_formed(message: str) -> None:
     assert len(re.findall(r"[.?] [A-Z]", message)) <= 1
     assert "  " not in message
     assert not re.search(r"\.$|[?.;:,][?.;:,]", message.replace("...", ""))
+
+
+def check_that_the_package_spells_it(message: str) -> None:
+    """Check that a program in another language sees no input in snake case, and the same values."""
+    quoted, shown = re.compile(r"""(?<!\w)'[^']*'(?!\w)|"[^"]*\""""), in_package(message)
+    assert quoted.findall(shown) == quoted.findall(re.sub(r"""\w=(\{.*?\}|".*?"|'.*?')""", "", message))
+    bare = quoted.sub("", shown)
+    assert not known_names()[0].keys() & set(re.findall(r"(?<![\w./-])[a-z]+(?:_[a-z0-9]+)+", bare))
+    assert not re.search(r"\b(True|False)\b|[a-z]=\w", bare)
 
 
 def texts_in(value: object) -> list[str]:

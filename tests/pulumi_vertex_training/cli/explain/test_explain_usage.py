@@ -25,10 +25,29 @@ def test_help_says_what_there_is(tmp_path: Path, command: str) -> None:
     assert "--json" in ended.out
 
 
-def test_the_commands_are_in_the_main_help(tmp_path: Path) -> None:
+def test_the_main_help_begins_with_the_five_that_a_new_user_needs(tmp_path: Path) -> None:
     out = run("--help", env=environment(tmp_path)).out
-    listed = [line.split()[0] for line in out.splitlines() if line.startswith("    ") and line.strip()]
-    assert set(COMMANDS) <= set(listed)
+    assert list(sections(out)["the five to begin with"]) == ["explain", "jobs", "status", "logs", "doctor"]
+    assert list(sections(out))[-1] == "options"
+
+
+def test_each_command_is_in_one_section_of_the_main_help(tmp_path: Path) -> None:
+    listed = [
+        name for names in sections(run("--help", env=environment(tmp_path)).out).values() for name in names
+    ]
+    commands = [one.prog.split()[1] for one in parser.build().each() if len(one.prog.split()) == 2]
+    assert sorted(listed) == sorted({*commands, "-h,", "--version"})
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    parts = [part.split("\n") for part in text.split("\n\n") if part.split("\n")[0].endswith(":")]
+    return {part[0][:-1]: [line.split()[0] for line in part[1:] if line[2:3] != " "] for part in parts}
+
+
+def test_a_command_brings_its_own_options_alone() -> None:
+    whole = {one.prog: one for one in parser.build(["gc", "--yes"]).each()}
+    assert "--backend" in whole["vertex-training gc"].options()
+    assert whole["vertex-training plan"].options() == ["-h", "--help"]
 
 
 def test_defaults_of_explain() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 
 from pulumi_vertex_training.cli.gc.candidates import KnownStack, Status, decide_job, decide_object
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StateContents, contents_of, merged
+from pulumi_vertex_training.cloud.objects import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.kinds.staged.spec import SHARED_KEY, STAGED_KEY
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from support.client.specs.known_stacks import (
     BEGUN_JOB,

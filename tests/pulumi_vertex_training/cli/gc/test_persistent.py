@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.views import target
 from support.emulated.command import Ended, environment, run
 from support.services.training import SLEEP, job, pool
 from support.waiting import TIMEOUT, eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
+from vertex_emulator.daemon import reset as emulator_reset
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 
 Env = dict[str, str]

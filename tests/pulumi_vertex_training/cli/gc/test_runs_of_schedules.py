@@ -16,7 +16,7 @@ RUN = JobRecord(
     name="projects/1/locations/us-central1/customJobs/2",
     display_name="train",
     state=JobState.JOB_STATE_SUCCEEDED,
-    labels=labels(key_of_schedule(IDENTITY), "v2-1"),
+    labels=labels(key_of_schedule(IDENTITY), "v1-1"),
 )
 
 

@@ -15,12 +15,13 @@ from pulumi_vertex_training.cli.gc.candidates import Decision, KnownStack, Statu
 from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, ObjectFinding, PersistentFinding
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName
 from pulumi_vertex_training.cli.gc.sweep import Outcome
-from pulumi_vertex_training.cli.gc.view import Report, show
+from pulumi_vertex_training.cli.gc.view import Report
 from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.persistent import PersistentRecord
+from pulumi_vertex_training.views.answer import render
 from pulumi_vertex_training.views.output import Output
 
 PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
@@ -97,7 +98,7 @@ REPORT = Report(
 @pytest.fixture
 def printed(capsys: pytest.CaptureFixture[str]) -> Any:
     def run(report: Report, *, as_json: bool = False, terminal: bool = False) -> tuple[str, str]:
-        show(report, Output(as_json=as_json, terminal=terminal))
+        render(report, Output(as_json=as_json, terminal=terminal))
         captured = capsys.readouterr()
         return captured.out, captured.err
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from pulumi_vertex_training.runs.adoption import differences
 from pulumi_vertex_training.runs.identity import labels
+from pulumi_vertex_training.views import target
 from support.emulated.command import environment, run
 from support.services.training import SLEEP, job
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.daemon import reset as emulator_reset
 from vertex_training.job.custom_job import from_wire
 
 Env = dict[str, str]

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobClient, JobRecord
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
@@ -20,10 +19,11 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as 
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
 from pulumi_vertex_training.kinds.training_pipeline.kind import KIND as PIPELINE
 from pulumi_vertex_training.kinds.training_pipeline.spec import CUSTOM_TASK
+from pulumi_vertex_training.views import target
 from support.emulated.command import environment, run
 from support.services.training import SLEEP, job, pool
 from support.waiting import eventually
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.daemon import reset as emulator_reset
 
 Env = dict[str, str]
 PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()

@@ -37,7 +37,7 @@ def job(
     if stack:
         project, _, short = stack.partition("/")
         owner = {"pulumi-project": project, "pulumi-stack": short, "pulumi-resource": resource or name}
-        labels = {**identity.labels(key or f"{number:016}-1", "v2-0"), **owner}
+        labels = {**identity.labels(key or f"{number:016}-1", "v1-0"), **owner}
     return {
         "name": f"{PARENT}/{collection}/{number}",
         "displayName": name,

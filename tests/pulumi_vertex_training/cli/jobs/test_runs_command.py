@@ -1,4 +1,4 @@
-"""`vertex-training runs` on jobs with the labels of runs; `tests/engine/jobs/test_runs.py` deploys them."""
+"""`vertex-training runs` on jobs with labels of runs; `kinds/custom_job/test_kept_runs.py` deploys them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.jobs.lookup import all_jobs
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.views import target
+from pulumi_vertex_training.views.jobs.lookup import all_jobs
 from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 POOL = {
     "machineSpec": {"machineType": "n1-standard-4"},
@@ -37,7 +37,7 @@ STUDY = {
 
 def labels(key: str, resource: str, *, stack: str = "dev", reason: str = "spec") -> dict[str, str]:
     owner = {"pulumi-project": "digits", "pulumi-stack": stack, "pulumi-resource": resource}
-    return {**identity.labels(key, "v2-0", reason=reason), **owner}
+    return {**identity.labels(key, "v1-0", reason=reason), **owner}
 
 
 @dataclass(kw_only=True)

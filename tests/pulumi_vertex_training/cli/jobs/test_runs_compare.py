@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.views import target
 from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 BUCKET = "compared-bucket"
 ATTACK = "\x1b]0;owned\x07"
@@ -61,7 +61,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
             base = f"{number}/train"
             metrics = {"loss": loss, f"only{ATTACK}{number}": 1}
             objects.upload(endpoint, BUCKET, f"{base}/model/metrics.json", json.dumps(metrics).encode())
-            labels = {**identity.labels(f"aaaa-{number}", "v2-0", reason="spec"), "pulumi-resource": "train"}
+            labels = {**identity.labels(f"aaaa-{number}", "v1-0", reason="spec"), "pulumi-resource": "train"}
             body = {
                 "displayName": "train",
                 "jobSpec": {
@@ -71,7 +71,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
                 "labels": labels,
             }
             ids.append(custom_jobs.create(endpoint, body).job_id)
-        alone = {**identity.labels("bbbb-1", "v2-0", reason="first-run"), "pulumi-resource": "alone"}
+        alone = {**identity.labels("bbbb-1", "v1-0", reason="first-run"), "pulumi-resource": "alone"}
         custom_jobs.create(
             endpoint, {"displayName": "alone", "jobSpec": {"workerPoolSpecs": [POOL]}, "labels": alone}
         )

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.views import target
 from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.tables import not_empty
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 from vertex_training.fields import timestamps
 
 POOL = {
@@ -64,7 +64,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steps]:
 
         owner = {"pulumi-project": "digits", "pulumi-stack": "dev", "pulumi-resource": "train"}
         for number in (1, 2):
-            labels = identity.labels(f"aaaa-{number}", "v2-0", reason="spec")
+            labels = identity.labels(f"aaaa-{number}", "v1-0", reason="spec")
             submit("train", [POOL, {**POOL, "replicaCount": "2"}], team="vision", **labels, **owner)
         submit("other", [POOL])
         submit("dear", [UNPRICED], team="speech")

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.views import target
 from support.emulated.command import HANGS, Ended, environment, run
 from support.services.training import job
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 BIN = Path(sys.executable).parent
 ASK = r"""

@@ -7,7 +7,7 @@ import pytest
 
 from pulumi_vertex_training.cli.live.screen import Reader
 from pulumi_vertex_training.cloud.errors import PermissionDenied, Unavailable
-from pulumi_vertex_training.views.failure import CommandError, InputError
+from pulumi_vertex_training.failure import CommandError, InputError
 from support.waiting import eventually
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.views import target
 from support.emulated.command import (
     HANGS,
     Ended,
@@ -33,7 +33,7 @@ from support.emulated.command import (
 from support.services.training import job
 from support.waiting import eventually
 from vertex_cluster.reporting import REPORT_FILE
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.daemon import reset as emulator_reset
 
 BUCKET = "watched-bucket"
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"

@@ -18,16 +18,16 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.views import target
 from support.emulated.command import HANGS, environment, run
 from support.services.training import job
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 COMMAND = Path(sys.executable).with_name("vertex-training")
 BUCKET = "boards-bucket"

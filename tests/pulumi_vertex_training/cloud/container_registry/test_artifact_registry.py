@@ -78,7 +78,7 @@ def test_an_update_sends_its_mask(service: Service, endpoint: Endpoint) -> None:
     (asked,) = service.asked
     assert (asked.method, asked.path) == ("PATCH", f"/v1/{NAME}")
     assert asked.query["updateMask"] == ["dockerConfig,labels"]
-    assert asked.body == {"dockerConfig": {"immutableTags": True}}
+    assert asked.body == {"labels": {}, "dockerConfig": {"immutableTags": True}}
 
 
 def test_what_is_read_is_tried_again(service: Service, endpoint: Endpoint) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
 from pulumi_vertex_training.core.running.declaration import JobInputs, JobResourceType
-from pulumi_vertex_training.core.running.plan import completed
+from pulumi_vertex_training.core.running.job_diff import completed
 from pulumi_vertex_training.core.running.provider import facts
 from pulumi_vertex_training.runs.gateway import gateway_in
 from support.client.hashes import hash_of
@@ -143,7 +143,3 @@ def test_findings_have_the_path_of_the_message(job_spec: dict[str, Any], path: s
 
 def test_the_request_has_the_marks_as_labels() -> None:
     assert STUDY.wire(inputs())["labels"]["pulumi-resource"] == "study"
-
-
-def test_the_runs_of_two_kinds_have_keys_of_their_own_in_an_operation() -> None:
-    assert STUDY.operation_key("", props()) == "hyperparameterTuningJobs:study"

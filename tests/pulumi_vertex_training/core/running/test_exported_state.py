@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.core.run_context import StackState
 from pulumi_vertex_training.core.running import exported_state
+from pulumi_vertex_training.core.running.exported_state import StackState
 from pulumi_vertex_training.registry import type_token
 
 FIRST, SECOND, THIRD, FOURTH = (character * 16 for character in "abcd")
@@ -63,7 +63,10 @@ def test_a_state_has_the_runs_of_its_resources_and_of_what_was_begun() -> None:
         ids=frozenset({"data", *(f"{JOBS}{number}" for number in (1, 2, 3, 4))}),
         identities=frozenset({FIRST, SECOND, FOURTH}),
         begun={urn("CustomJob", "train"): frozenset({FIRST, THIRD})},
-        replaced={urn("HyperparameterTuningJob", "tune"): f"{SECOND}-7"},
+        recorded={
+            urn("CustomJob", "train"): f"{FIRST}-2",
+            urn("HyperparameterTuningJob", "tune"): f"{SECOND}-7",
+        },
     )
 
 

@@ -13,7 +13,6 @@ from pulumi_vertex_training.core.running.hidden_input import (
     recorded_key,
     reveal,
     reveal_outputs,
-    state_names,
 )
 from vertex_training.fields.decode import UNKNOWN
 
@@ -70,10 +69,6 @@ def test_outputs_reveal_what_was_hidden(props: dict[str, Any]) -> None:
 @pytest.mark.parametrize("props", [INPUTS, {**INPUTS, "spec_hash": UNKNOWN}], ids=["known", "not known yet"])
 def test_inputs_reveal_what_was_hidden(props: dict[str, Any]) -> None:
     assert reveal(hide(props)) == props
-
-
-def test_hidden_names_are_one_name_for_the_engine() -> None:
-    assert state_names(["labels", "run", "spec_hash"]) == ["labels", "__run"]
 
 
 @pytest.mark.parametrize(

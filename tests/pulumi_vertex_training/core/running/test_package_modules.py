@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pulumi_vertex_training.core.operation import PackageModules
-from pulumi_vertex_training.core.running.package_modules import module_fault
+from pulumi_vertex_training.core.running.package_modules import PackageModules, module_fault
 from support.tables import every_row
 
 PACKAGES = [

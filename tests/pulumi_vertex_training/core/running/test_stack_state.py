@@ -12,7 +12,8 @@ import pytest
 from pulumi_vertex_training import engine_command
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.running import stack_state
-from pulumi_vertex_training.core.running.stack_state import StackState, StateUnavailableError
+from pulumi_vertex_training.core.running.exported_state import StackState
+from pulumi_vertex_training.core.running.stack_state import StateUnavailableError
 from pulumi_vertex_training.core.settings import Settings
 from pulumi_vertex_training.engine_command import EngineCommand
 from pulumi_vertex_training.timeouts import Timeouts

@@ -10,11 +10,11 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
 from pulumi_vertex_training.core.running.declaration import declared_in
-from pulumi_vertex_training.core.running.plan import completed
+from pulumi_vertex_training.core.running.job_diff import completed
+from pulumi_vertex_training.core.running.outcome import gone, outcome
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import DECLARED as TUNING_JOB
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import results, trial_counts
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import to_wire
-from pulumi_vertex_training.program.waiting.outcome import gone, outcome
 from support.client.hashes import hash_of
 from support.client.specs.tuning_job_specs import tuning_job
 from vertex_training.fields.decode import UNKNOWN

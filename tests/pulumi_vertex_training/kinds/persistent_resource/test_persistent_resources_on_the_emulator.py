@@ -17,7 +17,7 @@ from pulumi_vertex_training.kinds.persistent_resource import gateway as persiste
 from pulumi_vertex_training.providers import PersistentResourceProvider
 from support.client.plugin import PluginProcess
 from support.waiting import eventually
-from vertex_emulator.control import Control
+from vertex_emulator.client.control import Control
 
 PROVIDER = PersistentResourceProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
@@ -58,8 +58,8 @@ def checked(plugin: PluginProcess, props: dict[str, Any]) -> dict[str, Any]:
     return dict(inputs)
 
 
-def create(plugin: PluginProcess, name: str, **more: Any) -> tuple[str, dict[str, Any]]:
-    id_, outs = plugin.create(PROVIDER, checked(plugin, declared(name, **more)))
+def create(plugin: PluginProcess, name: str, timeout: float = 0.0, **more: Any) -> tuple[str, dict[str, Any]]:
+    id_, outs = plugin.create(PROVIDER, checked(plugin, declared(name, **more)), timeout=timeout)
     return id_, dict(outs)
 
 
@@ -171,7 +171,7 @@ def test_a_creation_waits_for_its_custom_timeout(plugin: PluginProcess, endpoint
     delay(endpoint, 3600)
     persistent_resources.delete(endpoint, full_name("patient"))
     with pytest.raises(grpc.RpcError) as caught:
-        create(plugin, "patient", timeouts={"create": 0.3})
+        create(plugin, "patient", timeout=0.3)
     assert "patient: the previous one is still being deleted after 0.3 s. Nothing was created" in refusal(
         caught
     )
@@ -199,17 +199,13 @@ def test_an_update_waits_for_its_custom_timeout(plugin: PluginProcess, endpoint:
     running(endpoint, "unsettled")
     delay(endpoint, 3600)
     pools = [{"machine_spec": N1, "replica_count": 3}]
-    new = checked(plugin, declared("unsettled", resource_pools=pools, timeouts={"update": 0.3}))
-    plugin.update(PROVIDER, id_, old, new)
+    new = checked(plugin, declared("unsettled", resource_pools=pools))
+    plugin.update(PROVIDER, id_, old, new, timeout=0.3)
     again = [{"machine_spec": N1, "replica_count": 4}]
-    newer = checked(plugin, declared("unsettled", resource_pools=again, timeouts={"update": 0.3}))
+    newer = checked(plugin, declared("unsettled", resource_pools=again))
     with pytest.raises(grpc.RpcError) as caught:
-        plugin.update(PROVIDER, id_, new, newer)
+        plugin.update(PROVIDER, id_, new, newer, timeout=0.3)
     assert "unsettled" in refusal(caught)
-
-
-def test_the_state_has_no_timeouts(plugin: PluginProcess) -> None:
-    assert "timeouts" not in checked(plugin, declared("stateless", timeouts={"create": 1}))
 
 
 def test_an_update_waits_while_the_service_is_busy(plugin: PluginProcess, endpoint: Endpoint) -> None:
@@ -219,6 +215,14 @@ def test_an_update_waits_while_the_service_is_busy(plugin: PluginProcess, endpoi
     new = checked(plugin, declared("eager", resource_pools=pools, reboot_token="1"))
     plugin.update(PROVIDER, id_, old, new)
     assert running(endpoint, "eager").wire["resourcePools"][0]["replicaCount"] == "3"
+
+
+def test_a_deletion_waits_for_its_custom_timeout(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    id_, outs = create(plugin, "lingers")
+    running(endpoint, "lingers")
+    delay(endpoint, 3600)
+    plugin.delete(PROVIDER, id_, outs, timeout=0.3)
+    assert persistent_resources.get(endpoint, id_).state.word == "STOPPING", "the service finishes it"
 
 
 def test_a_deletion(plugin: PluginProcess, endpoint: Endpoint) -> None:

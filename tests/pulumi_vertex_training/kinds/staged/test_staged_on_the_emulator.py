@@ -11,8 +11,8 @@ import pytest
 
 from pulumi_vertex_training.providers import StagedFileProvider, StagedPackageProvider, StagingBucketProvider
 from support.client.plugin import PluginProcess
-from vertex_emulator import launcher
-from vertex_emulator import reset as emulator_reset
+from vertex_emulator.client import launcher
+from vertex_emulator.daemon import reset as emulator_reset
 
 BUCKET, FILE, PACKAGE = StagingBucketProvider(), StagedFileProvider(), StagedPackageProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

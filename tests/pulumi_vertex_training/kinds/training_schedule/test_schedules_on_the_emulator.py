@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from pulumi.output import Unknown
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.training_schedule import gateway
+from pulumi_vertex_training.kinds.training_schedule.rules import validate
+from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec
 from pulumi_vertex_training.providers import TrainingScheduleProvider
 from pulumi_vertex_training.runs.gateway import gateway_in
 from support.client.plugin import UNKNOWN, PluginProcess
@@ -78,23 +81,6 @@ class Cloud:
     def run(self, name: str) -> None:
         self.post(f"/v1/{name}:run", {})
 
-    def executions(self, name: str) -> list[dict[str, Any]]:
-        """Return the executions of the schedule's workflow, oldest first."""
-        url = f"{self.endpoint.vertex_url}/v1/{gateway.workflow_name(name)}/executions"
-        found = rest.call(self.endpoint, "GET", url, query={"view": "FULL"}).get("executions", [])
-        return list(reversed(found))
-
-    def ended(self, name: str, count: int) -> list[str]:
-        """Let time pass until that many executions have ended. Return their results, in no order."""
-
-        def done() -> list[dict[str, Any]]:
-            self.post("/_local/clock/advance", {"seconds": 61})
-            found = [one for one in self.executions(name) if "endTime" in one]
-            return found if len(found) >= count else []
-
-        found = eventually(done, what=lambda: self.executions(name))
-        return [str(one.get("result") or one["error"]) for one in found]
-
 
 @pytest.fixture(scope="module")
 def cloud(endpoint: Endpoint) -> Cloud:
@@ -126,51 +112,92 @@ def create(plugin: PluginProcess, inputs: Mapping[str, Any]) -> tuple[str, dict[
 
 
 @pytest.mark.parametrize("collection", JOBS)
-def test_every_kind_of_job_runs_in_a_directory_of_its_own(
+def test_every_kind_of_job_is_submitted_each_time(
     plugin: PluginProcess, cloud: Cloud, collection: str
 ) -> None:
     label = f"kind-{collection.lower()}"
     name, _ = create(plugin, declared(label, collection))
     for _ in range(2):
-        cloud.run(name)  # at the same time: one of the two executions submits
+        cloud.run(name)
     jobs = gateway_in(collection)
 
     def live() -> list[Any]:
-        return jobs.list_by_label(cloud.endpoint, {"pulumi-resource": label})
+        found = jobs.list_by_label(cloud.endpoint, {"pulumi-resource": label})
+        return found if len(found) == 2 else []
 
-    (first,) = eventually(live, what=lambda: cloud.executions(name))
-    skipped, submitted = sorted(cloud.ended(name, 2), key=lambda result: "skipped" not in result)
-    assert "skipped" in skipped
-    assert submitted == f'"{first.name}"'
-    assert first.display_name == "train"
-    spec: Any = first.wire
-    for key in PATHS[collection]:
-        spec = spec[key]
-    assert spec["baseOutputDirectory"]["outputUriPrefix"].startswith(f"gs://runs/{label}/20")
-    jobs.cancel(cloud.endpoint, first.name)
+    for one in eventually(live):
+        assert one.display_name == "train"
+        spec: Any = one.wire
+        for key in PATHS[collection]:
+            spec = spec[key]
+        assert spec["baseOutputDirectory"]["outputUriPrefix"] == f"gs://runs/{label}/"
+        jobs.cancel(cloud.endpoint, one.name)
 
 
-def test_queued_runs_start_one_after_the_other(plugin: PluginProcess, cloud: Cloud) -> None:
-    jobs = gateway_in("customJobs")
-    name, _ = create(plugin, declared("queued", overlap="queue"))
+@pytest.mark.parametrize("collection", JOBS)
+def test_deleting_a_schedule_deletes_its_runs_on_demand(
+    plugin: PluginProcess, cloud: Cloud, data_dir: Path, tmp_path: Path, collection: str
+) -> None:
+    label, jobs = f"gone-{collection.lower()}", gateway_in(collection)
+    name, made = create(plugin, declared(label, collection, on_delete="delete"))
+    other, kept = create(plugin, declared(f"{label}-kept", collection))
+    for one in (name, other):
+        cloud.run(one)
 
-    def live() -> list[Any]:
-        return jobs.list_live(cloud.endpoint, labels={"pulumi-resource": "queued"})
+    def runs(of: str) -> list[Any]:
+        return list(jobs.list_by_label(cloud.endpoint, {"pulumi-resource": of}))
 
+    eventually(lambda: runs(label) and runs(f"{label}-kept"))
+    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as destroying:
+        destroying.delete(SCHEDULE, name, made)
+        assert runs(label) == []
+        destroying.delete(SCHEDULE, name, made)  # after a kill, nothing has to exist
+        destroying.delete(SCHEDULE, other, kept)
+    (run,) = runs(f"{label}-kept")
+    assert not run.state.is_terminal
+    jobs.cancel(cloud.endpoint, run.name)
+
+
+def test_a_replaced_schedule_keeps_its_runs(plugin: PluginProcess, cloud: Cloud) -> None:
+    name, made = create(plugin, declared("moving", on_delete="delete"))
     cloud.run(name)
-    (first,) = eventually(live)
-    for _ in range(2):
-        cloud.run(name)
-    eventually(lambda: len(cloud.executions(name)) == 3)
-    waiting = [one["name"] for one in cloud.executions(name)]
-    assert [one.name for one in live()] == [first.name]
-    for count in (2, 3):
-        for one in live():
-            jobs.cancel(cloud.endpoint, one.name)
-        cloud.ended(name, count)
-        (now,) = eventually(live)
-        assert now.name in str(cloud.executions(name)[count - 1].get("result"))
-    assert [one["name"] for one in cloud.executions(name)] == waiting
+    jobs = gateway_in("customJobs")
+    (run,) = eventually(lambda: jobs.list_by_label(cloud.endpoint, {"pulumi-resource": "moving"}))
+    elsewhere, _ = plugin.check(SCHEDULE, declared("moving", location="europe-west4", on_delete="delete"))
+    assert plugin.diff(SCHEDULE, made, elsewhere)[1] == ["location"]
+    plugin.create(SCHEDULE, elsewhere)
+    plugin.delete(SCHEDULE, name, made)
+    assert not jobs.get(cloud.endpoint, run.name).state.is_terminal
+    jobs.cancel(cloud.endpoint, run.name)
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ("skip", "give the job a timeout below the time between two runs"),
+        ("cancel", "give the job a timeout below the time between two runs"),
+        ("queue", "run the job on a persistent resource with the machines of one run"),
+        ("alow", "did you mean allow"),
+    ],
+)
+def test_a_policy_that_needs_to_know_live_runs_is_refused(
+    plugin: PluginProcess, policy: str, words: str
+) -> None:
+    _, failures = plugin.check(SCHEDULE, declared("depends", overlap=policy))
+    assert words in failures["overlap"]
+
+
+def test_a_directory_by_the_id_of_the_run_is_not_overwritten() -> None:
+    def warned(request: dict[str, Any]) -> list[str]:
+        spec = ScheduleSpec(
+            schedule_id="own", location="us-central1", schedule="0 3 * * *", request=json.dumps(request)
+        )
+        return [found.path for found in validate(spec, zones=frozenset({spec.time_zone}), on_google=False)]
+
+    fixed = {"baseOutputDirectory": {"outputUriPrefix": "gs://runs/own/"}}
+    assert warned({"jobSpec": fixed}) == ["job"]
+    assert warned({"jobSpec": {**fixed, "args": ["--out=$(CLOUD_ML_JOB_ID)"]}}) == []
+    assert warned({"jobSpec": {}}) == []
 
 
 def test_a_killed_creation_is_adopted_by_the_same_resource_only(
@@ -184,43 +211,22 @@ def test_a_killed_creation_is_adopted_by_the_same_resource_only(
     after = gateway.get(cloud.endpoint, name)
     assert (before.job["schedule"], after.job["schedule"]) == ("0 3 1 1 *", "30 4 * * *")
     with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as other:
-        for policy in ("skip", "allow"):
-            theirs = declared("begun", overlap=policy, __key="fedcba9876543210-01234567")
-            with pytest.raises(grpc.RpcError) as refused:
-                create(other, theirs)
-            words = str(refused.value.details())  # type: ignore[attr-defined]
-            assert words.startswith("Failure: schedule begun already exists in project local, us-central1")
+        with pytest.raises(grpc.RpcError) as refused:
+            create(other, declared("begun", __key="fedcba9876543210-01234567"))
+        words = str(refused.value.details())  # type: ignore[attr-defined]
+        assert words.startswith("Failure: schedule begun already exists in project local, us-central1")
     assert gateway.get(cloud.endpoint, name).job == after.job
 
 
 def test_what_was_changed_outside_is_read_back(plugin: PluginProcess, cloud: Cloud) -> None:
-    name, made = create(plugin, declared("drifting", overlap="queue"))
+    name, made = create(plugin, declared("drifting", on_delete="delete"))
     _, outs, inputs = plugin.read(SCHEDULE, name, made)
-    assert (outs["drift"], inputs["overlap"], inputs["paused"]) == ([], "queue", True)
+    assert (outs["name"], inputs["on_delete"], inputs["paused"]) == (name, "delete", True)
     assert inputs["request"] == made["request"]
-    gateway.set_paused(cloud.endpoint, gateway.get_job(cloud.endpoint, name), paused=False)
-    gateway.delete_workflow(cloud.endpoint, gateway.workflow_name(name))
-    _, outs, inputs = plugin.read(SCHEDULE, name, made)
-    assert (outs["drift"], inputs["paused"]) == (["its workflow was deleted"], False)
+    gateway.set_paused(cloud.endpoint, gateway.get(cloud.endpoint, name).job, paused=False)
+    assert plugin.read(SCHEDULE, name, made)[2]["paused"] is False
     gateway.delete_job(cloud.endpoint, name)
     assert plugin.read(SCHEDULE, name, made)[0] == ""
-
-
-def test_a_changed_policy_makes_and_removes_the_workflow(plugin: PluginProcess, cloud: Cloud) -> None:
-    job = {**JOBS["customJobs"], "base_output_directory": "gs://runs/fixed/"}
-    direct = declared("policies", job=job, overlap="allow")
-    name, made = create(plugin, direct)
-    assert made["workflow"] == ""
-    skipping, _ = plugin.check(SCHEDULE, declared("policies", job=job, overlap="skip"))
-    assert plugin.diff(SCHEDULE, made, skipping) == (True, [])
-    updated = plugin.update(SCHEDULE, name, made, skipping)
-    assert gateway.get(cloud.endpoint, name).workflow is not None
-    assert updated["workflow"] == gateway.workflow_name(name)
-    again, _ = plugin.check(SCHEDULE, direct)
-    plugin.update(SCHEDULE, name, updated, again)
-    assert gateway.find_workflow(cloud.endpoint, gateway.workflow_name(name)) is None
-    plugin.delete(SCHEDULE, name, made)
-    plugin.delete(SCHEDULE, name, made)  # after a kill, neither has to exist
 
 
 def test_a_request_has_the_digits_of_its_numbers_and_no_internal_value(plugin: PluginProcess) -> None:
@@ -253,4 +259,4 @@ def test_a_request_that_is_not_known_yet_stays_unknown(plugin: PluginProcess) ->
     unknown = {**declared("later"), "request": UNKNOWN}
     checked, failures = plugin.check(SCHEDULE, unknown)
     assert failures == {}
-    assert all(isinstance(checked[name], Unknown) for name in ("request", "own_directory", "workflow"))
+    assert isinstance(checked["request"], Unknown)

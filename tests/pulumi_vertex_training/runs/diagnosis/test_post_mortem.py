@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,13 +18,6 @@ EXITED = (
     "more about why your job exited please check the logs: https://console.cloud.google.com/logs/viewer?project=7"
 )
 SILENT = Answer(document={})
-
-
-@pytest.fixture
-def service() -> Iterator[Service]:
-    made = Service()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from support.client import engine
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 
 FOLDER = Path(__file__).resolve().parents[4] / "examples"
 PYTHON = "3.11"

@@ -30,11 +30,11 @@ Register = Callable[["Declared"], tuple[str, Mapping[str, Any]]]
 
 
 class _Monitor(mocks.MockMonitor):
-    """Pulumi's resource monitor. After the first failure it registers nothing more."""
+    """Pulumi's resource monitor. After the first failure it registers nothing more, unless it goes on."""
 
-    def __init__(self, register: Register) -> None:
+    def __init__(self, register: Register, *, goes_on: bool) -> None:
         super().__init__(None)  # type: ignore[arg-type]  # no mocks: it answers itself
-        self._register, self._lock = register, threading.Lock()
+        self._register, self._lock, self._goes_on = register, threading.Lock(), goes_on
         self.failure: BaseException | None = None
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  a method of the service
@@ -52,12 +52,13 @@ class _Monitor(mocks.MockMonitor):
             delete_before_replace=request.deleteBeforeReplace,
         )
         with self._lock:
-            if self.failure is None:
+            failed = self.failure is not None and not self._goes_on
+            if not failed:
                 try:
                     id_, outs = self._register(declared)
                 except BaseException as error:
-                    self.failure = error
-            if self.failure is not None:
+                    self.failure, failed = error, True
+            if failed:
                 raise RuntimeError("the deployment has ended") from None
         made = struct_pb2.Struct()
         made.update(outs)
@@ -69,8 +70,8 @@ def _compiled(program: str) -> Any:
     return compile(program, "program", "exec")
 
 
-def run(program: str, configured: Mapping[str, str], register: Register) -> None:
-    """Run the program. Raise what the first registration that failed has raised.
+def run(program: str, configured: Mapping[str, str], register: Register, *, goes_on: bool = False) -> None:
+    """Run the program. Raise what the registration that failed has raised, the last one if it goes on.
 
     Pulumi keeps the settings of a program in context variables, so later tests see none of them. It sends the
     whole stack of calls with each resource, so the program has a thread, whose stack has nothing of pytest.
@@ -79,7 +80,7 @@ def run(program: str, configured: Mapping[str, str], register: Register) -> None
 
     def guarded() -> None:
         try:
-            _run(program, configured, register)
+            _run(program, configured, register, goes_on=goes_on)
         except BaseException as error:
             failures.append(error)
 
@@ -90,8 +91,8 @@ def run(program: str, configured: Mapping[str, str], register: Register) -> None
         raise failures[0]
 
 
-def _run(program: str, configured: Mapping[str, str], register: Register) -> None:
-    monitor = _Monitor(register)
+def _run(program: str, configured: Mapping[str, str], register: Register, *, goes_on: bool) -> None:
+    monitor = _Monitor(register, goes_on=goes_on)
     config.set_all_config(dict(configured), [])
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

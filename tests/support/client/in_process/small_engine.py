@@ -12,6 +12,7 @@ previews, unknown values, aliases, resource options or provider process: tests o
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,17 +23,19 @@ from typing import Any
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.cloud import clients
-from pulumi_vertex_training.core.interrupted import begun_creations
+from pulumi_vertex_training.core.interrupted import creations
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.run_context import StackState
+from pulumi_vertex_training.core.running.exported_state import StackState
 from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, KEY_INPUT
+from pulumi_vertex_training.core.running.stack_state import StateAnswer
 from pulumi_vertex_training.core.settings import Settings
 from pulumi_vertex_training.runs.identity import identity_of
-from support.client.in_process import programs
+from support.client.in_process import package_host, programs
 from support.in_process.recorded_calls import Call
 
 STACK_KEY = "vertex-training"
 """The name of the record that a stack has beside the declared resources."""
+_PACKAGE_KEY = "5eed5eed5eed5eed"
 _TARGET = {
     "vertex-training:endpoint": "emulator",
     "vertex-training:project": "local",
@@ -72,6 +75,13 @@ class Entry:
     deletes: bool = False
     replaced: bool = False
 
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        """The outputs as a program in Python has them."""
+        if isinstance(self.provider, package_host.PackageProvider):
+            return self.provider.shown(self.outs)
+        return self.outs
+
 
 Point = int | Callable[[str], bool]
 """A point of an operation: its number, or a predicate of its text.
@@ -85,6 +95,8 @@ class SmallEngine:
     """One stack with its configuration."""
 
     config: Mapping[str, str]
+    serves_package: bool = False
+    """True if the package's providers serve what a program declares. Its stack's key is no resource."""
     entries: list[Entry] = field(default_factory=list)
     points: int = 0
     """The number of points that the operation has passed."""
@@ -95,21 +107,30 @@ class SmallEngine:
     _dies_at: Point | None = None
     _is_dead: bool = False
 
-    def up(self, program: str | Sequence[Declared], *, replace: Collection[str] = ()) -> int:
-        """Deploy a program, or what one registers. Return how many resources were created or changed."""
+    def up(
+        self, program: str | Sequence[Declared], *, replace: Collection[str] = (), goes_on: bool = False
+    ) -> int:
+        """Deploy a program, or what one registers. Return how many resources were created or changed.
+
+        `goes_on`: after a failure, deploy what does not depend on it, as with `--continue-on-error`.
+        """
         done = 0
         names = set()
         self._begin()
 
         def register(declared: Declared) -> tuple[str, Mapping[str, Any]]:
             nonlocal done
+            if self.serves_package:
+                if declared.name == STACK_KEY:
+                    return "", {"key": _PACKAGE_KEY}
+                declared = _packaged(declared)
             done += self._register(declared, forced=declared.name in replace)
             names.add(declared.name)
             (entry,) = [one for one in self.live() if one.name == declared.name]
-            return entry.id, entry.outs
+            return entry.id, entry.shown
 
         if isinstance(program, str):
-            self._run(program, register)
+            self._run(program, register, goes_on=goes_on)
         else:
             for declared in program:
                 register(declared)
@@ -121,12 +142,17 @@ class SmallEngine:
                 done += 1
         return done
 
-    def destroy(self) -> None:
-        """Delete everything, the newest first."""
+    def destroy(self, *, goes_on: bool = False) -> None:
+        """Delete everything, the newest first; with `goes_on`, the rest after a failure as well."""
         self._begin()
         for entry in reversed(list(self.entries)):
-            if not entry.replaced:
-                self._delete(entry)
+            try:
+                if not entry.replaced:
+                    self._delete(entry)
+            except Exception:
+                if not goes_on:
+                    raise
+                continue
             self.entries.remove(entry)
 
     def refresh(self) -> bool:
@@ -186,12 +212,12 @@ class SmallEngine:
         return [entry for entry in self.entries if not (entry.deletes or entry.replaced)]
 
     def outputs(self) -> Outputs:
-        return {entry.name: {**entry.outs, "id": entry.id} for entry in self.live()}
+        return {entry.name: {**entry.shown, "id": entry.id} for entry in self.live()}
 
     def _begin(self) -> None:
         OPERATION.begin()
         OPERATION.configure(self.config.get)
-        OPERATION.runs.stack_state(self._state)  # as `pulumi stack export` shows it
+        OPERATION.part(StateAnswer).found = self._state()  # as `pulumi stack export` shows it
         self.points = 0
 
     def _state(self) -> StackState:
@@ -201,17 +227,17 @@ class SmallEngine:
             ids=frozenset(one.id for one in self.entries),
             identities=frozenset(map(identity_of, keys)),
             begun={urn: frozenset(found) for urn, found in self.pending.items()},
-            replaced={
+            recorded={
                 urn_of(one.name): str(one.outs[HIDDEN_INPUT]["key"])
                 for one in self.entries
-                if one.replaced and HIDDEN_INPUT in one.outs
+                if not one.deletes and HIDDEN_INPUT in one.outs
             },
         )
 
-    def _run(self, program: str, register: programs.Register) -> None:
+    def _run(self, program: str, register: programs.Register, *, goes_on: bool) -> None:
         """Run the program, and delete at its end what interrupted deployments left, as programs do."""
         settings = Settings(data_dir=Path(self.config["vertex-training:dataDir"]))
-        begun = begun_creations.begun(settings)
+        begun = creations.begun(settings)
         keys: set[str] = set()
 
         def keyed(declared: Declared) -> tuple[str, Mapping[str, Any]]:
@@ -219,11 +245,12 @@ class SmallEngine:
             keys.add(str(declared.inputs.get(KEY_INPUT)))
             return register(declared)
 
-        programs.run(program, {**_TARGET, **self.config}, keyed)
+        programs.run(program, {**_TARGET, **self.config}, keyed, goes_on=goes_on)
+        # A program of another language has no end at which it could do this.
         if begun and (stack := self.outputs().get(STACK_KEY)):
             ids = {entry.id for entry in self.live()}
-            for note, _ in begun_creations.undeclared(begun, stack["key"], keys, ids):
-                begun_creations.remove(note, settings, print)
+            for note, _ in creations.undeclared(begun, stack["key"], keys, ids):
+                creations.remove(note, settings, print)
 
     def _register(self, declared: Declared, *, forced: bool) -> int:
         old = next((one for one in self.entries if one.name == declared.name and not one.deletes), None)
@@ -296,6 +323,14 @@ class SmallEngine:
         call.result = None if result is None else copy.deepcopy(vars(result))
         call.has_ended = True
         return result
+
+
+def _packaged(declared: Declared) -> Declared:
+    """Return a resource of the program with the package's provider."""
+    assert not callable(declared.inputs)
+    resource = type(declared.provider).__name__.removesuffix("Provider")
+    provider = package_host.provider(resource, urn=urn_of(declared.name), stack_key=_PACKAGE_KEY)
+    return dataclasses.replace(declared, provider=provider, inputs=provider.declared(declared.inputs))
 
 
 def urn_of(name: str) -> str:

@@ -15,7 +15,6 @@ from support.client.in_process.small_engine import STACK_KEY, SmallEngine, kills
 from support.client.kills.subjects import (
     PERSISTENT_RESOURCE,
     PIPELINE,
-    SCHEDULE,
     TUNING_JOB,
     Declaration,
     Subject,
@@ -26,14 +25,13 @@ from support.client.kills.subjects import (
     state_of,
 )
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator.control import Control
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 
 _NUMBERS = itertools.count(1)
 _INNER = {
     TUNING_JOB.noun: ("customJobs",),
     PIPELINE.noun: ("customJobs", "models"),
-    SCHEDULE.noun: ("workflows",),
 }
 """The other collections that may have something of a subject."""
 
@@ -45,10 +43,13 @@ class Trial:
     subject: Subject
     data_dir: Path
     name: str = field(default_factory=lambda: f"trial-{next(_NUMBERS)}-x")
+    serves_package: bool = False
     engine: SmallEngine = field(init=False)
 
     def __post_init__(self) -> None:
-        self.engine = SmallEngine({"vertex-training:dataDir": str(self.data_dir)})
+        self.engine = SmallEngine(
+            {"vertex-training:dataDir": str(self.data_dir)}, serves_package=self.serves_package
+        )
 
     @functools.cached_property
     def control(self) -> Control:

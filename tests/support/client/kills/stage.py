@@ -35,8 +35,9 @@ from support.client.kills.subjects import (
 )
 from support.emulated.emulator import is_alive, kill
 from support.waiting import eventually
-from vertex_emulator import launcher
-from vertex_emulator.control import Control, ControlError
+from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control, ControlError
+from vertex_emulator.daemon import reset
 
 UP = ("up", "--yes", "--skip-preview", "--non-interactive")
 DESTROY = ("destroy", "--yes", "--skip-preview", "--non-interactive")
@@ -106,8 +107,6 @@ class Stage:
     subject: Subject = CUSTOM_JOB
     declaration: Declaration = field(default_factory=Declaration)
     declared: int = 0
-    is_sound: bool = True
-    """False from the begin of a test until its last assertion."""
     output: str = ""
     _before: int = 0
     _lost: set[int] = field(default_factory=set)
@@ -118,33 +117,11 @@ class Stage:
             self.data_dir = self.engine.data_dir
         self.engine.environment["VERTEX_TRAINING_DATA_DIR"] = str(self.data_dir)
 
-    def take(self, subject: Subject) -> None:
-        """Change to a resource of another kind; destroy the one before."""
-        if subject is not self.subject:
-            self.is_sound = False
-            if self.recorded():
-                self.destroy()
-            self.subject, self.is_sound = subject, True
-
-    def declare(
-        self,
-        spec: str | None = None,
-        *,
-        ends: bool | None = None,
-        after: float = 0,
-        options: str = "",
-    ) -> None:
-        """Declare a resource that runs for long, or that ends after so many seconds.
-
-        It succeeds if `ends` is True, and fails if it is False. The default spec differs from the one before.
-        """
+    def declare(self, spec: str | None = None, *, options: str = "") -> None:
+        """Declare a resource that runs for long. The default spec differs from the one before."""
         self.declared += 1
-        shell = {None: "sleep 600", True: self.subject.good, False: "false"}[ends]
-        if after:
-            shell = f"sleep {after:g}; {shell}"
-        command = ("sh", "-c", shell, "trial")  # $0; a tuning job appends the parameters of a trial
-        spec = spec or f"spec-{self.declared}"
-        self.declaration = Declaration(spec=spec, command=command, options=options)
+        command = ("sh", "-c", "sleep 600", "trial")  # $0; a tuning job appends the parameters of a trial
+        self.declaration = Declaration(spec=spec or f"spec-{self.declared}", command=command, options=options)
         self.engine.write(self.subject.program(self.declaration))
 
     @property
@@ -189,16 +166,6 @@ class Stage:
     def recorded_jobs(self) -> list[str]:
         return [one["id"] for one in self.recorded()]
 
-    @contextlib.contextmanager
-    def trial(self) -> Iterator[None]:
-        """Mark the stage as unusable for other tests if the block fails."""
-        self.is_sound = False
-        yield
-        self.is_sound = True
-
-    def until_failed(self) -> None:
-        self.until(lambda: self.states() == ["FAILED"], "the job's failure")
-
     def forget(self) -> None:
         """Forget the submissions so far."""
         self.control.forget_requests()
@@ -222,12 +189,17 @@ class Stage:
         return result
 
     def clear(self) -> None:
-        """Destroy the stack and delete all jobs of the service."""
-        if self.checkpoint().get("resources"):
-            self.run(*DESTROY).ok()
-        for job in self.jobs():
-            self.control.call("DELETE", f"/v1/{job['name']}")
-        self.assert_nothing()
+        """Begin with an empty stack, a new emulator and a job, without a command."""
+        self.subject = CUSTOM_JOB
+        if self.checkpoint():
+            with self.engine.edited_deployment() as deployment:
+                deployment.pop("resources", None)
+                deployment.pop("pending_operations", None)
+        self.settle()
+        assert self.data_dir is not None
+        reset.reset(self.data_dir)
+        self._lost.clear()
+        self.forget()
 
     def up(self, *more: str) -> Result:
         return self.run(*UP, *more).ok()

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pulumi_vertex_training.registry import type_token
-from vertex_emulator.control import Control
+from vertex_emulator.client.control import Control
 
 PARENT = "/v1/projects/local/locations/us-central1"
 JOBS = ("customJobs", "hyperparameterTuningJobs", "trainingPipelines")
@@ -50,8 +50,8 @@ class Subject:
 
     `text` assigns the resource to `made`. It has the names `name`, `called`, `spec`, `note`, `command`,
     `image` and `options`, and those that the texts of `needs` assign. `calls` has the service's methods; a
-    verb that is missing is verb and `message`. `good` is the shell command of a job that succeeds. `run`: the
-    resource is a job. `shows`: the values of a declaration that the service's records show.
+    verb that is missing is verb and `message`. `run`: the resource is a job. `shows`: the values of a
+    declaration that the service's records show.
     """
 
     noun: str
@@ -62,7 +62,6 @@ class Subject:
     name: str
     text: str
     needs: tuple[str, ...] = ()
-    good: str = "true"
     run: bool = False
     shows: tuple[str, ...] = ("spec", "note", "called")
     calls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -197,7 +196,6 @@ source = pathlib.Path(f"{name}-source")
 shutil.rmtree(source, ignore_errors=True)
 source.mkdir()
 """
-_METRIC = '{"timestamp": 1, "trial": "1", "loss": 1, "global_step": "1"}'
 
 CUSTOM_JOB = Subject(
     noun="job",
@@ -233,7 +231,6 @@ made = vt.HyperparameterTuningJob(
     {_RUN},
 )
 """,
-    good=f"echo '{_METRIC}' > \"$CLOUD_ML_HP_METRIC_FILE\"",
 )
 PIPELINE = Subject(
     noun="pipeline",
@@ -259,7 +256,6 @@ made = vt.TrainingPipeline(
     {_RUN},
 )
 """,
-    good='folder="/gcs/${AIP_MODEL_DIR#gs://}"; mkdir -p "$folder"; echo weights > "$folder/model.txt"',
 )
 MODEL = Subject(
     noun="model",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from support.emulated.job_emulator import PARENT
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number
 
 PLACE = f"projects/{project_number('local')}/locations/us-central1"

@@ -1,15 +1,16 @@
-"""The jobs and buckets of an emulator, and a small archive of them."""
+"""The jobs and buckets of an emulator, and a small snapshot of them."""
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
-from support.emulated.archives.members import Members
+from support.emulated.archives.members import Members, control, unpacked
 from support.emulated.emulator import call
-from support.emulated.job_emulator import job, pool
+from support.emulated.job_emulator import pool, running_jobs
 from support.waiting import eventually
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
+from vertex_emulator.replicas.sandbox.probe import probe
 
 BUCKETS = "/storage/v1/b?project=local"
 
@@ -46,50 +47,18 @@ def assert_empty(daemon: Daemon) -> None:
         eventually(lambda folder=folder: not list(folder.iterdir()), what=lambda folder=folder: folder)
 
 
-ID = "1234567890123456789"
-JOB = {
-    "project": "local",
-    "location": "us-central1",
-    "job": {
-        "name": f"projects/123456789012/locations/us-central1/customJobs/{ID}",
-        "state": "JOB_STATE_SUCCEEDED",
-        "createTime": "2026-01-01T00:00:00Z",
-        **job(pool("pass")),
-    },
-}
-BUCKET = {
-    "name": "some-bucket",
-    "project": "local",
-    "generation": 1,
-    "metageneration": 1,
-    "created": "2026-01-01T00:00:00.000Z",
-    "updated": "2026-01-01T00:00:00.000Z",
-    "settings": {},
-}
-OBJECT = {
-    "bucket": "some-bucket",
-    "name": "hello",
-    "generation": 2,
-    "metageneration": 1,
-    "live": True,
-    "crc32c": "mnG7TA==",
-    "md5": "XUFAKrxLKna5cZ2REBfFkg==",
-    "created": "2026-01-01T00:00:00.000Z",
-    "updated": "2026-01-01T00:00:00.000Z",
-    "settings": {},
-}
 LINE = {"t": "2026-01-01T00:00:00.000000Z", "s": "INFO", "n": 0, "m": "hello"}
 
 
-def good() -> Members:
-    """Return the members of a small valid archive of the first version."""
-    project_number = "123456789012"
-    return {
-        "manifest.json": b'{"format": "vertex-training emulator state", "version": 1}',
-        f"jobs/{ID}.json": json.dumps({**JOB, "project": project_number}).encode(),
-        f"jobs/{ID}/state.json": b'{"events": [], "replicas": []}',
-        f"jobs/{ID}/logs/workerpool0-0.jsonl": json.dumps(LINE).encode() + b"\n",
-        "buckets/0.json": json.dumps(BUCKET).encode(),
-        "objects/1.json": json.dumps(OBJECT).encode(),
-        "objects/1": b"hello",
-    }
+def exported(folder: Path, *names: str) -> Members:
+    """Return the members of a snapshot with a job that has ended and a bucket with objects of these names."""
+    with running_jobs(folder, sandbox=probe()) as emulator:
+        daemon = emulator.daemon
+        assert emulator.call("POST", BUCKETS, {"name": "some-bucket"}).status == 200
+        for name in names:
+            path = f"/upload/storage/v1/b/some-bucket/o?uploadType=media&name={name}"
+            answer = call(daemon.url, "POST", path, body=b"hello", token=daemon.token)
+            assert answer.status == 200, answer.body
+        emulator.wait(emulator.create(pool("pass")))
+        control(daemon).export_state(folder / "state.tar")
+    return unpacked(folder / "state.tar")

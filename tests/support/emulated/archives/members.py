@@ -1,17 +1,20 @@
-"""Archives of an emulator's state, unpacked, edited and packed by a test."""
+"""Snapshots of an emulator's state, unpacked, edited and packed by a test."""
 
 from __future__ import annotations
 
 import io
 import json
+import sqlite3
 import tarfile
+import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from support.emulated.emulator import call
-from vertex_emulator.control import Control
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.client.control import Control
+from vertex_emulator.daemon.daemon import Daemon
 
 Members = dict[str, bytes]
 Edit = Callable[[Members], None]
@@ -43,6 +46,39 @@ def send(daemon: Daemon, data: bytes) -> str:
     assert answer.status == 400, answer.body
     assert answer.message.startswith("The archive was not imported: ")
     return answer.message
+
+
+def edited(sql: str) -> Callable[[bytes], bytes]:
+    """Return a function that changes the database of a snapshot by SQL."""
+
+    def edit(content: bytes) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "state.sqlite3"
+            path.write_bytes(content)
+            with closing(sqlite3.connect(path)) as connection:
+                connection.executescript(sql)
+            return path.read_bytes()
+
+    return edit
+
+
+def with_sql(sql: str) -> Edit:
+    """Return an edit that changes the database by SQL."""
+
+    def edit(members: Members) -> None:
+        members["state.sqlite3"] = edited(sql)(members["state.sqlite3"])
+
+    return edit
+
+
+def rows(content: bytes) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of each table of a snapshot's database."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.sqlite3"
+        path.write_bytes(content)
+        with closing(sqlite3.connect(path)) as connection:
+            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
 
 
 def changed(name: str, /, **values: Any) -> Edit:

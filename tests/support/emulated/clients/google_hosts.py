@@ -16,9 +16,9 @@ import pytest
 
 from scripts import google_clients
 from scripts.layout import layout
-from vertex_emulator import addresses
-from vertex_emulator.daemon import Daemon
-from vertex_emulator.launcher import find
+from vertex_emulator.client import addresses
+from vertex_emulator.client.launcher import find
+from vertex_emulator.daemon.daemon import Daemon
 
 
 def shell_of(daemon: Daemon, *, java: bool = False, **more: str) -> dict[str, str]:
@@ -27,6 +27,7 @@ def shell_of(daemon: Daemon, *, java: bool = False, **more: str) -> dict[str, st
     assert emulator is not None and emulator.proxy is not None and daemon.proxy_url
     mine = {"PATH": os.environ["PATH"], "HOME": str(daemon.folder.root), **more}
     values = addresses.variables(emulator, project="local", location="us-central1", environment=mine)
+    values[addresses.SIGNING_KEY] = str(daemon.storage.key.file())
     proxied = addresses.with_proxy(values, emulator, proxy=emulator.proxy, environment=mine, java=java)
     return {**mine, **proxied}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 
 def connected(daemon: Daemon, token: str) -> grpc.Channel:

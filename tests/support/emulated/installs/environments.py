@@ -11,7 +11,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from vertex_emulator.extras import DISTRIBUTION
+from vertex_emulator.client.extras import DISTRIBUTION
 
 
 def base_environment(folder: Path) -> Path:
@@ -42,7 +42,6 @@ def closure(name: str) -> set[str]:
         for text in metadata.requires(entry[0]) or ():
             requirement = Requirement(text)
             if requirement.marker is None or requirement.marker.evaluate({"extra": entry[1]}):
-                waiting += [
-                    (canonicalize_name(requirement.name), extra) for extra in ("", *requirement.extras)
-                ]
+                names = ("", *requirement.extras)
+                waiting += [(canonicalize_name(requirement.name), each) for each in names]
     return {each for each, _ in found}

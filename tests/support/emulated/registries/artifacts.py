@@ -10,7 +10,7 @@ from typing import Any
 
 from support.emulated.emulator import Answer, call
 from support.emulated.job_emulator import Token
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 PROJECT = "local"
 PARENT = f"projects/{PROJECT}/locations/us-central1"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from support.emulated.job_emulator import JobEmulator
-from vertex_emulator.container_registry.registry import Registry
-from vertex_emulator.replica_images.stand_ins import LABEL
+from vertex_emulator.replicas.images.stand_ins import LABEL
+from vertex_emulator.services.container_registry.registry import Registry
 
 REPOSITORY = "gcr.io/local/trainer"
 BASE = "gcr.io/deeplearning-platform-release/tf2-gpu.2-8:latest"

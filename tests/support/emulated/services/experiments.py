@@ -12,7 +12,7 @@ import google_crc32c
 
 from support.emulated.emulator import call
 from support.emulated.job_emulator import PARENT
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 
 class Experiments:

@@ -25,9 +25,9 @@ from support.emulated.job_emulator import (
     wait_until_gone,
 )
 from support.waiting import eventually
-from vertex_emulator.control import Control, ControlError
-from vertex_emulator.custom_jobs.network import forwarding
-from vertex_emulator.custom_jobs.sandbox.probe import probe
+from vertex_emulator.client.control import Control, ControlError
+from vertex_emulator.replicas.network import forwarding
+from vertex_emulator.replicas.sandbox.probe import probe
 
 SERVES = """
 import json, os, socket, threading

@@ -13,13 +13,13 @@ from types import SimpleNamespace
 
 from support.emulated.job_emulator import JobEmulator
 from support.waiting import TIMEOUT, eventually
-from vertex_emulator import launcher
+from vertex_emulator.client import launcher
 from vertex_emulator.kernel.data_folder import DataFolder, read_token
 
 _KILLS_ITSELF = """
 import os, signal, sys, threading
 from pathlib import Path
-from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.daemon.daemon import Daemon, Settings
 
 folder, fatal = sys.argv[1:]
 

@@ -11,7 +11,7 @@ from support.emulated.changes import until_true
 from support.emulated.emulator import Answer
 from support.emulated.job_emulator import PARENT, JobEmulator, pool, running_jobs
 from support.waiting import TIMEOUT
-from vertex_emulator.custom_jobs.sandbox.probe import probe
+from vertex_emulator.replicas.sandbox.probe import probe
 
 DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
 METADATA = "gs://google-cloud-aiplatform/schema/dataset/metadata/"

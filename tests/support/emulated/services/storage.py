@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from support.emulated.emulator import Answer, call
-from vertex_emulator.daemon import Daemon
+from vertex_emulator.daemon.daemon import Daemon
 
 DAY = 24 * 60 * 60
 BUCKETS = "/storage/v1/b"

@@ -7,10 +7,10 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from vertex_emulator.rpc import descriptors
-from vertex_emulator.tuning_jobs.study import search
-from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
-from vertex_emulator.tuning_jobs.study.study import Parameters, Study, read
+from vertex_emulator.jobs.tuning.study import search
+from vertex_emulator.jobs.tuning.study.measurements import Measurement, Trial
+from vertex_emulator.jobs.tuning.study.study import Parameters, Study, read
+from vertex_emulator.server.rpc import descriptors
 
 MINIMIZE = [{"metricId": "loss", "goal": "MINIMIZE"}]
 MAXIMIZE = [{"metricId": "accuracy", "goal": "MAXIMIZE"}]

@@ -9,7 +9,7 @@ from typing import Any
 from support.emulated.changes import until_true
 from support.emulated.emulator import Answer, call
 from support.emulated.job_emulator import DONE, PARENT, job
-from vertex_emulator.launcher import Emulator
+from vertex_emulator.client.launcher import Emulator
 
 FLAG = "import os, time\nwhile not os.path.exists('/gcs/flags/{name}'): time.sleep(0.05)\n"
 """Code that waits until a flag is raised; see `Scene.raise_flag`."""

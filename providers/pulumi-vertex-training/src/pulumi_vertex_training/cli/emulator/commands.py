@@ -1,0 +1,308 @@
+"""`emulator start`, `stop`, `status`, `env`, `reset`, `export` and `import`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pulumi_vertex_training.cli.emulator.permissions import denial_text, service_text
+from pulumi_vertex_training.cli.emulator.settings import control_of, quota_text
+from pulumi_vertex_training.cloud.endpoint import EMULATOR_PROJECT
+from pulumi_vertex_training.failure import CommandError, InputError
+from pulumi_vertex_training.views import target
+from pulumi_vertex_training.views.answer import Answer, Sentences
+from pulumi_vertex_training.views.output import Output
+from vertex_emulator import addresses, disk_space
+from vertex_training.fields.document import json_of
+from vertex_training.findings.words import counted
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.cloud.emulator_api import EmulatorState
+    from pulumi_vertex_training.cloud.endpoint import Endpoint
+    from vertex_emulator import Control, Emulator, EmulatorBusyError
+
+_NOUNS = {
+    "hyperparameterTuningJobs": "tuning jobs",
+    "trainingPipelines": "pipelines",
+    "models": "models",
+    "datasets": "datasets",
+    "persistentResources": "persistent resources",
+    "logEntries": "log entries",
+}
+
+
+def start(options: argparse.Namespace, _: Output) -> Answer:
+    """Start the emulator and return when it is ready. A running one is kept."""
+    from vertex_emulator import launcher
+
+    try:
+        before = _pid(options)
+        emulator = launcher.ensure(options.data_dir, port=options.port, timeouts=options.timeouts)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+    started = before != emulator.pid
+    notes = (_little_space(emulator), _lost(emulator, options) if started else "")
+    return Sentences(
+        {**_facts(emulator), "started": started},
+        [f"The emulator is {'running' if started else 'already running'} at {_where(emulator)}."],
+        list(filter(None, notes)),
+    )
+
+
+_LITTLE_SPACE = 64 << 20
+"""Free bytes below which `start` warns: the next upload or job may fail."""
+
+
+def _little_space(emulator: Emulator) -> str:
+    try:
+        space = disk_space.disk_space(emulator.data_dir)
+    except OSError:
+        return ""
+    if space.free >= _LITTLE_SPACE:
+        return ""
+    return (
+        f"warning: the disk of {emulator.data_dir} is almost full: {space}. Objects and jobs can be read and "
+        "deleted. Free some space before you create others."
+    )
+
+
+def _lost(emulator: Emulator, options: argparse.Namespace) -> str:
+    """Return the warning of an emulator whose database was new while there were files, or ""."""
+    from vertex_emulator import lookup
+
+    seconds = options.timeouts.at_least(emulator.timeout_scale).probe
+    _, info = lookup.call(emulator.url, "GET", "/_local/info", timeout=seconds, token=emulator.token)
+    return str(info.get("lost", ""))
+
+
+def _pid(options: argparse.Namespace) -> int | None:
+    """Return the process of the running emulator, also of a busy one, or None. Raises `LauncherError`."""
+    from vertex_emulator import launcher
+
+    try:
+        running = launcher.find(options.data_dir, timeouts=options.timeouts)
+    except launcher.EmulatorBusyError as busy:
+        return busy.pid
+    return None if running is None else running.pid
+
+
+def stop(options: argparse.Namespace, _: Output) -> Answer:
+    """Stop the emulator. Its jobs keep running."""
+    from vertex_emulator import launcher
+
+    try:
+        stopped = launcher.stop(options.data_dir, timeouts=options.timeouts)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+    said = "The emulator is stopped." if stopped else "The emulator was not running."
+    return Sentences({"stopped": stopped}, [said])
+
+
+def status(options: argparse.Namespace, _: Output) -> Answer:
+    """Return whether the emulator is running. The exit code is 1 if it is not, or is busy, for scripts."""
+    from pulumi_vertex_training.cloud import emulator_api
+    from pulumi_vertex_training.cloud.errors import Unavailable
+    from vertex_emulator import DataFolder, disk_use, launcher
+
+    try:
+        emulator = launcher.find(options.data_dir, timeouts=options.timeouts)
+    except launcher.EmulatorBusyError as busy:
+        return _busy(busy)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error), path="--data-dir") from error
+    if emulator is None:
+        keys = {"running": False, "dataDir": str(target.folder(options.data_dir))}
+        return Sentences(keys, [str(target.not_running(options.data_dir))], code=1)
+    try:
+        state = emulator_api.state(_endpoint(emulator, options))
+    except Unavailable:
+        why = f"it did not answer at {emulator.url}"
+        folder = DataFolder(root=emulator.data_dir)
+        return _busy(launcher.EmulatorBusyError(folder, pid=emulator.pid, why=why))
+    images = disk_use.unpacked_images(emulator.data_dir)
+    packages = disk_use.installed_packages(emulator.data_dir)
+    keys = {
+        "running": True,
+        "busy": False,
+        **_facts(emulator),
+        "outdated": emulator.is_outdated,
+        **json_of(state, "live_jobs network replica_addresses quotas denials service_states"),
+        "unpackedImages": {**json_of(images, "size limit folders"), "inUse": images.used},
+        "installedPackages": json_of(packages),
+    }
+    caches = [f"Unpacked layers of images: {images}."] if images.folders else []
+    caches += [f"Installed packages of jobs: {packages}."] if packages.size else []
+    return Sentences(keys, [*_state_in_words(emulator, state), *caches, *_OUTDATED[: emulator.is_outdated]])
+
+
+_OUTDATED = (
+    "It runs older code than the installed version. To replace it, run `vertex-training emulator start`; its "
+    "jobs keep running.",
+)
+
+
+def _state_in_words(emulator: Emulator, state: EmulatorState) -> Iterator[str]:
+    """Yield where the emulator is, its network, and each kind of limit that a user has set."""
+    jobs = counted(state.live_jobs, "live job") if state.live_jobs else "no live job"
+    yield f"The emulator is running at {_where(emulator)}: {jobs}."
+    if emulator.grpc and emulator.proxy:
+        yield f"gRPC: {emulator.grpc}. Proxy for Google's hosts: {emulator.proxy}."
+    if state.network:
+        yield f"Network of new jobs: {_network(state)}."
+    if state.quotas:
+        yield f"Quotas: {', '.join(map(quota_text, state.quotas))}."
+    if state.denials:
+        yield f"Denied permissions: {', '.join(map(denial_text, state.denials))}."
+    for each in state.service_states:
+        yield f"{service_text(each)}."
+
+
+def _network(state: EmulatorState) -> str:
+    if state.network == "namespace":
+        return f"namespace, with an address of its own in {state.replica_addresses} for each replica"
+    if state.replica_addresses.endswith("/32"):
+        return f"host, with the address {state.replica_addresses.removesuffix('/32')} for each replica"
+    return f"host, with a loopback address in {state.replica_addresses} for each replica"
+
+
+def _busy(busy: EmulatorBusyError) -> Answer:
+    """Return the answer for an emulator that is running but does not answer."""
+    keys = {"dataDir": str(busy.folder.root), "pid": busy.pid, "reason": busy.why}
+    return Sentences({"running": True, "busy": True, **keys}, [str(busy)], code=1)
+
+
+def env(options: argparse.Namespace, _: Output) -> Answer:
+    """Return shell lines that set the environment, for `eval`."""
+    from pulumi_vertex_training.cloud import emulator_api
+
+    emulator = target.find_emulator(options.data_dir, options.timeouts)
+    if emulator is None:
+        raise target.not_running(options.data_dir)
+    values = addresses.variables(
+        emulator, project=options.project, location=options.location, environment=os.environ
+    )
+    values[addresses.SIGNING_KEY] = emulator_api.signing_key(_endpoint(emulator, options))
+    unset: list[str] = []
+    with_proxy = options.proxy or options.java
+    if with_proxy:
+        proxy = emulator_api.proxy(_endpoint(emulator, options))
+        if proxy is None:
+            raise CommandError(
+                f"The emulator's proxy could not be started. See {emulator.data_dir / 'emulator.log'}."
+            )
+        values = addresses.with_proxy(
+            values, emulator, proxy=proxy, environment=os.environ, java=options.java
+        )
+        unset = [name for name in addresses.WITHOUT_PROXY if name in os.environ and name not in values]
+    keys = {"environment": values, **({"unset": unset} if with_proxy else {})}
+    return Sentences(keys, [*addresses.exports(values), *(f"unset {name}" for name in unset)])
+
+
+def reset(options: argparse.Namespace, output: Output) -> Answer:
+    """Delete all data of the emulator. Without --yes, ask on a terminal."""
+    from vertex_emulator import reset as emulator_reset
+
+    data_dir = target.folder(options.data_dir)
+    if sys.stdin.isatty() and output.terminal and not options.yes:
+        answer = input(f"Delete all jobs, logs, buckets and images of the emulator in {data_dir}? [y/N] ")
+        if answer.strip().lower() not in ("y", "yes"):
+            raise CommandError("Nothing was deleted.")
+    try:
+        was = emulator_reset.reset(data_dir, timeouts=options.timeouts)
+    except emulator_reset.ResetError as error:
+        raise CommandError(str(error)) from error
+    ended = [f"Ended live jobs: {was.ended_jobs}."] if was.ended_jobs else []
+    deleted = [*ended, f"Deleted all jobs, logs, buckets and images in {data_dir}."]
+    return Sentences(
+        {"dataDir": str(data_dir), **json_of(was, "stopped ended_jobs deleted kept")},
+        deleted if was.deleted else [f"There is nothing to delete in {data_dir}."],
+        [
+            f"{path} was kept: the emulator did not make it. To delete it, run: "
+            f"rm -r {shlex.quote(str(path))}"
+            for path in was.kept
+        ],
+    )
+
+
+def _facts(emulator: Emulator) -> dict[str, Any]:
+    found: dict[str, Any] = json_of(emulator, "url pid data_dir version grpc proxy timeout_scale")
+    return found
+
+
+def _where(emulator: Emulator) -> str:
+    return f"{emulator.url} (process {emulator.pid}, data in {emulator.data_dir})"
+
+
+def _endpoint(emulator: Emulator, options: argparse.Namespace) -> Endpoint:
+    from pulumi_vertex_training.cloud.endpoint import Endpoint
+
+    return Endpoint(
+        kind="emulator",
+        project=EMULATOR_PROJECT,
+        location=target.DEFAULT_LOCATION,
+        url=emulator.url,
+        token=emulator.token,
+        timeouts=options.timeouts.at_least(emulator.timeout_scale),
+    )
+
+
+def export(options: argparse.Namespace, _: Output) -> Answer:
+    """Write a snapshot of the emulator to a file that only its owner can read."""
+    with _started(options) as control:
+        try:
+            size = control.export_state(options.file)
+        except FileExistsError:
+            raise InputError(f"{options.file} already exists. Name a new file.", path="FILE") from None
+        except OSError as error:
+            raise _unusable(options, error) from error
+    said = f"Exported all data to {options.file} ({size} bytes)."
+    return Sentences({"file": str(options.file), "bytes": size}, [said])
+
+
+def import_state(options: argparse.Namespace, _: Output) -> Answer:
+    """Fill the emulator, which must be empty, with a snapshot."""
+    if not options.file.is_file():
+        raise InputError(
+            f"{options.file} does not exist. Name a file that `emulator export` wrote.", path="FILE"
+        )
+    with _started(options) as control:
+        try:
+            added = control.import_state(options.file)
+        except OSError as error:
+            raise _unusable(options, error) from error
+    counts = ", ".join(
+        [
+            *(f"{added[kind]} {kind}" for kind in ("jobs", "buckets", "objects", "images", "repositories")),
+            *(f"{count} {_NOUNS[kind]}" for kind, count in added["resources"].items()),
+        ]
+    )
+    ended = f"Ended jobs and pipelines (live when exported): {added['endedJobs']}."
+    return Sentences(added, [f"Imported: {counts}.", *([ended] if added["endedJobs"] else [])])
+
+
+@contextmanager
+def _started(options: argparse.Namespace) -> Iterator[Control]:
+    """Yield the controls of the emulator. If it is not running, run it meanwhile."""
+    from vertex_emulator import launcher
+
+    started = target.find_emulator(options.data_dir, options.timeouts) is None
+    try:
+        if started:
+            launcher.ensure(options.data_dir, timeouts=options.timeouts)
+        try:
+            with control_of(options, bad_input=(400, 404, 409)) as control:
+                yield control
+        finally:
+            if started:
+                launcher.stop(options.data_dir, timeouts=options.timeouts)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+
+
+def _unusable(options: argparse.Namespace, error: OSError) -> CommandError:
+    return CommandError(f"{options.file} cannot be used: {error.strerror or error}.", path="FILE")

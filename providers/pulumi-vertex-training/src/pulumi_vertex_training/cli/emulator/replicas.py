@@ -1,0 +1,65 @@
+"""`emulator replica kill` and `preempt`, and the job that a command for replicas names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pulumi_vertex_training.cli.emulator.settings import control_of
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.views.answer import Answer, Sentences
+from pulumi_vertex_training.views.jobs.lookup import choose, wanted_of
+from pulumi_vertex_training.views.output import Output
+from vertex_training.findings.words import did_you_mean
+
+
+def replica(options: argparse.Namespace, _: Output) -> Answer:
+    """Order that a replica is killed or preempted."""
+    with control_of(options) as control:
+        job_id = job_id_of(options, control.jobs())
+        if options.replica_action == "preempt":
+            order = control.preempt_replica(job_id, options.replica, after=options.after, times=options.times)
+        else:
+            order = control.kill_replica(
+                job_id,
+                options.replica,
+                after=options.after,
+                times=options.times,
+                out_of_memory=options.out_of_memory,
+            )
+    return Sentences({"job": job_id, **order}, [f"{options.replica} of job {job_id} {_effect(order)}."])
+
+
+def _effect(order: Mapping[str, Any]) -> str:
+    what = {
+        "kill": "will be killed",
+        "out_of_memory": "will be killed as if it ran out of memory",
+        "preempt": "will be preempted",
+    }[order["kind"]]
+    when = f" {order['after']:g} s after it starts" if order["after"] else " as soon as it runs"
+    often = "" if order["times"] == 1 else f", {order['times']} times"
+    return f"{what}{when}{often}"
+
+
+def job_id_of(options: argparse.Namespace, jobs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the id of the custom job that JOB names. Raises InputError."""
+    wanted = wanted_of(options, options.job)
+    found = choose(wanted, map(_record, jobs))
+    if found is None:
+        known = [each["displayName"] for each in jobs] + [each["id"] for each in jobs]
+        known += [name for each in jobs if (name := each["labels"].get("pulumi-resource"))]
+        hint = did_you_mean(wanted.name, known)
+        raise InputError(f"The emulator has no job {wanted.text!r}.{hint}", path="JOB")
+    return found.record.job_id
+
+
+def _record(job: Mapping[str, Any]) -> JobRecord:
+    return JobRecord(
+        name=job["name"],
+        display_name=job["displayName"],
+        state=JobState[job["state"]],
+        create_time=job["created"],
+        labels=job["labels"],
+    )

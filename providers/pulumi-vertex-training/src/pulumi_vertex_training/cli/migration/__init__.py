@@ -1,0 +1,1 @@
+"""`migrate-state`: move a stack between dynamic providers and the package, with its jobs."""

@@ -1,0 +1,1 @@
+"""`plugin`: install the plugin for Pulumi programs in other languages."""

@@ -1,0 +1,216 @@
+"""`runs`: list the runs of a resource with their reasons, states, metrics and models."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.costs import words
+from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.runs.command_arguments import of_job
+from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
+from pulumi_vertex_training.runs.policies.rerun import words_of
+from pulumi_vertex_training.views import target
+from pulumi_vertex_training.views.answer import Answer
+from pulumi_vertex_training.views.jobs import lookup as job_lookup
+from pulumi_vertex_training.views.jobs import status as status_view
+from pulumi_vertex_training.views.jobs.resources import History
+from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.runs import comparison, history, spending
+from pulumi_vertex_training.views.runs.history import Result, changes_since, result_of
+from pulumi_vertex_training.views.study_view import why_failed
+from vertex_training.cost.runs import Spent
+from vertex_training.fields.document import json_of
+
+_AT_ONCE = 8
+_HEADINGS = ("RUN", "CREATED", "STATE", "RAN FOR", "COST")
+_GAP = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run with its number, its results, the changes of its spec since the run before, and its cost."""
+
+    number: str
+    record: JobRecord
+    result: Result
+    changes: tuple[str, ...] = ()
+    spent: Spent | None = None
+
+    @property
+    def code(self) -> str:
+        return str(self.record.labels.get(REASON_LABEL, ""))
+
+    @property
+    def why(self) -> str:
+        """The reason in words, with the changes if the spec changed; "" if it is not known."""
+        said = words_of(self.code)
+        if self.code == "spec" and self.changes:
+            said += f": {'; '.join(self.changes)}"
+        return said
+
+    def logs(self, endpoint: Endpoint) -> str:
+        """Return the command that prints the logs."""
+        return f"vertex-training logs {of_job(endpoint, self.record.name)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs(Answer):
+    """The runs of a resource, newest first; with a `comparison`, people see only that."""
+
+    endpoint: Endpoint
+    found: History
+    runs: Sequence[Run]
+    comparison: comparison.Comparison | None = None
+
+    def document(self) -> dict[str, Any]:
+        resource = self.found.resource
+        return {
+            "endpoint": job_lookup.endpoint_json(self.endpoint),
+            "resource": {
+                **json_of(resource, "name kind is_schedule"),
+                "project": resource.project or None,
+                "stack": resource.stack or None,
+            },
+            "runs": [
+                {
+                    **job_lookup.summary(run.record),
+                    **json_of(run.result, "metrics model_directory model"),
+                    "run": run.number,
+                    "key": run.record.labels[RUN_LABEL],
+                    "reason": run.code or None,
+                    "why": run.why or None,
+                    "changes": list(run.changes),
+                    "duration": status_view.duration(run.record) or None,
+                    "cost": spending.document(run.spent),
+                    "logs": run.logs(self.endpoint),
+                }
+                for run in self.runs
+            ],
+            "cost": spending.document(self.cost),
+            **({"comparison": comparison.document(self.comparison)} if self.comparison else {}),
+        }
+
+    @property
+    def cost(self) -> Spent | None:
+        """The cost of all runs."""
+        return spending.sum_of(run.spent for run in self.runs)
+
+    def show(self, output: Output) -> None:
+        output.paragraph(f"{self.found.resource} ({self.endpoint})")
+        output.gap()
+        if self.comparison is not None:
+            comparison.show(self.comparison, output)
+            return
+        _show_table(self.runs, output)
+        if self.cost is not None:
+            output.gap()
+            prices = spending.at_prices(self.endpoint)
+            output.paragraph(f"Cost of these runs{prices}: {words.spent(self.cost)}.")
+            spending.show_gaps(self.cost, output)
+        for run in self.runs:
+            output.gap()
+            output.paragraph(f"Run {run.number}" + (f": {run.why}" if run.why else ""), style="bold")
+            error = run.record.error
+            facts = [
+                (
+                    "error",
+                    why_failed(error.message) if error and run.record.state.word != "CANCELLED" else "",
+                ),
+                ("files", run.result.model_directory or ""),
+                ("model", run.result.model or ""),
+                ("logs", run.logs(self.endpoint)),
+            ]
+            output.pairs([(name, value) for name, value in facts if value])
+        if self.found.declarations > 1:
+            output.note(
+                f"These are runs of {self.found.declarations} declarations: the resource was destroyed and "
+                "declared again, or stacks of two backends have the same names."
+            )
+
+
+def list_runs(options: argparse.Namespace, _: Output) -> Answer:
+    """Run the command `runs`. Raises InputError, also for a run to compare that does not exist."""
+    if (options.name is None) == (options.by is None):
+        raise InputError("Give either the NAME of a resource, or --by LABEL for all jobs.", path="NAME")
+    endpoint = target.resolve(target.of_options(options))
+    if options.by is not None:
+        return spending.by_label(endpoint, options.by)
+    found = history.find(endpoint, job_lookup.wanted_of(options, options.name, path="NAME"))
+    runs = _runs(endpoint, found)
+    compared = None
+    if options.compare is not None:
+        compared = comparison.compare(comparison.choose(list(map(_side, runs)), options.compare))
+    return Runs(endpoint=endpoint, found=found, runs=runs, comparison=compared)
+
+
+def _side(run: Run) -> comparison.Side:
+    facts = {
+        "created": status_view.moment(run.record.create_time),
+        "state": run.record.state.word,
+        "ran for": status_view.duration(run.record),
+        "cost": words.spent(run.spent),
+        "reason": words_of(run.code),
+    }
+    return comparison.Side(number=run.number, record=run.record, metrics=run.result.metrics, facts=facts)
+
+
+def _runs(endpoint: Endpoint, found: History) -> list[Run]:
+    """Return the runs, newest first, with their results, which are read in parallel."""
+    numbers = found.numbers()
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        results = list(pool.map(lambda record: result_of(endpoint, record), found.records))
+    costs = spending.costs_of(endpoint, found.records)
+    older: Sequence[JobRecord | None] = (*found.records[1:], None)
+    return [
+        Run(
+            number=numbers[record.name],
+            record=record,
+            result=result,
+            changes=changes_since(before, record) if before else (),
+            spent=spent,
+        )
+        for record, result, before, spent in zip(found.records, results, older, costs, strict=True)
+    ]
+
+
+def _show_table(runs: Sequence[Run], output: Output) -> None:
+    rows = [
+        [run.number, status_view.moment(run.record.create_time), run.record.state.word,
+         status_view.duration(run.record), words.spent(run.spent)]
+        for run in runs
+    ]  # fmt: skip
+    metrics = _metric_columns([run.result.metrics for run in runs])
+    shown = metrics if not output.terminal else _that_fit(metrics, rows)
+    table = [[*row, *(cells[position] for _, cells in shown)] for position, row in enumerate(rows)]
+    output.table([*_HEADINGS, *(name for name, _ in shown)], table)
+    if left := [name for name, _ in metrics[len(shown) :]]:
+        noun = "metric" if len(left) == 1 else "metrics"
+        output.note(f"{len(left)} more {noun}: {', '.join(left)}; --json has all of them.")
+
+
+def _metric_columns(each: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Return name and cells of each metric that is a number or a text, in the order of their first use."""
+    plain = (name for metrics in each for name, value in metrics.items() if comparison.is_plain(value))
+    text = comparison.metric_text
+    return [(name, [text(metrics.get(name)) for metrics in each]) for name in dict.fromkeys(plain)]
+
+
+def _that_fit(
+    columns: Sequence[tuple[str, list[str]]], rows: Sequence[Sequence[str]]
+) -> list[tuple[str, list[str]]]:
+    """Return the first columns that fit on the terminal next to the rows."""
+    used = sum(max(map(len, cells)) + _GAP for cells in zip(_HEADINGS, *rows, strict=True))
+    fitting = []
+    for name, cells in columns:
+        used += max(len(name), *map(len, cells)) + _GAP
+        if used > shutil.get_terminal_size().columns:
+            break
+        fitting.append((name, cells))
+    return fitting

@@ -1,0 +1,11 @@
+"""The arguments of `drift`."""
+
+from __future__ import annotations
+
+from pulumi_vertex_training.cli.arguments import Parser, report_options, stack_options
+
+
+def drift_options(command: Parser) -> None:
+    """Add the options of `drift`."""
+    command.runs("command:drift", report_options, stack_options("read"))
+    command.flag("--exit-code", "exit with code 1 if anything has drifted")

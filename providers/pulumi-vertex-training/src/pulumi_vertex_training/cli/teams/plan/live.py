@@ -1,0 +1,111 @@
+"""The live jobs that a deployment will cancel: state, size, age and progress, as their service has them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pulumi_vertex_training.cli.teams.plan.jobs import RecordedJob
+from pulumi_vertex_training.cli.teams.plan.plan import Change, Plan
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.failure import CommandError
+from pulumi_vertex_training.runs import progress
+from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.timeouts import Timeouts
+from pulumi_vertex_training.views import target
+from pulumi_vertex_training.views.jobs.status import report_of
+from vertex_training.fields import timestamps
+from vertex_training.fields.document import json_of
+from vertex_training.findings.words import counted, duration
+
+_READS_AT_A_TIME = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveJob:
+    """A job that has not ended and that the deployment will stop.
+
+    `since` is the time at which it started, or was created (RFC 3339). `report` is the latest progress that
+    its program reported, if it reports any. `runs_again` is true if another job replaces it. `trouble` is why
+    its state is not known.
+    """
+
+    job: str
+    state: str
+    replicas: int
+    since: str = ""
+    report: progress.Report | None = None
+    runs_again: bool = False
+    trouble: str = ""
+
+    def sentence(self, name: str, now: datetime, *, trouble: str | None = None) -> str:
+        """Return the effect on the job: "train is RUNNING (5 replicas, 2 h 10 min, 45%): up will ...".
+
+        `trouble` replaces the text of the same name, for an output that needs it escaped.
+        """
+        count = counted(self.replicas, "replica")
+        if self.trouble:
+            return f"{name}: whether its job runs is not known ({count}): {trouble or self.trouble}"
+        age = duration((now - timestamps.parse(self.since)).total_seconds()) if self.since else ""
+        reported = progress.in_words(self.report) if self.report is not None else ""
+        details = ", ".join(part for part in (count, age, reported) if part)
+        again = " and run it again" if self.runs_again else ""
+        return f"{name} is {self.state} ({details}): up will cancel it{again}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the job as JSON."""
+        return {
+            **json_of(self, "job state replicas runs_again"),
+            "since": self.since or None,
+            "progress": progress.as_json(self.report),
+            "trouble": self.trouble or None,
+        }
+
+
+def live_jobs(found: Plan, data_dir: Path | None, timeouts: Timeouts) -> dict[str, LiveJob]:
+    """Return the live jobs that the deployment will stop, by the URN of their resource.
+
+    A job whose service does not answer is reported with the state `UNKNOWN`. `data_dir` is the emulator's
+    folder, None the default.
+    """
+    stopped = [(change, change.stopped) for change in found.changes if change.stopped is not None]
+    if not stopped:
+        return {}
+    with ThreadPoolExecutor(min(len(stopped), _READS_AT_A_TIME)) as pool:
+        read = pool.map(lambda pair: _live_job(pair[0], pair[1], data_dir, timeouts), stopped)
+        return {change.urn: job for (change, _), job in zip(stopped, read, strict=True) if job is not None}
+
+
+def _live_job(change: Change, job: RecordedJob, data_dir: Path | None, timeouts: Timeouts) -> LiveJob | None:
+    try:
+        endpoint = _endpoint(job, data_dir, timeouts)
+        record = gateway_of(job.name).get(endpoint, job.name)
+    except NotFound:
+        return None
+    except (CloudError, CommandError) as error:
+        return LiveJob(job=job.name, state="UNKNOWN", replicas=job.replicas, trouble=str(error))
+    if record.state.is_terminal:
+        return None
+    return LiveJob(
+        job=job.name,
+        state=record.state.word,
+        replicas=job.replicas,
+        since=record.start_time or record.create_time or "",
+        report=report_of(endpoint, record),
+        runs_again=change.effect == "replace",
+    )
+
+
+def _endpoint(job: RecordedJob, data_dir: Path | None, timeouts: Timeouts) -> Endpoint:
+    choice = target.Choice(
+        kind=job.endpoint,
+        project=job.project,
+        location=job.location,
+        data_dir=data_dir if job.endpoint == "emulator" else None,
+        timeouts=timeouts,
+    )
+    return target.resolve(choice)

@@ -1,0 +1,1 @@
+"""The keys of resources, and ids that another resource has already."""

@@ -1,0 +1,372 @@
+"""The provider of every kind of job: it replaces on purpose only, and finds a killed deployment's job.
+
+Check and diff are in `job_diff`; this module has create, update, read and delete.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, ClassVar
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.core import engine
+from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
+from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.core.provider import DRIFT, Provider
+from pulumi_vertex_training.core.resource_context import DecidedRun
+from pulumi_vertex_training.core.running import adopting, job_diff, notifications
+from pulumi_vertex_training.core.running.declaration import (
+    MODEL_OF_REPLACED,
+    RECORD,
+    JobInputs,
+    JobResourceType,
+    models_kept_because,
+)
+from pulumi_vertex_training.core.running.hidden_input import hide, hide_outputs, put, reveal, reveal_outputs
+from pulumi_vertex_training.core.running.job_cache import job_cache_of, settle_seconds
+from pulumi_vertex_training.core.running.job_diff import completed
+from pulumi_vertex_training.core.running.killed_creations import begun_without_key, left_behind, replaced_run
+from pulumi_vertex_training.core.running.rerun_decision import allow_on_demand, has_ended
+from pulumi_vertex_training.core.settings import target_of
+from pulumi_vertex_training.runs import deletion
+from pulumi_vertex_training.runs.deletion import StillRunningError, delete_run
+from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL, RunKey, parse, with_number
+from pulumi_vertex_training.runs.policies import rerun
+from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete, OnReplace
+from pulumi_vertex_training.runs.policies.rerun import Policy
+from pulumi_vertex_training.runs.submission import Submission, find_or_submit, is_later, run_of, without
+from vertex_training.fields.labels import key_label
+from vertex_training.fields.uris import DIRECTORY
+
+
+class JobProvider(Provider):
+    """The base of the providers of jobs.
+
+    Inputs: those of `declared.inputs`. Outputs besides: the facts of the job's record. The provider of a kind
+    is a subclass at an import path that never changes, with nothing but `declared`.
+    """
+
+    declared: ClassVar[JobResourceType]
+
+    def check(self, call: Call) -> Checked:
+        return job_diff.check(self.declared, call)
+
+    def diff(self, call: Call) -> Difference:
+        return job_diff.diff(self.declared, call)
+
+    def create(self, call: Call) -> Created:
+        return create(self, call)
+
+    def update(self, call: Call) -> Values:
+        return update(self.declared, call)
+
+    def read(self, call: Call) -> Found | None:
+        return read(self.declared, call)
+
+    def delete(self, call: Call) -> None:
+        delete(self.declared, call)
+
+    def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:  # noqa: ARG002
+        """Stop and delete the live job of a run that no state has; `id_` is the run's key."""
+        gateway = self.declared.gateway
+        found = [
+            job for job in gateway.list_by_label(endpoint, {RUN_LABEL: id_}) if not job.state.is_terminal
+        ]
+        if not found:
+            raise NotFound(f"run {id_} has no live job", resource=id_, endpoint=endpoint)
+        before_delete = self.declared.before_delete(kept_because="", tell=lambda _: None)
+        deletion.stop_orphans(gateway, endpoint, found, tell=lambda _: None, before_delete=before_delete)
+        return True
+
+
+def create(provider: JobProvider, call: Call) -> Created:
+    """Return the job of the run: adopted, found again, or submitted."""
+    declared, raw = provider.declared, reveal(call.inputs)
+    inputs = declared.read_inputs(raw).spec
+    if inputs is None:
+        raise ValueError(
+            f"create received inputs of a {declared.noun} that check rejects; please report this"
+        )
+    endpoint, key, recorded = endpoint_of(raw), call.key, call.context.recorded_run
+    if recorded is None:
+        recorded = replaced_run(declared.gateway, endpoint, call.urn, key)
+    first = recorded.next() if recorded else RunKey(identity=inputs.identity, generation=1)
+    if adopting.is_due(inputs, OPERATION.released(), recorded=recorded is not None):
+        record = adopting.adopt(declared, endpoint, inputs, key=key, tell=say)
+        notifications.write(declared.gateway.collection, inputs, first.identity)
+        return _created(declared, inputs, raw, record, run=first, adopted=True)
+    decided = call.context.decided or DecidedRun(why=rerun.ON_DEMAND if recorded else rerun.FIRST)
+
+    def tell(line: str) -> None:
+        say(f"{declared.resource(raw)}: {line}")
+
+    without_stack = creations.key_without_stack(call.urn)
+    note, began_without = key or without_stack, creations.has_begun(without_stack)
+    if recorded is None and (not key or began_without):
+        left = functools.partial(begun_without_key, declared.gateway, endpoint, call.urn)
+    else:
+        left = functools.partial(left_behind, declared.gateway, endpoint, call.urn, recorded, key)
+
+    def before_submit(run: RunKey) -> None:
+        engine.require(OPERATION.engine, OPERATION.settings.timeouts)
+        notifications.write(declared.gateway.collection, inputs, run.identity)
+        title = f"{declared.noun} {declared.resource(raw)}"
+        creations.begin(provider, raw, str(run), key=note, title=title)
+
+    record, adopted = find_or_submit(
+        declared.gateway,
+        dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
+        lambda run: declared.wire(declared.of_run(inputs, str(run))),
+        Submission(
+            key=first,
+            spec_hash=inputs.spec_hash or "",
+            labels=key_label(key),
+            keep_record=inputs.on_delete == OnDelete.CANCEL.value,
+            any_spec=inputs.rerun == Policy.NEVER.value,
+            reason=decided.why,
+            settle=settle_seconds(endpoint),
+            was_interrupted=began_without or creations.has_begun(key),
+        ),
+        left_behind=left,
+        before_submit=before_submit,
+        tell=tell,
+        before_delete=declared.before_delete(kept_because="", tell=tell),
+    )
+    run = run_of(record) or first
+    if adopted:
+        notifications.write(declared.gateway.collection, inputs, run.identity)
+        say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")
+    if recorded:
+        _delete_oldest(declared, endpoint, inputs, record)
+    creations.forget_others(str(run), note)
+    creations.answered(str(run), note)
+    if key:
+        creations.forget_others("", without_stack)
+    return _created(declared, inputs, raw, record, run=run, decided=decided)
+
+
+def _delete_oldest(
+    declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, record: JobRecord
+) -> None:
+    """Delete the records of earlier runs beyond `keep_runs`.
+
+    A failure is no failure of the new job, whose id would be lost with it.
+    """
+    key = run_of(record)
+    if key is None:
+        return
+    try:
+        deletion.delete_oldest(
+            declared.gateway,
+            endpoint,
+            key,
+            keep=inputs.keep_runs,
+            without={record.name} | OPERATION.all_made(),
+            before_delete=declared.before_delete(kept_because=MODEL_OF_REPLACED, tell=lambda _: None),
+        )
+    except (CloudError, StillRunningError) as error:
+        say(
+            f"warning: {inputs.marks.get('resource')}: old runs are kept, keep_runs={inputs.keep_runs} "
+            f"applies again with the next run: {error}"
+        )
+
+
+def update(declared: JobResourceType, call: Call) -> Values:
+    """Write changed notifications. Return the outputs with the new record, which alone changes."""
+    recorded = reveal_outputs(call.outputs)
+    # An input that is declared no more must not stay: without its declaration it would be no secret either.
+    kept = {name: value for name, value in recorded.items() if name not in declared.input_names}
+    outs = {**kept, **reveal(call.inputs)}
+    if call.outputs.get("notifications") != call.inputs.get("notifications"):
+        inputs = declared.read_inputs(declared.inputs_in(outs)).draft
+        if inputs is not None and outs.get("run"):
+            endpoint_of(outs)  # a started emulator has made its data folder
+            notifications.write(declared.gateway.collection, inputs, parse(outs["run"]).identity)
+    return hide_outputs(_with_directory(outs, call.outputs.get(DIRECTORY)))
+
+
+def _with_directory(outs: dict[str, Any], directory: str | None) -> dict[str, Any]:
+    """Return outputs with the directory that the job writes to, also among the inputs if the run chose it."""
+    path = outs.get("output_path")
+    return {**(put(outs, path.split("."), directory) if path else outs), DIRECTORY: directory}
+
+
+def _created(
+    declared: JobResourceType,
+    inputs: JobInputs,
+    raw: dict[str, Any],
+    record: JobRecord,
+    *,
+    run: RunKey,
+    decided: DecidedRun | None = None,
+    adopted: bool = False,
+) -> Created:
+    # A job that was adopted has the reason of the deployment that submitted it.
+    why = record.labels.get(REASON_LABEL) or (decided.why if decided else "")
+    outs = {
+        **raw,
+        **facts(declared, record),
+        "run": str(run),
+        "reruns": max(decided.reruns if decided else 0, rerun.reruns_of(why)),
+        "why": why or None,
+        "output_path": declared.spec.directory_path(inputs) if declared.follows_run(inputs) else None,
+    }
+    if record.wire:
+        # An adopted job keeps the directory that it was submitted with.
+        outs = _with_directory(outs, declared.spec.directory_of(record.wire))
+    # The failure of a job that was adopted after its end is no failure of this deployment.
+    outs["asked_by"] = None if adopted and record.state.is_terminal else OPERATION.engine
+    return Created(id=record.name, outputs=hide_outputs(outs))
+
+
+def read(declared: JobResourceType, call: Call) -> Found | None:
+    """Return the recorded outputs with the service's; none for a job that certainly does not exist."""
+    recorded = {name: value for name, value in call.outputs.items() if name != DRIFT}
+    raw = reveal_outputs(recorded)
+    try:
+        record = declared.gateway.get(endpoint_of(raw), call.id)
+    except NotFound:
+        if has_ended(raw):
+            return Found(outputs=recorded)  # a finished job is a steady state
+        if raw.get("rerun") == Policy.NEVER.value or raw.get("adopt"):
+            # A job with rerun=never is not forgotten. An adopted job cannot be adopted again: the next plan
+            # finds that it is gone.
+            return Found(outputs={**recorded, DRIFT: ["it was deleted"]})
+        return None
+    if raw.get("notifications") and not notifications.are_written(parse(str(raw["run"])).identity):
+        raw["notifications"] = []  # they were removed: the next deployment writes them again
+    inputs = _as_live(declared, raw, record)
+    outs = hide_outputs({**raw, **(inputs or {}), **facts(declared, record)})
+    return Found(outputs=outs, inputs=inputs and hide(inputs))
+
+
+def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] | None:
+    """Return the recorded inputs with the service's values; None if they are the same.
+
+    A job cannot be changed, so they differ only if the state was edited manually, or the service read the
+    request otherwise. The hash is then that of the live job, without a directory that the run chose, and the
+    next plan shows the difference.
+    """
+    inputs = declared.inputs_in(recorded)
+    draft = declared.read_inputs(inputs).draft
+    if draft is None or not record.wire:
+        return None
+    spec = declared.spec_of(draft)
+    wire = dict(record.wire)
+    if wire.get("displayName") == with_number(draft.display_name, str(recorded.get("run"))):
+        wire["displayName"] = draft.display_name
+    live = declared.spec.as_live(spec, wire)
+    if live is spec:
+        return None
+    values = {name: getattr(live, name) for name in declared.spec_fields}
+    found = {**inputs, **completed(declared, dataclasses.replace(draft, **values), frozenset())}
+    path = recorded.get("output_path")
+    of_declaration = declared.spec.with_output_directory(live, None) if path else live
+    return {
+        **found,
+        "output_path": path,
+        "spec_hash": declared.declared_hash(of_declaration, draft.staging_bucket),
+    }
+
+
+def facts(declared: JobResourceType, record: JobRecord) -> dict[str, Any]:
+    """Return the outputs of a record, besides the inputs and the output directory."""
+    return {
+        "name": record.name,
+        "job_id": record.job_id,
+        "state": record.state_name,
+        "create_time": record.create_time,
+        "start_time": record.start_time,
+        "end_time": record.end_time,
+        "error": _words(record.error.message) if record.error else None,
+        **declared.outputs(record),
+    }
+
+
+def _words(error: str) -> str:
+    """Return a service's error for the state, without lines of the log: they may show a secret."""
+    from pulumi_vertex_training.runs.diagnosis.diagnosis import without_log  # imported only if needed
+
+    return without_log(error)
+
+
+def delete(declared: JobResourceType, call: Call) -> None:
+    """Cancel the job, wait until it has ended, and delete its record, by `on_delete` or `on_replace`.
+
+    With the declaration, what killed deployments left of it is deleted too, and the kept records of earlier
+    runs. A job that another resource has adopted is left alone.
+    """
+    id_, raw = call.id, reveal_outputs(call.outputs)
+    context = call.context
+    if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, reveal(call.outputs)):
+        return
+    OPERATION.note_released(id_)
+    context.note_recorded_run(raw.get("run"))
+    creations.remove_with(str(raw.get("run")))
+    name, endpoint = declared.resource(raw), endpoint_of(raw)
+    now, decided = context.checked, context.decided
+    replaced = now is not None or context.has_unknown
+    if now is not None and not context.is_compared:
+        # Replaced without a comparison: `pulumi up --replace`.
+        context.decided = DecidedRun(why=rerun.ON_DEMAND)
+        allow_on_demand(name, now, lambda: declared.gateway.get(endpoint, id_).state.name)
+    policies = raw if now is None else now
+    if replaced:
+        keep_record = (policies.get("on_replace") or RECORD["on_replace"]) == OnReplace.KEEP.value
+    else:
+        keep_record = raw.get("on_delete") == OnDelete.CANCEL.value
+    protect_running = bool(policies.get("protect_running"))
+
+    def tell(line: str) -> None:
+        say(f"{name}: {line}")
+
+    before_delete = declared.before_delete(
+        kept_because=MODEL_OF_REPLACED if replaced else models_kept_because(raw.get("on_delete")), tell=tell
+    )
+    delete_run(
+        declared.gateway,
+        endpoint,
+        id_,
+        label=name,
+        tell=tell,
+        before_stop=functools.partial(deletions.note, id_, decided.why if decided else ""),
+        before_delete=before_delete,
+        keep_record=keep_record,
+        kept_because="" if replaced else "on_delete is cancel",
+        protect_running=protect_running,
+        timeout=call.timeout,
+    )
+    run = context.recorded_run
+    if replaced or run is None:
+        return
+    if raw.get("notifications") and endpoint.is_emulator:
+        notifications.remove(run.identity)
+    try:
+        known = OPERATION.released() | OPERATION.all_made()
+        place = target_of(raw)
+        if place is None:
+            return
+        jobs = without(job_cache_of(declared.gateway.collection).settled(place, endpoint), known)
+        later = [record for record in jobs if is_later(record, run)]
+        for record in later:
+            creations.remove_with(record.labels[RUN_LABEL])
+        deletion.stop_orphans(
+            declared.gateway,
+            endpoint,
+            later,
+            tell=tell,
+            before_delete=before_delete,
+            keep_record=keep_record,
+            protect_running=protect_running,
+        )
+        if not keep_record:
+            ended = deletion.ended_runs(jobs, run)
+            deletion.delete_records(declared.gateway, endpoint, ended, before_delete=before_delete)
+    except NotFound as error:
+        say(f"warning: {name}: jobs that its runs may have left behind cannot be listed: {error}")

@@ -1,0 +1,71 @@
+"""The decision of the rerun table about one job, by what its declaration changes and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.core.interrupted import deletions
+from pulumi_vertex_training.core.provider import Failure
+from pulumi_vertex_training.core.running.declaration import RECORD
+from pulumi_vertex_training.core.running.job_cache import job_cache_of
+from pulumi_vertex_training.core.settings import target_of
+from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.policies.rerun import Action, Facts, Policy, Rerun, decide
+from pulumi_vertex_training.runs.policies.run_status import ENDED, Change, LastRun, LookupResult, last_run
+
+
+def facts_of(
+    gateway: RunGateway, name: str, change: Change, recorded: Mapping[str, Any], declared: Mapping[str, Any]
+) -> Facts:
+    """Return the facts that decide about a recorded job."""
+    return Facts(
+        change=change,
+        last_run=_last_run_state(gateway, name, recorded),
+        rerun=Rerun(
+            policy=Policy(declared.get("rerun") or RECORD["rerun"]),
+            limit=int(declared.get("rerun_limit", RECORD["rerun_limit"])),
+        ),
+        reruns=int(recorded.get("reruns") or 0),
+        protect_running=bool(declared.get("protect_running")),
+    )
+
+
+def _last_run_state(gateway: RunGateway, name: str, recorded: Mapping[str, Any]) -> LastRun:
+    """Return the state of the job; one that is recorded as ended is not queried.
+
+    Unless a deletion of it was interrupted: an end that was recorded before says nothing of that.
+    """
+    state, place = recorded.get("state"), target_of(recorded)
+    if place is not None and deletions.has_begun(name):
+        seen = job_cache_of(gateway.collection).of_job(place, name)
+        if deletions.stopped(seen):
+            return LastRun.STOPPED
+    if state is None or place is None or has_ended(recorded):
+        return last_run(state, LookupResult.NO_ANSWER)
+    return last_run(state, job_cache_of(gateway.collection).of_job(place, name))
+
+
+def has_ended(recorded: Mapping[str, Any]) -> bool:
+    """Return whether the recorded job has ended."""
+    return last_run(recorded.get("state"), LookupResult.NO_ANSWER) in ENDED
+
+
+def allow_on_demand(name: str, declared: Mapping[str, Any], state: Callable[[], str]) -> None:
+    """Raise where a job may not be replaced on demand."""
+    try:
+        state_of_run = last_run(None, state())
+    except NotFound:
+        state_of_run = LastRun.GONE
+    decision = decide(
+        Facts(
+            change=Change.NOTHING,
+            last_run=state_of_run,
+            rerun=Rerun(policy=Policy(declared["rerun"])),
+            protect_running=bool(declared["protect_running"]),
+            on_demand=True,
+        )
+    )
+    if decision.action is Action.REFUSE:
+        raise Failure(decision.sentence(name))

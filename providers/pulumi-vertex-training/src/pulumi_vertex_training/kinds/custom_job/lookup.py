@@ -1,0 +1,12 @@
+"""An existing job of this kind, as `get_custom_job` returns it."""
+
+from __future__ import annotations
+
+from pulumi_vertex_training.core.existing import ExistingJob, job_lookup
+
+
+class ExistingCustomJob(ExistingJob):
+    """A custom job that exists."""
+
+
+LOOKUP = job_lookup(ExistingCustomJob, "custom job", "customJobs")

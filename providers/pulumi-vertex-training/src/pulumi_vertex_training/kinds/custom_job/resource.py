@@ -1,0 +1,255 @@
+"""`CustomJob`: a distributed training job on Vertex AI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import pulumi
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.program import links
+from pulumi_vertex_training.program.arguments.job_args import (
+    EncryptionSpecArgs,
+    PscInterfaceConfigArgs,
+    SchedulingArgs,
+)
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments
+from pulumi_vertex_training.program.arguments.references import (
+    BucketLike,
+    ServiceAccountLike,
+    service_account_email,
+)
+from pulumi_vertex_training.program.arguments.run_options import (
+    DEFAULT_WAIT_TIMEOUT,
+    NotificationsLike,
+    OnInterrupt,
+    RunOptions,
+    Wait,
+)
+from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool, with_names_and_counts
+from pulumi_vertex_training.program.job_resource import JobResource
+from pulumi_vertex_training.program.resource import stack_settings
+from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+
+
+class CustomJob(JobResource, module="customJob", name="CustomJob"):
+    """A training job that runs once for its declaration, and again when the declaration changes.
+
+    A job cannot change once it exists. Every change of the spec replaces it: the old job is cancelled and
+    deleted first. A finished job is a steady state.
+    """
+
+    kind = registry.CUSTOM_JOB
+
+    @named_arguments
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        worker_pool_specs: pulumi.Input[Sequence[pulumi.Input[WorkerPool]]],
+        display_name: pulumi.Input[str] | None = None,
+        scheduling: pulumi.Input[SchedulingArgs | Mapping[str, Any] | None] = None,
+        service_account: ServiceAccountLike | None = None,
+        network: pulumi.Input[str | None] = None,
+        reserved_ip_ranges: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any] | None] = None,
+        base_output_directory: pulumi.Input[str | None] = None,
+        staging_bucket: BucketLike | None = None,
+        persistent_resource_id: PersistentResource | pulumi.Input[str] | None = None,
+        persistent_resource: PersistentResource | None = None,
+        protected_artifact_location_id: pulumi.Input[str | None] = None,
+        tensorboard: pulumi.Input[str | None] = None,
+        enable_web_access: pulumi.Input[bool | None] = None,
+        enable_dashboard_access: pulumi.Input[bool | None] = None,
+        experiment: pulumi.Input[str | None] = None,
+        experiment_run: pulumi.Input[str | None] = None,
+        models: pulumi.Input[Sequence[pulumi.Input[str]] | None] = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any] | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        framework: str | None = None,
+        allow_unknown_types: bool = False,
+        allow_legacy_types: bool = False,
+        run_token: pulumi.Input[str] | None = None,
+        rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change",
+        rerun_limit: int = DEFAULT_LIMIT,
+        protect_running: bool = False,
+        on_delete: Literal["delete", "cancel"] | None = None,
+        adopt: pulumi.Input[str] | None = None,
+        taking_over: pulumi.Input[str] | None = None,
+        wait: Wait = "running",
+        wait_timeout: float = DEFAULT_WAIT_TIMEOUT,
+        on_interrupt: OnInterrupt = "leave",
+        stream_logs: bool = False,
+        on_replace: Literal["keep", "delete"] = "keep",
+        keep_runs: int = DEFAULT_KEEP_RUNS,
+        notifications: NotificationsLike | None = None,
+        project: pulumi.Input[str] | None = None,
+        location: pulumi.Input[str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare a job.
+
+        :param resource_name: Name of the resource in the program.
+        :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
+            evaluator. `topology` builds this list from roles.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. `{run}` in
+            it is replaced with the number of the run: `train {run}` becomes `train 3`. A change of the name
+            alone reruns nothing: the next run gets it.
+        :param scheduling: Timeout, restarts and scheduling strategy.
+        :param service_account: Service account that the job runs as: a resource with an `email`, or the
+            address. Default: Vertex AI's Custom Code Service Agent.
+        :param network: Full name of the VPC network to which the job is peered,
+            projects/PROJECT_NUMBER/global/networks/NETWORK.
+        :param reserved_ip_ranges: Names of reserved IP ranges of the network that the job may use. Default:
+            any range.
+        :param psc_interface_config: Private Service Connect interface, through which the job reaches a
+            network.
+        :param base_output_directory: The gs:// directory for the output of all runs. Default: each run has a
+            directory of its own in `staging_bucket`.
+        :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
+            `base_output_directory` is left out. A rerun then never overwrites a good model.
+        :param persistent_resource_id: `PersistentResource`, or the id of one, on whose machines the job runs.
+            The job waits for the resource, and the preview checks the job against the resource's pools.
+        :param persistent_resource: The same as `persistent_resource_id`, for a resource only.
+        :param protected_artifact_location_id: Region in which protected artifacts are stored, if it is not
+            that of the job.
+        :param tensorboard: TensorBoard for the job's logs,
+            projects/PROJECT/locations/LOCATION/tensorboards/ID. It needs a `service_account`.
+        :param enable_web_access: Allow interactive shells in the containers.
+        :param enable_dashboard_access: Allow access to a dashboard in the chief's container.
+        :param experiment: Experiment of the job,
+            projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT.
+        :param experiment_run: Experiment run of the job,
+            projects/PROJECT/locations/LOCATION/metadataStores/STORE/contexts/EXPERIMENT-RUN.
+        :param models: Models whose artifact URIs the job gets,
+            projects/PROJECT/locations/LOCATION/models/MODEL, also with @VERSION. Only for some jobs that
+            Google provides.
+        :param encryption_spec: Customer-managed key that encrypts the job's resources.
+        :param labels: Labels of the job. A change of labels alone reruns nothing: the next run gets them.
+        :param framework: Framework or strategy of the program, such as `pytorch`, `jax` or
+            `MultiWorkerMirroredStrategy`. The pools are checked against its requirements, and get the image,
+            launcher and variables that it needs where you give none (docs/guides/frameworks/choose.md).
+        :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
+            warning, not as an error, for types that Google has added since.
+        :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
+        :param run_token: Any string. A different one reruns an unchanged job.
+        :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never`
+            (docs/guides/programs/rerun.md).
+        :param rerun_limit: How often in a row `on_failure` reruns the job.
+        :param protect_running: Refuse to replace or destroy the job while it is live.
+        :param on_delete: Effect of destroying the job. A live job is always cancelled. By default its record
+            and those of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete`
+            also deletes the model versions of these runs, and a model with its last version. `cancel` keeps
+            records and models.
+        :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
+            one. It has to equal the declaration; otherwise every difference is listed. The option is read
+            when the resource is created: afterwards, leave it out or keep it.
+        :param taking_over: Run of a declaration that is given up for good, whose job is adopted.
+        :param wait: Event that a deployment waits for: `none`, `running` or `done`. With `done`, a failed job
+            fails each deployment until it has succeeded (docs/guides/programs/failed-jobs.md).
+        :param wait_timeout: Longest wait in seconds. After it the deployment continues with a warning.
+        :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
+            `cancel` (docs/guides/programs/waiting.md).
+        :param stream_logs: Show the log of all replicas while the deployment waits.
+        :param on_replace: Effect on the job that a new run replaces, after it was cancelled if it was live:
+            `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
+        :param keep_runs: How many earlier runs are kept. A new run deletes the records of older ones that
+            have ended.
+        :param notifications: Notifications of the ends of runs, one or several: to a webhook, and on Google
+            Cloud to a Pub/Sub topic or channels of Cloud Monitoring, on the emulator to a local command. A
+            change reruns nothing (docs/guides/programs/notifications.md).
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        """
+        super().__init__(
+            resource_name,
+            spec={
+                "display_name": display_name,
+                "worker_pool_specs": with_names_and_counts(worker_pool_specs),
+                "scheduling": scheduling,
+                "service_account": service_account_email(service_account),
+                "network": network,
+                "reserved_ip_ranges": reserved_ip_ranges,
+                "psc_interface_config": psc_interface_config,
+                "base_output_directory": base_output_directory,
+                **_machines(resource_name, persistent_resource_id, persistent_resource),
+                "protected_artifact_location_id": protected_artifact_location_id,
+                "tensorboard": tensorboard,
+                "enable_web_access": enable_web_access,
+                "enable_dashboard_access": enable_dashboard_access,
+                "experiment": experiment,
+                "experiment_run": experiment_run,
+                "models": models,
+                "encryption_spec": encryption_spec,
+                "labels": labels,
+            },
+            options=RunOptions(
+                staging_bucket=staging_bucket,
+                framework=framework,
+                allow_unknown_types=allow_unknown_types,
+                allow_legacy_types=allow_legacy_types,
+                run_token=run_token,
+                rerun=rerun,
+                rerun_limit=rerun_limit,
+                protect_running=protect_running,
+                on_delete=on_delete,
+                adopt=adopt,
+                taking_over=taking_over,
+                wait=wait,
+                wait_timeout=wait_timeout,
+                on_interrupt=on_interrupt,
+                stream_logs=stream_logs,
+                on_replace=on_replace,
+                keep_runs=keep_runs,
+                notifications=notifications,
+                project=project,
+                location=location,
+                opts=opts,
+            ),
+        )
+        self._tensorboard = tensorboard
+
+    @property
+    def logs_url(self) -> pulumi.Output[str]:
+        """Address of the job's log in the Google Cloud console.
+
+        On the emulator, the command that prints it: `vertex-training logs ID`.
+        """
+        return self._link(links.logs_url)
+
+    @property
+    def tensorboard_url(self) -> pulumi.Output[str | None]:
+        """Address of the job's TensorBoard experiment. None if the job names no TensorBoard.
+
+        On the emulator, the command that shows its event files: `tensorboard --logdir FOLDER`.
+        """
+        facts = (self.endpoint, self.id, self._tensorboard, self.base_output_directory)
+        return pulumi.Output.all(*facts).apply(_tensorboard_url)
+
+
+def _machines(
+    job: str,
+    resource_id: PersistentResource | pulumi.Input[str] | None,
+    resource: PersistentResource | None,
+) -> dict[str, Any]:
+    """Return `persistent_resource_inputs`; that module is imported only if the job may have a resource."""
+    if resource is None and (resource_id is None or isinstance(resource_id, (str, pulumi.Output))):
+        return {"persistent_resource_id": resource_id}
+    from pulumi_vertex_training.kinds.persistent_resource.resource import persistent_resource_inputs
+
+    return persistent_resource_inputs(job, resource_id, resource)
+
+
+def _tensorboard_url(facts: Sequence[Any]) -> str | None:
+    endpoint, name, tensorboard, directory = facts
+    if not tensorboard:
+        return None
+    if endpoint == "google":
+        return links.tensorboard_url(name, tensorboard)
+    return links.event_files_command(stack_settings().data_dir, directory)

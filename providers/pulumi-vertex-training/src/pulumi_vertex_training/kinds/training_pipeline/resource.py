@@ -1,0 +1,259 @@
+"""`TrainingPipeline`: training with data from a managed dataset, and the upload of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast, overload
+
+import pulumi
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.parameters import with_names
+from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs
+from pulumi_vertex_training.kinds.model.resource import Model, parent_name, with_serving_image
+from pulumi_vertex_training.kinds.persistent_resource.resource import (
+    PersistentResource,
+    part_with_persistent_resource,
+)
+from pulumi_vertex_training.program.arguments.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.arguments.named_arguments import named_arguments
+from pulumi_vertex_training.program.arguments.references import BucketLike
+from pulumi_vertex_training.program.arguments.run_options import (
+    DEFAULT_WAIT_TIMEOUT,
+    NotificationsLike,
+    OnInterrupt,
+    RunOptions,
+    Wait,
+)
+from pulumi_vertex_training.program.arguments.worker_pools import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.job_resource import JobResource
+from pulumi_vertex_training.program.results import Completion, Metrics, OptionalText, Text
+from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
+from vertex_training.fields.schema import camel_case
+
+_TRIAL = "trial_job_spec"
+
+
+class PipelineCompletion(Completion):
+    """Result of a pipeline, as an output of a dictionary."""
+
+    KEYS = (*Completion.KEYS, "model", "model_version")
+
+    @property
+    def model(self) -> pulumi.Output[str | None]:
+        """Full name of the uploaded model, None until there is one."""
+        return self["model"]
+
+    @property
+    def model_version(self) -> pulumi.Output[str | None]:
+        """Version of the uploaded model, None until there is one."""
+        return self["model_version"]
+
+    @overload
+    def __getitem__(self, key: Text) -> pulumi.Output[str]: ...
+    @overload
+    def __getitem__(
+        self, key: OptionalText | Literal["model", "model_version"]
+    ) -> pulumi.Output[str | None]: ...
+    @overload
+    def __getitem__(self, key: Literal["metrics"]) -> Metrics: ...
+    def __getitem__(self, key: str) -> pulumi.Output[Any]:
+        return self._lifted(key)
+
+
+class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPipeline"):
+    """A pipeline that exports a dataset, runs a task, and uploads the resulting model.
+
+    It runs once for its declaration, and again when the declaration changes.
+    """
+
+    kind = registry.PIPELINE
+    completion_class = PipelineCompletion
+    own_outputs = ("model", "model_version")
+
+    @named_arguments
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        custom_task: pulumi.Input[Mapping[str, Any] | None] = None,
+        tuning_task: pulumi.Input[Mapping[str, Any] | None] = None,
+        input_data_config: pulumi.Input[InputDataConfigArgs | Mapping[str, Any] | None] = None,
+        model_to_upload: pulumi.Input[ModelArgs | Mapping[str, Any] | None] = None,
+        model_id: pulumi.Input[str | None] = None,
+        parent_model: Model | pulumi.Input[str] | None = None,
+        persistent_resource: PersistentResource | None = None,
+        display_name: pulumi.Input[str] | None = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any] | None] = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]] | None] = None,
+        staging_bucket: BucketLike | None = None,
+        framework: str | None = None,
+        allow_unknown_types: bool = False,
+        allow_legacy_types: bool = False,
+        run_token: pulumi.Input[str] | None = None,
+        rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change",
+        rerun_limit: int = DEFAULT_LIMIT,
+        protect_running: bool = False,
+        on_delete: Literal["delete", "cancel"] | None = None,
+        adopt: pulumi.Input[str] | None = None,
+        taking_over: pulumi.Input[str] | None = None,
+        wait: Wait = "running",
+        wait_timeout: float = DEFAULT_WAIT_TIMEOUT,
+        on_interrupt: OnInterrupt = "leave",
+        stream_logs: bool = False,
+        on_replace: Literal["keep", "delete"] = "keep",
+        keep_runs: int = DEFAULT_KEEP_RUNS,
+        notifications: NotificationsLike | None = None,
+        project: pulumi.Input[str] | None = None,
+        location: pulumi.Input[str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare a pipeline.
+
+        :param resource_name: Name of the resource in the program.
+        :param custom_task: Job to run: the fields of the API's CustomJobSpec, such as `worker_pool_specs`.
+            `task_from_script`, `task_from_package` and `task_from_image` return one.
+        :param tuning_task: Tuning to run: `study_spec`, `max_trial_count`, `parallel_trial_count`,
+            `trial_job_spec`. Give exactly one of the two tasks.
+        :param input_data_config: Dataset, its split and its destination.
+        :param model_to_upload: Model to upload when the task has succeeded, with its serving container.
+        :param model_id: Id of the model. An existing model of this id gets a new version.
+        :param parent_model: Model that gets a new version: a `Model`, or its id or full name.
+        :param persistent_resource: Resource on whose machines the pipeline trains, as
+            `persistent_resource_id` in the task or its `trial_job_spec`. The preview checks the task against
+            its pools.
+        :param display_name: Name for people, up to 128 characters. Default: the resource's name. `{run}` in
+            it is replaced with the number of the run: `train {run}` becomes `train 3`. A change of the name
+            alone reruns nothing: the next run gets it.
+        :param encryption_spec: Customer-managed key that encrypts the pipeline's resources.
+        :param labels: Labels of the pipeline. A change of labels alone reruns nothing: the next run gets
+            them.
+        :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
+            `base_output_directory` is left out. A rerun then never overwrites a good model.
+        :param framework: Framework or strategy of the program, such as `pytorch`, `jax` or
+            `MultiWorkerMirroredStrategy`. The pools are checked against its requirements, and get the image,
+            launcher and variables that it needs where you give none (docs/guides/frameworks/choose.md).
+        :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
+            warning, not as an error, for types that Google has added since.
+        :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
+        :param run_token: Any string. A different one reruns an unchanged job.
+        :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never`
+            (docs/guides/programs/rerun.md).
+        :param rerun_limit: How often in a row `on_failure` reruns the job.
+        :param protect_running: Refuse to replace or destroy the job while it is live.
+        :param on_delete: Effect of destroying the job. A live job is always cancelled. By default its record
+            and those of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete`
+            also deletes the model versions of these runs, and a model with its last version. `cancel` keeps
+            records and models.
+        :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
+            one. It has to equal the declaration; otherwise every difference is listed. The option is read
+            when the resource is created: afterwards, leave it out or keep it.
+        :param taking_over: Run of a declaration that is given up for good, whose job is adopted.
+        :param wait: Event that a deployment waits for: `none`, `running` or `done`. With `done`, a failed job
+            fails each deployment until it has succeeded (docs/guides/programs/failed-jobs.md).
+        :param wait_timeout: Longest wait in seconds. After it the deployment continues with a warning.
+        :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
+            `cancel` (docs/guides/programs/waiting.md).
+        :param stream_logs: Show the log of all replicas while the deployment waits.
+        :param on_replace: Effect on the job that a new run replaces, after it was cancelled if it was live:
+            `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
+        :param keep_runs: How many earlier runs are kept. A new run deletes the records of older ones that
+            have ended.
+        :param notifications: Notifications of the ends of runs, one or several: to a webhook, and on Google
+            Cloud to a Pub/Sub topic or channels of Cloud Monitoring, on the emulator to a local command. A
+            change reruns nothing (docs/guides/programs/notifications.md).
+        :param project: Project id. Default: the stack's project.
+        :param location: Region. Default: the stack's location.
+        :param opts: Pulumi's options of the resource.
+        """
+        custom_task, machines = part_with_persistent_resource(
+            resource_name, custom_task, persistent_resource, at="custom_task"
+        )
+        tuning_task, machines_of_trials = _trials_on_resource(resource_name, tuning_task, persistent_resource)
+        super().__init__(
+            resource_name,
+            spec={
+                "display_name": display_name,
+                "custom_task": _with_names(custom_task),
+                "tuning_task": _with_names(tuning_task),
+                "input_data_config": input_data_config,
+                "model_to_upload": with_serving_image(model_to_upload),
+                "model_id": model_id,
+                "parent_model": parent_name(resource_name, parent_model),
+                "encryption_spec": encryption_spec,
+                "labels": labels,
+                **machines,
+                **machines_of_trials,
+            },
+            options=RunOptions(
+                staging_bucket=staging_bucket,
+                framework=framework,
+                allow_unknown_types=allow_unknown_types,
+                allow_legacy_types=allow_legacy_types,
+                run_token=run_token,
+                rerun=rerun,
+                rerun_limit=rerun_limit,
+                protect_running=protect_running,
+                on_delete=on_delete,
+                adopt=adopt,
+                taking_over=taking_over,
+                wait=wait,
+                wait_timeout=wait_timeout,
+                on_interrupt=on_interrupt,
+                stream_logs=stream_logs,
+                on_replace=on_replace,
+                keep_runs=keep_runs,
+                notifications=notifications,
+                project=project,
+                location=location,
+                opts=opts,
+            ),
+        )
+
+    @property
+    def completion(self) -> PipelineCompletion:
+        """Result of the run, or its present state if `wait` is not `done`.
+
+        An output of a dictionary with typed attributes: those of `CustomJob.completion`, `model` and
+        `model_version`.
+        """
+        return cast(PipelineCompletion, super().completion)
+
+    @property
+    def model(self) -> pulumi.Output[str | None]:
+        """The full name of the uploaded model; None until there is one."""
+        return self.completion.model
+
+    @property
+    def model_version(self) -> pulumi.Output[str | None]:
+        """The version of the uploaded model; None until there is one."""
+        return self.completion.model_version
+
+
+def _trials_on_resource(
+    name: str, task: object, resource: PersistentResource | None
+) -> tuple[Any, Mapping[str, Any]]:
+    """Put the trials of a tuning task on the resource. Return the task and the inputs for the check."""
+    if task is None or (resource is None and isinstance(task, pulumi.Output)):
+        return task, {}
+    at = "tuning_task.trial_job_spec"
+    if isinstance(task, pulumi.Output):
+        job, machines = part_with_persistent_resource(name, task.apply(_trial), resource, at=at)
+        return pulumi.Output.all(task, job).apply(
+            lambda both: with_fields(both[0], {_TRIAL: both[1]}) if has_fields(both[0]) else both[0]
+        ), machines
+    job, machines = part_with_persistent_resource(name, _trial(task), resource, at=at)
+    return (with_fields(task, {_TRIAL: job}) if machines else task), machines
+
+
+def _trial(task: object) -> Any:
+    return field_of(task, _TRIAL)
+
+
+def _with_names(task: object) -> Any:
+    """Replace images and service accounts that are resources by their names in a task."""
+    if not isinstance(task, Mapping):
+        return task
+    trials = (_TRIAL, camel_case(_TRIAL))
+    return {key: with_names(value) if key in trials else value for key, value in with_names(task).items()}

@@ -1,0 +1,53 @@
+"""The configuration of a provider: the stack's for a default provider, its own inputs for an explicit one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pulumi_vertex_training import configuration_keys as keys
+from pulumi_vertex_training.core import settings
+from pulumi_vertex_training.core.promotion import entries as promotion
+from pulumi_vertex_training.core.settings import SettingsError
+from vertex_training.fields.decode import UNKNOWN
+
+_LIMITS = (keys.MAX_HOURLY_COST, keys.MAX_RUN_COST)
+ONLY_PYTHON = (
+    f"Only they keep to {keys.MAX_HOURLY_COST.name} and {keys.MAX_RUN_COST.name} yet, and this stack has a "
+    "limit. Remove the limit with `pulumi config rm`, or use Python."
+)
+
+
+def getter(given: Mapping[str, Any]) -> Callable[[str], str | None]:
+    """Return a function that returns the value of a configuration key, None for one that is not known yet."""
+
+    def get(key: str) -> str | None:
+        namespace, _, name = key.partition(":")
+        value = given.get(name) if namespace == keys.NAMESPACE else None
+        return value if isinstance(value, str) else None
+
+    return get
+
+
+def problems(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why a provider cannot have this configuration."""
+    for read in (settings.read, lambda get: promotion.read(get(promotion.KEY))):
+        try:
+            read(getter(given))
+        except SettingsError as error:
+            yield str(error)
+    if given.get(keys.FORM.name.partition(":")[2]) == "package":
+        return  # That of a program in Python. The check of a resource refuses any other one.
+    for limit in _LIMITS:
+        if given.get(limit.name.partition(":")[2]) is not None:
+            yield (
+                f"{limit.name} is set, and only programs in Python keep to it yet. The package would exceed "
+                f"it. Run `pulumi config rm {limit.name}`, or use Python."
+            )
+
+
+def warning(given: Mapping[str, Any], stack: str) -> str:
+    """Return the warning about an endpoint that nobody chose, "" without one."""
+    if given.get("endpoint") is UNKNOWN or getter(given)(keys.ENDPOINT.name) or stack == settings.LOCAL_STACK:
+        return ""
+    return settings.endpoint_not_chosen(stack)

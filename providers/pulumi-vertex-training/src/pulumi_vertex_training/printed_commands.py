@@ -1,0 +1,83 @@
+"""Printed commands, in the form that works in the user's shell.
+
+Messages are written with plain `pulumi` and `vertex-training`. Where they leave the process, `runnable`
+replaces these by what the shell can run: chores of a clone extend PATH for their own processes only, and a
+stack that was named with `--stack` is not the selected one.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+COMMAND_VARIABLE = "VERTEX_TRAINING_COMMAND"
+"""The command to print for `vertex-training`. Chores of a clone set it."""
+
+PULUMI_VARIABLE = "VERTEX_TRAINING_PULUMI_COMMAND"
+"""The command to print for `pulumi`. Chores of a clone set it."""
+
+PROGRAM = "vertex-training"
+
+PULUMI_VERBS = ("cancel", "config", "destroy", "import", "preview", "refresh", "stack", "state", "up")
+"""The verbs of `pulumi` about a stack, which messages print. `test_printed_remedies.py` runs each."""
+
+_PULUMI = re.compile(rf"(?<![\w./-])pulumi (?=(?:{'|'.join(PULUMI_VERBS)})\b)")
+_OWN = re.compile(rf"(?<![\w./'-]){PROGRAM} (?=[a-z])")
+_CONFIG = re.compile(r"`(pulumi config (?:set|rm) (?:(?!--stack)[^`])+)`")
+
+
+def runnable(text: str, *, stack: str | None = None, own: str | None = None) -> str:
+    """Return a message whose commands work in the user's shell.
+
+    `stack` is the stack that commands of the configuration are about, None for the selected one. `own`
+    replaces `vertex-training`; None for the command of the chores, if there is one.
+    """
+    if stack is not None:
+        text = _CONFIG.sub(lambda found: f"`{found[1]} --stack {shlex.quote(stack)}`", text)
+    if pulumi := os.environ.get(PULUMI_VARIABLE):
+        text = _PULUMI.sub(lambda _: f"{pulumi} ", text)
+    own = own or os.environ.get(COMMAND_VARIABLE)
+    return _OWN.sub(lambda _: f"{own} ", text) if own and own != PROGRAM else text
+
+
+def of_data_dir(data_dir: Path | None) -> str:
+    """Return the option for an emulator's data folder, "" for the folder of a command without it."""
+    from vertex_emulator import chosen_data_dir, default_data_dir
+
+    if data_dir is None or chosen_data_dir(data_dir) == default_data_dir():
+        return ""
+    return f" --data-dir {shlex.quote(str(chosen_data_dir(data_dir)))}"
+
+
+def own_command(root: str | None) -> str:
+    """Return the command to print for `vertex-training` by a program of the project in a folder."""
+    chosen = os.environ.get(COMMAND_VARIABLE)
+    return chosen or _found(sys.executable, os.environ.get("PATH", os.defpath), root)
+
+
+@functools.lru_cache
+def _found(python: str, path: str, root: str | None) -> str:
+    """Return the name of the command if it is on the user's PATH, else its path beside the interpreter."""
+    own = Path(python).parent
+    folders = path.split(os.pathsep)
+    # Pulumi puts the folder of the project's environment first. The shell that ran `pulumi` may not have it.
+    if folders[0] == str(own) and _has_environment(root):
+        del folders[0]
+    if shutil.which(PROGRAM, path=os.pathsep.join(folders)):
+        return PROGRAM
+    program = own / PROGRAM
+    return shlex.quote(str(program)) if os.access(program, os.X_OK) else PROGRAM
+
+
+def _has_environment(root: str | None) -> bool:
+    """Return whether the project's runtime has a virtual environment, or a tool that makes one."""
+    try:
+        text = Path(root or ".", "Pulumi.yaml").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return bool(re.search(r"\b(virtualenv|toolchain)['\"]?\s*:", text))

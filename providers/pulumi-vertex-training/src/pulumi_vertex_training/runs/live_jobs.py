@@ -1,0 +1,50 @@
+"""Live jobs in words: state, size and elapsed time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from vertex_training.fields import timestamps
+from vertex_training.findings.words import counted, duration
+
+_LIVE_TRIALS = frozenset({"REQUESTED", "ACTIVE", "STOPPING"})
+
+
+def described(record: JobRecord, now: datetime | None = None) -> str:
+    """Return a live job in words: `RUNNING (5 replicas, 2 h 10 min)`."""
+    since = _moment(record.start_time) or _moment(record.create_time)
+    age = max(timedelta(), (now or datetime.now(timezone.utc)) - since) if since else None
+    facts = [size(record), "" if age is None else duration(age.total_seconds())]
+    known = ", ".join(fact for fact in facts if fact)
+    return f"{record.state.word} ({known})" if known else record.state.word
+
+
+def size(record: JobRecord) -> str:
+    """Return the number of replicas, or of live trials, in words; "" if the record does not tell."""
+    trials = record.wire.get("trials") or ()
+    if trials:
+        return counted(sum(trial.get("state") in _LIVE_TRIALS for trial in trials), "live trial")
+    if "trialJobSpec" in record.wire:
+        return ""
+    pools = next(_pools(record.wire), ())
+    return counted(sum(int(pool.get("replicaCount", 0)) for pool in pools), "replica") if pools else ""
+
+
+def _pools(value: object) -> Iterator[list[Mapping[str, Any]]]:
+    """Yield the worker pools of a job in the API's JSON, wherever its kind has them."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("workerPoolSpecs"), list):
+            yield value["workerPoolSpecs"]
+        for name, inner in value.items():
+            if name != "trialJobSpec":
+                yield from _pools(inner)
+
+
+def _moment(text: str | None) -> datetime | None:
+    try:
+        return timestamps.parse(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,119 @@
+"""The progress that a training reports about itself: `vertex_cluster.report` writes it, this reads it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
+from vertex_training.fields import uris
+from vertex_training.fields.document import json_of
+
+_SHOWN_METRICS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The latest report of a run.
+
+    `time` is when the program made it (RFC 3339). `seconds_per_step` is the mean since the first report.
+    """
+
+    step: float | None = None
+    total: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    time: str | None = None
+    seconds_per_step: float | None = None
+
+    @property
+    def percent(self) -> int | None:
+        """Whole percents that are done, None without step or total."""
+        if self.step is None or not self.total or self.total < 0:
+            return None
+        return max(0, min(100, math.floor(100 * self.step / self.total)))
+
+    @property
+    def seconds_left(self) -> int | None:
+        """Seconds until the end at the pace so far, counted from `time`; None while there is no pace."""
+        if self.step is None or self.total is None or self.seconds_per_step is None:
+            return None
+        return round(max(0.0, self.total - self.step) * self.seconds_per_step)
+
+
+def latest_report(endpoint: Endpoint, base_output_directory: str | None) -> Report | None:
+    """Return the latest report in a run's output directory, None without one that can be read.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    if not base_output_directory:
+        return None
+    from vertex_cluster.reporting import REPORT_FILE  # costs 60 ms: only for those who wait or look
+
+    address = uris.parse(f"{base_output_directory.rstrip('/')}/{REPORT_FILE}")
+    try:
+        return _report(json.loads(objects.read(endpoint, address.bucket, address.name)))
+    except (NotFound, InvalidArgument, ValueError, RecursionError):
+        return None
+
+
+def _report(document: object) -> Report | None:
+    if not isinstance(document, dict):
+        return None
+    metrics = document.get("metrics")
+    found = (
+        {str(name): _number(value) for name, value in metrics.items()} if isinstance(metrics, dict) else {}
+    )
+    time = document.get("time")
+    return Report(
+        step=_number(document.get("step")),
+        total=_number(document.get("total")),
+        metrics={name: value for name, value in found.items() if value is not None},
+        time=time if isinstance(time, str) else None,
+        seconds_per_step=_number(document.get("secondsPerStep")),
+    )
+
+
+def _number(value: object) -> float | None:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return value if known and isinstance(value, (int, float)) else None
+
+
+def duration(seconds: float) -> str:
+    """Format a duration in few characters: `45s`, `2m05s`, `3h10m`, `2d04h`."""
+    whole = max(int(seconds), 0)
+    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
+    if not minutes:
+        return f"{whole}s"
+    if not hours:
+        return f"{minutes}m{whole % 60:02}s"
+    if not days:
+        return f"{hours}h{minutes % 60:02}m"
+    return f"{days}d{hours % 24:02}h"
+
+
+def metrics_in_words(report: Report) -> str:
+    """Return the first metrics, such as `loss 0.25, accuracy 0.9`, or ""."""
+    shown = [f"{name} {value:.4g}" for name, value in list(report.metrics.items())[:_SHOWN_METRICS]]
+    return ", ".join(shown)
+
+
+def in_words(report: Report) -> str:
+    """Describe a report, such as `45%, 2m05s left, loss 0.25`; without a total `step 12, loss 0.25`."""
+    parts = []
+    if report.percent is not None:
+        parts.append(f"{report.percent}%")
+    elif report.step is not None:
+        parts.append(f"step {report.step:g}")
+    if report.seconds_left:
+        parts.append(f"{duration(report.seconds_left)} left")
+    return ", ".join(part for part in (*parts, metrics_in_words(report)) if part)
+
+
+def as_json(report: Report | None) -> Any:
+    """Return the JSON of a report, see docs/reference/json.md."""
+    return json_of(report, "step total percent seconds_left metrics time") if report is not None else None

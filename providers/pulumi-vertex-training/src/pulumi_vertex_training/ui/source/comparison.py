@@ -1,0 +1,168 @@
+"""Chosen runs side by side, and the runs from which to choose: a bounded number of the newest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud import rest
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
+from pulumi_vertex_training.cloud.translation import translated
+from pulumi_vertex_training.costs import words
+from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
+from pulumi_vertex_training.runs.policies.rerun import words_of
+from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
+from pulumi_vertex_training.ui.source.owner import owner_of
+from pulumi_vertex_training.views.jobs import status
+from pulumi_vertex_training.views.runs import comparison, spending
+from pulumi_vertex_training.views.runs.comparison import Comparison, Side
+from pulumi_vertex_training.views.runs.history import result_of
+from pulumi_vertex_training.views.study_view import job_key
+
+MOST = 6
+"""Runs that are compared at once."""
+
+OFFERED = 100
+"""Runs to choose from."""
+
+_FIELDS = "name,displayName,state,createTime,startTime,endTime,labels"
+_AT_ONCE = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A run as a column: its name, and the key of its job."""
+
+    key: str
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """The changes of a run compared with the first run, in words. `note` says so if nothing changed."""
+
+    column: Column
+    sentences: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Runs side by side. The first and oldest is the base. Rows have a cell for each run."""
+
+    columns: tuple[Column, ...]
+    facts: tuple[tuple[str, tuple[str, ...]], ...]
+    metrics: tuple[tuple[str, tuple[str, ...]], ...]
+    changes: tuple[Changes, ...]
+    is_at_list_price: bool
+
+
+def read(endpoint: Endpoint, keys: Sequence[str]) -> Compared:
+    """Compare jobs by their keys, such as "customJobs/123", which have to be valid; the oldest is the base.
+
+    Raises CloudError.
+    """
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        records = sorted(
+            pool.map(lambda key: _record(endpoint, key), keys), key=lambda record: record.create_time or ""
+        )
+        results = list(pool.map(lambda record: result_of(endpoint, record), records))
+    costs = spending.costs_of(endpoint, records)
+    sides = [
+        Side(
+            number=record.job_id,
+            record=record,
+            metrics=result.metrics,
+            facts=_facts(record, words.spent(spent)),
+        )
+        for record, result, spent in zip(records, results, costs, strict=True)
+    ]
+    base = records[0]
+    same = [side for side in sides if side.record.collection == base.collection]
+    compared = comparison.compare(same)
+    changes = dict(zip((side.number for side in same[1:]), compared.changes, strict=True))
+    all_runs = Comparison(runs=tuple(sides), changes=())
+    columns = tuple(_column(record) for record in records)
+    names = dict.fromkeys(name for side in sides for name in side.facts)
+    facts = [(name, tuple(side.facts.get(name, "") for side in sides)) for name in names]
+    return Compared(
+        columns=columns,
+        facts=tuple((name, cells) for name, cells in facts if any(cells)),
+        metrics=tuple((name, tuple(cells)) for name, cells in comparison.metric_rows(all_runs)),
+        changes=tuple(
+            _changes(column, side.record, base, changes.get(side.number))
+            for column, side in zip(columns[1:], sides[1:], strict=True)
+        ),
+        is_at_list_price=endpoint.is_emulator,
+    )
+
+
+def offered(endpoint: Endpoint, key: str) -> tuple[JobRow, ...]:
+    """Return the newest runs of the resource of a job, or the newest jobs of its kind without one.
+
+    Without a key these are the newest jobs of every kind. Raises CloudError.
+    """
+    if not key:
+        found = [job for entry in registry.RUNNABLE for job in _newest(endpoint, entry.collection, "")]
+        found.sort(key=lambda record: record.create_time or "", reverse=True)
+        return tuple(row_of(record) for record in found[:OFFERED])
+    record = _record(endpoint, key)
+    label = next((one for one in ("pulumi-resource", DECLARATION_LABEL) if record.labels.get(one)), "")
+    wanted = f"labels.{label}={json.dumps(record.labels[label])}" if label else ""
+    return tuple(row_of(one) for one in _newest(endpoint, record.collection, wanted))
+
+
+def _record(endpoint: Endpoint, key: str) -> JobRecord:
+    return gateway_in(key.partition("/")[0]).get(endpoint, f"{endpoint.parent}/{key}")
+
+
+def _newest(endpoint: Endpoint, collection: str, wanted: str) -> Iterator[JobRecord]:
+    """Yield the first page of a list, which has the newest jobs first."""
+    query: rest.Query = {"filter": wanted or None, "pageSize": OFFERED, "readMask": _FIELDS}
+    with translated(endpoint, f"list the {gateway_in(collection).noun}s"):
+        answer = rest.call(
+            endpoint, "GET", f"{endpoint.vertex_url}/v1/{endpoint.parent}/{collection}", query=query
+        )
+    for wire in answer.get(collection, ()):
+        yield from_wire(wire)
+
+
+def _column(record: JobRecord) -> Column:
+    return Column(
+        key=job_key(record.name),
+        name=record.display_name or record.job_id,
+        title=f"{record.display_name} {record.job_id[-4:]}".strip(),
+    )
+
+
+def _facts(record: JobRecord, cost: str) -> Mapping[str, str]:
+    run = record.labels.get(RUN_LABEL, "")
+    number = run.rpartition("-")[2] if "-" in run else ""
+    return {
+        "Kind": gateway_of(record.name).noun,
+        "Job": record.job_id,
+        "Run": number if number != "0" else "",
+        "Declared by": owner_of(record.labels).text,
+        "Why it ran": words_of(record.labels.get(REASON_LABEL, "")),
+        "State": record.state.word.lower(),
+        "Created": status.moment(record.create_time),
+        "Ran for": status.duration(record),
+        "Cost": cost,
+    }
+
+
+def _changes(column: Column, record: JobRecord, base: JobRecord, changes: Sequence[str] | None) -> Changes:
+    sentences = tuple(sentence for line in changes or () for sentence in line.split("; "))
+    note = ""
+    if record.collection != base.collection:
+        one, other = gateway_of(record.name).noun, gateway_of(base.name).noun
+        note = f"The kinds differ: a {one}, and a {other}."
+    elif not sentences:
+        note = "The declaration is the same."
+    return Changes(column=column, sentences=sentences, note=note)

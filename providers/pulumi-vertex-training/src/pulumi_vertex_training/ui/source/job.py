@@ -1,0 +1,293 @@
+"""One job with its replicas, events, trials, cause of failure, and what changed since its run before."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud import logs
+from pulumi_vertex_training.cloud.emulator_api import ReplicaState
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis, examine, has_failed, without_log
+from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
+from pulumi_vertex_training.runs.logs import SERVICE
+from pulumi_vertex_training.runs.policies.rerun import words_of
+from pulumi_vertex_training.runs.progress import in_words
+from pulumi_vertex_training.ui.source import costs
+from pulumi_vertex_training.ui.source.costs import JobCost
+from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
+from pulumi_vertex_training.ui.source.metrics.metrics import AllMetrics, Metrics
+from pulumi_vertex_training.ui.source.usage import ReplicaUsage, usage_of
+from pulumi_vertex_training.views.jobs import lookup, status
+from pulumi_vertex_training.views.jobs.resources import histories
+from pulumi_vertex_training.views.kind_view import view_of
+from pulumi_vertex_training.views.pools_view import pool_in_words
+from pulumi_vertex_training.views.runs import history
+from pulumi_vertex_training.views.study_view import job_key, stopped_early, trial_result
+from vertex_training.fields.resource_names import resource_id
+from vertex_training.job.job_kind import JobKind
+from vertex_training.topology.pools import WorkerPoolSpec
+from vertex_training.topology.roles import EVALUATORS, MAX_POOLS, replica_name
+
+_MOST_EVENTS = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replica:
+    """A replica. `note` adds the exit code and the attempt in words, if there is anything to add."""
+
+    name: str
+    state: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """A worker pool. `title` has role, number and machines; `apart` is true for evaluators.
+
+    Evaluators are no part of the cluster: they only read what the chief has saved.
+    """
+
+    index: int
+    title: str
+    apart: bool
+    replicas: tuple[Replica, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened to a job, in words. `severity` is Cloud Logging's."""
+
+    time: str
+    words: str
+    severity: str = "INFO"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A trial of a tuning job. `job` is the key of its custom job, "" before it has one."""
+
+    id: str
+    state: str
+    parameters: str
+    result: str
+    job: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunBefore:
+    """The run of a job, and what changed since the run before.
+
+    `before` is the key of that run's job, "" for the first run. `changes` are in words.
+    """
+
+    number: str
+    why: str
+    before: str = ""
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A job as its page shows it."""
+
+    endpoint: Endpoint
+    record: JobRecord
+    row: JobRow
+    facts: tuple[tuple[str, str], ...]
+    pools: tuple[Pool, ...]
+    events: tuple[Event, ...]
+    trials: tuple[Trial, ...]
+    inner: str
+    waits_for: str
+    diagnosis: Diagnosis | None
+    run: RunBefore | None
+    cost: JobCost
+    metrics: Metrics
+    usage: tuple[ReplicaUsage, ...]
+    experiment: str = ""
+
+
+_METRICS = AllMetrics()
+
+
+def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
+    """Return a job. Raises CloudError, KeyError for a collection that has no jobs."""
+    record = gateway_in(collection).get(endpoint, f"{endpoint.parent}/{collection}/{job_id}")
+    report = None if record.state.is_terminal else status.report_of(endpoint, record)
+    inner = view_of(record).replicas_of(record)
+    return Job(
+        endpoint=endpoint,
+        record=record,
+        row=row_of(record, report=report, details=in_words(report) if report else ""),
+        facts=tuple((name, value) for name, value in view_of(record).facts(record) if value),
+        pools=tuple(_pools(record, status.replicas(endpoint, record))),
+        events=tuple(_events(endpoint, record)),
+        trials=tuple(_trials(endpoint, record)),
+        inner=job_key(inner) if inner and inner != record.name else "",
+        waits_for=status.waits_for(endpoint, record),
+        diagnosis=_diagnosis(endpoint, record.name, record.end_time) if has_failed(record) else None,
+        run=_run(endpoint, record.name) if RUN_LABEL in record.labels else None,
+        cost=costs.cost_of(record),
+        metrics=_METRICS.of(endpoint, record),
+        usage=_usage(endpoint, inner),
+        experiment=_experiment(record),
+    )
+
+
+def _experiment(record: JobRecord) -> str:
+    """Return the id of the experiment that a job's spec names, or ""."""
+    spec = record.wire.get("jobSpec") or record.wire.get("trialJobSpec") or {}
+    return resource_id(str(spec.get("experiment") or ""))
+
+
+def _usage(endpoint: Endpoint, job: str | None) -> tuple[ReplicaUsage, ...]:
+    """Return the use of the replicas of a custom job, by its full name."""
+    if not job or registry.collection_of(job) != registry.CUSTOM_JOB.collection:
+        return ()
+    try:
+        return usage_of(endpoint, resource_id(job))
+    except CloudError:  # the page has all the rest
+        return ()
+
+
+def spec_of(record: JobRecord) -> Any:
+    """Return the spec of a job, or None for a job of a newer version."""
+    try:
+        return kind_of(record).from_wire(record.wire)
+    except ValueError:
+        return None
+
+
+def kind_of(record: JobRecord) -> JobKind[Any]:
+    """Return the operations on the specs of a job's kind."""
+    return registry.runnable(record.collection).part("kind", "KIND", JobKind)
+
+
+def _pools(record: JobRecord, states: Sequence[ReplicaState] | None) -> Iterator[Pool]:
+    """Yield the pools that have replicas. A replica without a state is pending, or has never started.
+
+    The states are None if the service does not report them, as Google Cloud.
+    """
+    specs: Sequence[WorkerPoolSpec] = getattr(spec_of(record), "worker_pool_specs", ())
+    known = {one.name: one for one in states or ()}
+    for index, spec in enumerate(specs[:MAX_POOLS]):
+        if spec.is_empty:
+            continue
+        names = (replica_name(index, number) for number in range(spec.replica_count))
+        yield Pool(
+            index=index,
+            title=pool_in_words(index, spec),
+            apart=index == EVALUATORS,
+            replicas=tuple(
+                Replica(name=name, state="not reported")
+                if states is None
+                else _replica(name, known.get(name), record)
+                for name in names
+            ),
+        )
+
+
+def _replica(name: str, state: ReplicaState | None, record: JobRecord) -> Replica:
+    if state is None:
+        return Replica(name=name, state="not started" if record.state.is_terminal else "pending")
+    notes = []
+    if state.exit_code:
+        notes.append(f"exit code {state.exit_code}")
+    if state.attempt > 1:
+        notes.append(f"attempt {state.attempt}")
+    if state.job_attempt > 1:
+        notes.append(f"attempt {state.job_attempt} of the job")
+    return Replica(name=name, state=state.state, note=", ".join(notes))
+
+
+def _events(endpoint: Endpoint, record: JobRecord) -> Iterator[Event]:
+    """Yield the events of a job, oldest first: its times, and what the service wrote into its log."""
+    if record.create_time:
+        yield Event(time=record.create_time, words="The job was submitted.")
+    sources = gateway_of(record.name).log_sources(endpoint, record)
+    if len(sources) != 1:
+        yield from _own_times(record)
+        return
+    for count, entry in enumerate(logs.entries(endpoint, sources[0].job_id, task=SERVICE)):
+        if count == _MOST_EVENTS:
+            yield Event(time=entry.timestamp, words="More events are in the log.", severity="NOTICE")
+            return
+        yield Event(time=entry.timestamp, words=without_log(entry.message), severity=entry.severity)
+
+
+def _own_times(record: JobRecord) -> Iterator[Event]:
+    if record.start_time:
+        yield Event(time=record.start_time, words="The job started.")
+    if record.end_time:
+        error = f": {without_log(record.error.message)}" if record.error else "."
+        severity = "ERROR" if record.error else "INFO"
+        yield Event(
+            time=record.end_time,
+            words=f"The job ended in state {record.state.word}{error}",
+            severity=severity,
+        )
+
+
+def _trials(endpoint: Endpoint, record: JobRecord) -> Iterator[Trial]:
+    trials = gateway_of(record.name).trials(record)
+    cancelled = lookup.cancelled_jobs(endpoint, [record]) if trials else frozenset()
+    for one in trials:
+        early = " (stopped early)" if stopped_early(one, cancelled) else ""
+        yield Trial(
+            id=one.id,
+            state=one.state,
+            parameters=", ".join(f"{name} {value}" for name, value in one.parameters.items()),
+            result=f"{trial_result(one)}{early}",
+            job=job_key(one.custom_job) if one.custom_job else "",
+        )
+
+
+@functools.lru_cache(maxsize=64)
+def _diagnosis(endpoint: Endpoint, name: str, _end_time: str | None) -> Diagnosis:
+    """Return the diagnosis of a failed job, which does not change."""
+    return examine(endpoint, gateway_of(name).get(endpoint, name))
+
+
+@functools.lru_cache(maxsize=256)
+def _run(endpoint: Endpoint, name: str) -> RunBefore:
+    """Return the run of a job among its resource's. Runs before it do not change."""
+    gateway = gateway_of(name)
+    record = gateway.get(endpoint, name)
+    label = next(
+        (one for one in ("pulumi-resource", DECLARATION_LABEL) if one in record.labels), DECLARATION_LABEL
+    )
+    labels = {label: record.labels.get(label, "")}
+    same = next(
+        (
+            one
+            for one in histories(
+                job for job in gateway.list_by_label(endpoint, labels) if RUN_LABEL in job.labels
+            )
+            if any(job.name == record.name for job in one.records)
+        ),
+        None,
+    )
+    code = record.labels.get(REASON_LABEL, "")
+    if same is None:
+        return RunBefore(number="", why=words_of(code))
+    names = [job.name for job in same.records]
+    before = next(iter(same.records[names.index(record.name) + 1 :]), None)
+    return RunBefore(
+        number=same.numbers()[record.name],
+        why=words_of(code),
+        before=job_key(before.name) if before else "",
+        changes=tuple(_sentences(history.changes_since(before, record))) if before else (),
+    )
+
+
+def _sentences(changes: Iterable[str]) -> Iterator[str]:
+    """Yield each change of its own: the pools' come in one line."""
+    for line in changes:
+        yield from line.split("; ")

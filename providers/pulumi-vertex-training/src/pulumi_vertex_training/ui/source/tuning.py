@@ -1,0 +1,149 @@
+"""A tuning job with its trials as rows, and the best of them so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs.gateway import gateway_in
+from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
+from pulumi_vertex_training.ui.source.job import kind_of
+from pulumi_vertex_training.views.jobs import lookup
+from pulumi_vertex_training.views.study_view import job_key, stopped_early, why_failed
+from vertex_training.study.description import goal_in_words, number, study_sentences
+from vertex_training.study.search_space import walk
+from vertex_training.study.study import MetricSpec, ParameterSpec, StudySpec
+from vertex_training.study.trials import Trial, Value, best_trial, objective_of
+from vertex_training.study.tuning import TuningSpec
+
+COLLECTION = registry.TUNING_JOB.collection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A value of a trial as text, and by which the table sorts: a number, or a text."""
+
+    name: str
+    text: str
+    order: float | str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRow:
+    """A trial as its row shows it. `job` is the key of its custom job, "" before it has one."""
+
+    id: str
+    state: str
+    early: bool
+    best: bool
+    parameters: tuple[Cell, ...]
+    metrics: tuple[Cell, ...]
+    job: str
+    started: str
+    ended: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """A tuning job as its page shows it. `objective` is None for a study without one."""
+
+    endpoint: Endpoint
+    record: JobRecord
+    row: JobRow
+    spec: TuningSpec
+    trials: tuple[Trial, ...]
+    early: frozenset[str]
+    best: Trial | None
+
+    @property
+    def study(self) -> StudySpec:
+        """The study."""
+        return self.spec.study_spec
+
+    @property
+    def objective(self) -> MetricSpec | None:
+        """The metric that decides which trial is best."""
+        return objective_of(self.study)
+
+    @property
+    def goal(self) -> str:
+        """The objective in words: "maximize accuracy"."""
+        found = self.objective
+        return f"{goal_in_words(found.goal)} {found.metric_id}" if found else ""
+
+    @property
+    def sentences(self) -> list[str]:
+        """The study in words."""
+        return study_sentences(self.study)
+
+    @property
+    def parameters(self) -> tuple[ParameterSpec, ...]:
+        """All parameters, conditional ones after their parents."""
+        return tuple(node.spec for node in walk(self.study.parameters, ""))
+
+    @property
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """The numbers of trials in words."""
+        states = [trial.state for trial in self.trials]
+        early = len(self.early)
+        found = (
+            ("of the job", self.spec.max_trial_count),
+            ("running", sum(state in ("ACTIVE", "STOPPING") for state in states)),
+            ("waiting", sum(state == "REQUESTED" for state in states)),
+            ("succeeded", states.count("SUCCEEDED") - early),
+            ("stopped early", early),
+            ("infeasible", states.count("INFEASIBLE")),
+        )
+        return tuple((name, count) for name, count in found if count)
+
+    def rows(self) -> tuple[TrialRow, ...]:
+        """Return the trials in order."""
+        return tuple(self._row(trial) for trial in self.trials)
+
+    def _row(self, trial: Trial) -> TrialRow:
+        names = [spec.parameter_id for spec in self.parameters]
+        metrics = [metric.metric_id for metric in self.study.metrics]
+        return TrialRow(
+            id=trial.id,
+            state=trial.state,
+            early=trial.id in self.early,
+            best=self.best is not None and trial.id == self.best.id,
+            parameters=tuple(_cell(name, trial.parameters.get(name)) for name in names),
+            metrics=tuple(_cell(name, trial.metrics.get(name)) for name in metrics),
+            job=job_key(trial.custom_job) if trial.custom_job else "",
+            started=trial.start_time or "",
+            ended=trial.end_time or "",
+            why=why_failed(trial.infeasible_reason) if trial.infeasible_reason else "",
+        )
+
+
+def read(endpoint: Endpoint, job_id: str) -> Tuning:
+    """Return a tuning job. Raises CloudError, and ValueError for a job of a newer version."""
+    gateway = gateway_in(COLLECTION)
+    record = gateway.get(endpoint, f"{endpoint.parent}/{COLLECTION}/{job_id}")
+    spec = kind_of(record).from_wire(record.wire)
+    trials = gateway.trials(record)
+    cancelled = lookup.cancelled_jobs(endpoint, [record])
+    return Tuning(
+        endpoint=endpoint,
+        record=record,
+        row=row_of(record),
+        spec=spec,
+        trials=trials,
+        early=frozenset(trial.id for trial in trials if stopped_early(trial, cancelled)),
+        best=best_trial(trials, spec.study_spec),
+    )
+
+
+def value_in_words(value: Value | None) -> str:
+    """Format the value of a parameter or metric, "" for None."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else number(value)
+
+
+def _cell(name: str, value: Value | None) -> Cell:
+    return Cell(name=name, text=value_in_words(value), order=value)

@@ -1,0 +1,241 @@
+"""The state of a job: its replicas, its reported progress, its notifications and the tasks of its log."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud import emulator_api
+from pulumi_vertex_training.cloud.emulator_api import Delivery, ReplicaState
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.runs.command_arguments import of_job
+from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
+from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.logs import SERVICE
+from pulumi_vertex_training.runs.progress import Report, as_json, in_words, latest_report
+from pulumi_vertex_training.views.answer import Answer
+from pulumi_vertex_training.views.jobs.hidden_values import without_values
+from pulumi_vertex_training.views.jobs.lookup import summary
+from pulumi_vertex_training.views.kind_view import view_of
+from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.study_view import print_trials
+from vertex_training.fields import timestamps
+from vertex_training.fields.document import json_of
+from vertex_training.findings.words import visible, visible_lines
+from vertex_training.job.job_kind import JobKind
+
+_READS_AT_A_TIME = 8
+
+
+def report_of(endpoint: Endpoint, record: JobRecord) -> Report | None:
+    """Return the latest report of a job, None without one that can be read."""
+    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
+    try:
+        return latest_report(endpoint, kind.directory_of(record.wire))
+    except (CloudError, ValueError):
+        return None
+
+
+def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str, Report]:
+    """Return the latest reports of the running jobs among the records, by full name."""
+    running = [one for one in records if one.state is JobState.JOB_STATE_RUNNING]
+    if not running:
+        return {}
+    with ThreadPoolExecutor(min(len(running), _READS_AT_A_TIME)) as pool:
+        reports = pool.map(lambda record: report_of(endpoint, record), running)
+        return {record.name: report for record, report in zip(running, reports, strict=True) if report}
+
+
+_WIDTH = 10
+_OF_LINES = frozenset({"Error", "Log end", "Notified"})
+"""Facts with several lines. In any other one, such as a name, a line break is an escape."""
+_DELIVERY = "target event state attempts most_attempts error"
+_DIAGNOSIS = "replica exit_code exit kind cause remedy lines unread"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status(Answer):
+    """A job.
+
+    `replicas` is None if the service does not report them, `diagnosis` unless the job failed. `cancelled` are
+    the keys for `trials_view.stopped_early`. `shows_values` is --show-secrets.
+    """
+
+    endpoint: Endpoint
+    record: JobRecord
+    replicas: Sequence[ReplicaState] | None = None
+    diagnosis: Diagnosis | None = None
+    cancelled: Collection[str] = ()
+    report: Report | None = None
+    waits_for: str = ""
+    deliveries: Sequence[Delivery] = ()
+    shows_values: bool = False
+
+    def document(self) -> dict[str, Any]:
+        record = self.record
+        whole = {**summary(record), **view_of(record).status(record, self.cancelled)}
+        found = {**without_values(whole, show=self.shows_values), "progress": as_json(self.report)}
+        if self.diagnosis is not None:
+            found["diagnosis"] = json_of(self.diagnosis, _DIAGNOSIS)
+        if self.waits_for:
+            found["waitsFor"] = self.waits_for
+        if self.deliveries:
+            times = [
+                {"nextAttempt": one.next_attempt or None, "endTime": one.end_time or None}
+                for one in self.deliveries
+            ]
+            each = zip(self.deliveries, times, strict=True)
+            found["notifications"] = [{**json_of(one, _DELIVERY), **two} for one, two in each]
+        if self.replicas is not None:
+            found["replicas"] = json_of(self.replicas)
+        return found
+
+    def show(self, output: Output) -> None:
+        record, diagnosis = self.record, self.diagnosis
+        facts = [
+            ("Job", record.job_id),
+            ("Kind", gateway_of(record.name).noun),
+            ("Name", record.display_name),
+            ("Resource", record.name),
+            ("State", record.state.word),
+            ("Waits for", self.waits_for),
+            ("Created", moment(record.create_time)),
+            ("Started", moment(record.start_time)),
+            ("Ended", moment(record.end_time)),
+            ("Ran for", duration(record)),
+            ("Progress", in_words(self.report) if self.report else ""),
+            ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
+            *view_of(record).facts(record),
+            ("Notified", "\n".join(map(delivery_in_words, self.deliveries))),
+            *(_diagnosis(self.endpoint, record, diagnosis) if diagnosis else _error(record)),
+        ]
+        for name, value in facts:
+            if value:
+                shown = visible_lines(value) if name in _OF_LINES else visible(value)
+                output.line(f"{name + ':':<{_WIDTH}}{shown}".replace("\n", f"\n{'':<{_WIDTH}}"))
+        print_trials(gateway_of(record.name).trials(record), self.cancelled, output)
+        if self.replicas:
+            output.gap()
+            rows = [
+                (
+                    one.name,
+                    one.role,
+                    one.state,
+                    "" if one.exit_code is None else str(one.exit_code),
+                    _attempt(one),
+                )
+                for one in self.replicas
+            ]
+            output.table(("REPLICA", "ROLE", "STATE", "EXIT CODE", "ATTEMPT"), rows)
+
+
+def deliveries(endpoint: Endpoint, record: JobRecord) -> Sequence[Delivery]:
+    """Return the notifications of the end of a job; none while it is live."""
+    return emulator_api.deliveries(endpoint, record.name) if record.state.is_terminal else ()
+
+
+def delivery_in_words(one: Delivery) -> str:
+    """Describe a delivery, such as "notifications[0].webhook: attempt 2 of 5 failed: ..."."""
+    if one.state == "delivered":
+        return f"{one.target}: delivered"
+    if one.state == "failed":
+        return f"{one.target}: given up after {one.attempts} attempts: {one.error}"
+    if not one.error:
+        return f"{one.target}: not delivered yet"
+    again = f"; the next one is at {moment(one.next_attempt)}" if one.next_attempt else ""
+    return f"{one.target}: attempt {one.attempts} of {one.most_attempts} failed: {one.error}{again}"
+
+
+def moment(timestamp: str | None) -> str:
+    """Format a timestamp in the user's time zone, to the second; "" for None."""
+    if not timestamp:
+        return ""
+    return timestamps.parse(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def duration(record: JobRecord) -> str:
+    """Format the time from the job's start to its end, or until now, such as "1:02:03"."""
+    if not record.start_time:
+        return ""
+    end = timestamps.parse(record.end_time) if record.end_time else datetime.now(timezone.utc)
+    seconds = max(int((end - timestamps.parse(record.start_time)).total_seconds()), 0)
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _error(record: JobRecord) -> list[tuple[str, str]]:
+    return [("Error", record.error.message if record.error else "")]
+
+
+def _diagnosis(endpoint: Endpoint, record: JobRecord, diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    words = diagnosis.words
+    if diagnosis.exit and "SIG" not in words:
+        words += f" It was {diagnosis.exit}."
+    log = f"not read: {diagnosis.unread}" if diagnosis.unread else "\n".join(diagnosis.lines)
+    return [
+        ("Error", words),
+        ("Log end", log),
+        ("Cause", f"{diagnosis.cause} (likely)" if diagnosis.cause else ""),
+        ("Remedy", diagnosis.remedy),
+        ("All logs", f"vertex-training logs {of_job(endpoint, record.name)}"),
+    ]
+
+
+def _attempt(one: ReplicaState) -> str:
+    """Return the attempt, such as "3", or "3 (job 2)" after the whole job was restarted."""
+    return f"{one.attempt} (job {one.job_attempt})" if one.job_attempt > 1 else str(one.attempt)
+
+
+def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | None:
+    """Return the replicas of a job, or None if the service does not report them."""
+    name = view_of(record).replicas_of(record)
+    if name is None:
+        return None
+    try:
+        return emulator_api.replicas(endpoint, name.rpartition("/")[2])
+    except NotFound:
+        return None
+
+
+def waits_for(endpoint: Endpoint, record: JobRecord) -> str:
+    """Return what a live job waits for, such as space on the emulator's disk, or ""."""
+    name = view_of(record).replicas_of(record)
+    if name is None or record.state.is_terminal:
+        return ""
+    try:
+        return emulator_api.waits_for(endpoint, name.rpartition("/")[2])
+    except NotFound:
+        return ""
+
+
+def tasks(endpoint: Endpoint, record: JobRecord) -> list[str]:
+    """Return the task names of the job's log, which are also the values of `--task`."""
+    own = [*_replica_names(record.wire), SERVICE]
+    sources = gateway_of(record.name).log_sources(endpoint, record)
+    labels = [source.label for source in sources if source.label]
+    return [*own, *(f"{label}/{name}" for label in labels for name in own)]
+
+
+def declared_replicas(record: JobRecord) -> int:
+    """Return the number of replicas that a job declares; of a tuning job, those of each trial."""
+    return sum(1 for _ in _replica_names(record.wire))
+
+
+def _replica_names(wire: Mapping[str, Any]) -> Iterator[str]:
+    for index, pool in enumerate(_pools(wire)):
+        for number in range(int(float(pool.get("replicaCount") or 0))):
+            yield f"workerpool{index}-{number}"
+
+
+def _pools(wire: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the worker pools of a job, of a trial or of a pipeline's task."""
+    for key in ("jobSpec", "trialJobSpec", "trainingTaskInputs"):
+        inner = wire.get(key)
+        if isinstance(inner, Mapping):
+            return inner.get("workerPoolSpecs") or _pools(inner)
+    return ()

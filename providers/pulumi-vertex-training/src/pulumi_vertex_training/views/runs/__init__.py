@@ -1,0 +1,1 @@
+"""Read the runs of a resource, their results and costs, and compare them."""

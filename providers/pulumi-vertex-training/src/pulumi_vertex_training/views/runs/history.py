@@ -1,0 +1,147 @@
+"""Find the runs of one resource among the jobs of a project and location, and their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.identity import RUN_LABEL
+from pulumi_vertex_training.runs.progress import latest_report
+from pulumi_vertex_training.views.jobs.lookup import all_jobs, inner_jobs
+from pulumi_vertex_training.views.jobs.resources import History, Wanted, histories, resolve
+from pulumi_vertex_training.views.kind_view import view_of
+from pulumi_vertex_training.views.study_view import job_key
+from pulumi_vertex_training.views.target import location_hint
+from vertex_training.fields import uris
+from vertex_training.findings.words import did_you_mean
+from vertex_training.job.job_kind import JobKind
+from vertex_training.study.study import StudySpec
+from vertex_training.study.trials import best_as_output, best_trial
+
+_SHOWN = 8
+
+
+def find(endpoint: Endpoint, wanted: Wanted) -> History:
+    """Return the runs of the resource with this name, or whose job has this display name, id or full name.
+
+    Raises InputError if none or several match, and CloudError.
+    """
+    jobs = all_jobs(endpoint)
+    owned = inner_jobs(jobs)
+    known = histories(one for one in jobs if RUN_LABEL in one.labels and job_key(one.name) not in owned)
+    found = resolve(wanted, known)
+    if found is None:
+        raise _unknown(endpoint, wanted.text, known, jobs)
+    return found
+
+
+def _unknown(
+    endpoint: Endpoint, name: str, known: Sequence[History], jobs: Sequence[JobRecord]
+) -> InputError:
+    where = f"{endpoint.project}, {endpoint.location}"
+    if any(name in (job.display_name, job.job_id, job.name) for job in jobs):
+        return InputError(
+            f"{name!r} is a job that no stack submitted, so it has no other runs. "
+            f"`vertex-training status {name}` shows it.",
+            path="NAME",
+        )
+    if not known:
+        exist = f"No stack has run a job in {where}.{location_hint(endpoint.location)}"
+        return InputError(f"There are no runs of {name!r}. {exist}", path="NAME")
+    hint = did_you_mean(name, [one.resource.name for one in known])
+    return InputError(
+        f"There are no runs of {name!r} in {where}.{hint} There are runs of: {_listed(known)}.", path="NAME"
+    )
+
+
+def _listed(found: Sequence[History]) -> str:
+    shown = [str(one.resource) for one in found[:_SHOWN]]
+    return ", ".join([*shown, *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])])
+
+
+METRICS_OBJECT = "metrics.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The results of a run: None or empty until there are any. `model` is the full name with the version."""
+
+    model_directory: str | None = None
+    model: str | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def result_of(endpoint: Endpoint, record: JobRecord) -> Result:
+    """Return the results of a run. Metrics that cannot be read are left out."""
+    try:
+        spec = _kind(record).from_wire(record.wire)
+        directory = _kind(record).directory_of(record.wire)
+    except ValueError:  # a job of a newer version
+        return Result()
+    study = getattr(spec, "study_spec", None)
+    if isinstance(study, StudySpec):
+        return _of_best_trial(record, study, directory)
+    succeeded = record.state is JobState.JOB_STATE_SUCCEEDED
+    models = f"{directory}model/" if directory and succeeded else None
+    return Result(
+        model_directory=models,
+        model=view_of(record).model_of(record),
+        metrics=_metrics(endpoint, models) if models else latest_metrics(endpoint, directory),
+    )
+
+
+def latest_metrics(endpoint: Endpoint, directory: str | None) -> Mapping[str, Any]:
+    """Return the metrics that a run without a model has reported so far."""
+    report = latest_report(endpoint, directory)
+    return report.metrics if report is not None else {}
+
+
+def changes_since(before: JobRecord, record: JobRecord) -> tuple[str, ...]:
+    """Return the changes of the spec since the run before, in words; values that may be secret are hidden."""
+    kind = _kind(record)
+    try:
+        old, new = (_declared(kind, one) for one in (before, record))
+        keys = [one.labels.get(RUN_LABEL, "") for one in (before, record)]
+        if identity.same_name(old.display_name, keys[0], new.display_name, keys[1]):
+            new = replace(new, display_name=old.display_name)
+        return kind.compare(old, new).changes
+    except ValueError:
+        return ()
+
+
+def _declared(kind: JobKind[Any], record: JobRecord) -> Any:
+    """Return the spec without the parts that each run gets: its directory and our labels."""
+    spec = kind.with_output_directory(kind.normalise(kind.from_wire(record.wire)), None)
+    return kind.as_declared(replace(spec, labels={}), spec)
+
+
+def _kind(record: JobRecord) -> JobKind[Any]:
+    return registry.runnable(record.collection).part("kind", "KIND", JobKind)
+
+
+def _of_best_trial(record: JobRecord, study: StudySpec, directory: str | None) -> Result:
+    best = best_trial(gateway_of(record.name).trials(record), study)
+    if best is None:
+        return Result()
+    output = best_as_output(best, study, directory)
+    return Result(model_directory=output["model_directory"], metrics=dict(best.metrics))
+
+
+def _metrics(endpoint: Endpoint, model_directory: str) -> Mapping[str, Any]:
+    """Return the contents of metrics.json in the model directory."""
+    address = uris.parse(model_directory + METRICS_OBJECT)
+    try:
+        found = json.loads(objects.read(endpoint, address.bucket, address.name))
+    except (CloudError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

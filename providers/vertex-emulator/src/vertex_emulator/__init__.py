@@ -1,0 +1,80 @@
+"""The local emulator: Vertex AI, Cloud Storage, Artifact Registry and Cloud Logging on one port.
+
+Other distributions import the names of this module alone. Each is loaded when it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vertex_emulator.client import addresses as addresses
+    from vertex_emulator.client import extras as extras
+    from vertex_emulator.client import launcher as launcher
+    from vertex_emulator.client import lookup as lookup
+    from vertex_emulator.client.control import Control as Control
+    from vertex_emulator.client.control import ControlError as ControlError
+    from vertex_emulator.client.launcher import Emulator as Emulator
+    from vertex_emulator.client.launcher import EmulatorBusyError as EmulatorBusyError
+    from vertex_emulator.client.launcher import LauncherError as LauncherError
+    from vertex_emulator.daemon import disk_use as disk_use
+    from vertex_emulator.daemon import reset as reset
+    from vertex_emulator.jobs.notifications import subscriptions as subscriptions
+    from vertex_emulator.jobs.notifications.subscriptions import Subscription as Subscription
+    from vertex_emulator.kernel import data_folder as data_folder
+    from vertex_emulator.kernel import disk_space as disk_space
+    from vertex_emulator.kernel import machine_clock as machine_clock
+    from vertex_emulator.kernel import ownership as ownership
+    from vertex_emulator.kernel.data_folder import DataFolder as DataFolder
+    from vertex_emulator.kernel.data_folder import chosen_data_dir as chosen_data_dir
+    from vertex_emulator.kernel.data_folder import default_data_dir as default_data_dir
+    from vertex_emulator.kernel.file_limit import connections_for as connections_for
+    from vertex_emulator.kernel.ownership import DataFolderError as DataFolderError
+    from vertex_emulator.kernel.timeouts import ClientTimeouts as ClientTimeouts
+    from vertex_emulator.replicas.network import forwarding as forwarding
+    from vertex_emulator.replicas.sandbox import probe as probe
+    from vertex_emulator.testing.emulator import VertexEmulator as VertexEmulator
+
+_PUBLIC = {
+    "addresses": "client.addresses",
+    "chosen_data_dir": "kernel.data_folder:chosen_data_dir",
+    "ClientTimeouts": "kernel.timeouts:ClientTimeouts",
+    "connections_for": "kernel.file_limit:connections_for",
+    "Control": "client.control:Control",
+    "ControlError": "client.control:ControlError",
+    "data_folder": "kernel.data_folder",
+    "DataFolder": "kernel.data_folder:DataFolder",
+    "DataFolderError": "kernel.ownership:DataFolderError",
+    "default_data_dir": "kernel.data_folder:default_data_dir",
+    "disk_space": "kernel.disk_space",
+    "disk_use": "daemon.disk_use",
+    "Emulator": "client.launcher:Emulator",
+    "EmulatorBusyError": "client.launcher:EmulatorBusyError",
+    "extras": "client.extras",
+    "forwarding": "replicas.network.forwarding",
+    "launcher": "client.launcher",
+    "LauncherError": "client.launcher:LauncherError",
+    "lookup": "client.lookup",
+    "machine_clock": "kernel.machine_clock",
+    "ownership": "kernel.ownership",
+    "probe": "replicas.sandbox.probe",
+    "reset": "daemon.reset",
+    "Subscription": "jobs.notifications.subscriptions:Subscription",
+    "subscriptions": "jobs.notifications.subscriptions",
+    "VertexEmulator": "testing.emulator:VertexEmulator",
+}
+"""The public names: a module, or `module:name`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _PUBLIC[name].partition(":")
+    loaded = import_module(f"{__name__}.{module}")
+    globals()[name] = value = getattr(loaded, attribute) if attribute else loaded
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(_PUBLIC)

@@ -1,0 +1,1 @@
+"""How another process finds, starts and controls an emulator on this machine."""

@@ -1,0 +1,1 @@
+"""Runs of all kinds: custom jobs, tuning jobs, pipelines, their machines and notifications."""

@@ -1,0 +1,189 @@
+"""Admin paths of custom jobs: progress, orders to a replica, the form of CLUSTER_SPEC."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, get_args
+
+from vertex_emulator.job_folder import folder
+from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.job_folder.progress import ReplicaProgress
+from vertex_emulator.jobs.custom import store
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.disk_space import disk_space
+from vertex_emulator.replicas.supervisor import orders
+from vertex_emulator.replicas.supervisor.orders import Order, OrderKind
+from vertex_emulator.server.http.bodies import body_of, number, seconds
+from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.services.vertex.records import Record
+from vertex_training.environment.replica import Contract
+from vertex_training.findings.words import did_you_mean
+
+Records = Callable[[str | None], Sequence[Record]]
+Replicas = Callable[[Record], Sequence[ReplicaProgress]]
+
+
+def admin_routes(records: Records, replicas: Replicas, folder_of: Callable[[str], JobFolder]) -> list[Route]:
+    """Return the routes of the jobs' progress.
+
+    `records` returns all jobs if called with None, else the job with that id or nothing.
+    """
+
+    def view(record: Record) -> dict[str, Any]:
+        return _view(record, replicas(record), waits_for=_waits_for(record, folder_of(record.id)))
+
+    def all_jobs(_request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"jobs": [view(record) for record in records(None)]})
+
+    def one_job(_request: Request, match: re.Match[str]) -> Response:
+        for record in records(match[1]):
+            return json_response(view(record))
+        raise HttpError(404, "", f"The emulator has no job {match[1]}. GET /_local/jobs lists its jobs.")
+
+    return [Route("GET", "/_local/jobs", all_jobs), Route("GET", r"/_local/jobs/([0-9]+)", one_job)]
+
+
+def _waits_for(record: Record, job_folder: JobFolder) -> str | None:
+    """Return what a live job waits for, besides its replicas and its start, or None."""
+    if record.state in store.TERMINAL or job_folder.unreported is None:
+        return None
+    return f"space on the disk of the emulator's data folder ({disk_space(job_folder.path)})"
+
+
+def _view(record: Record, replicas: Sequence[ReplicaProgress], *, waits_for: str | None) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "name": record.name,
+        "project": record.project,
+        "displayName": record.message.display_name,
+        "labels": dict(record.message.labels),
+        "state": record.state,
+        "created": times.from_microseconds(record.created),
+        "error": record.message.error.message or None,
+        "waitsFor": waits_for,
+        "replicas": [
+            {
+                "name": replica.name,
+                "role": replica.role,
+                "state": replica.state,
+                "pid": replica.pid,
+                "exitCode": replica.exit_code,
+                "started": replica.started,
+                "ended": replica.ended,
+                "attempt": replica.attempt,
+                "jobAttempt": replica.job_attempt,
+            }
+            for replica in replicas
+        ],
+    }
+
+
+MOST_TIMES = 1000
+
+
+def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> list[Route]:
+    """Return the routes that kill or preempt a replica, or tell how to reach its network.
+
+    `records` returns the current record of the job with an id, or nothing.
+    """
+    lock = threading.Lock()
+
+    def kill(request: Request, match: re.Match[str]) -> Response:
+        body = body_of(request, "after", "times", "outOfMemory")
+        if not isinstance(body.get("outOfMemory", False), bool):
+            raise HttpError(400, "", "outOfMemory must be true or false.")
+        return ordered("out_of_memory" if body.get("outOfMemory") else "kill", match, body)
+
+    def preempt(request: Request, match: re.Match[str]) -> Response:
+        return ordered("preempt", match, body_of(request, "after", "times"))
+
+    def ordered(kind: OrderKind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
+        times = number(body, "times", least=1, most=MOST_TIMES, what="a whole number", default=1)
+        if times != int(times):
+            raise HttpError(400, "", f"times must be a whole number, not {times:g}.")
+        order = Order(
+            kind=kind,
+            replica=_replica(match[2], folder_of(_live(records, match[1]))),
+            after=seconds(body, "after", default=0.0),
+            times=int(times),
+        )
+        with lock:
+            orders.add(folder_of(match[1]), order)
+        return json_response(asdict(order))
+
+    def network(_request: Request, match: re.Match[str]) -> Response:
+        job_folder = folder_of(_live(records, match[1]))
+        name = _replica(match[2], job_folder)
+        if (folder.read_json(job_folder.plan) or {}).get("network", "host") == "host":
+            raise HttpError(
+                400,
+                "FAILED_PRECONDITION",
+                f"The job {match[1]} uses the network of this machine: connect to the ports of {name} "
+                "directly. Jobs that are created after `vertex-training emulator network namespace` have "
+                "a network of their own.",
+            )
+        return json_response({"replica": name, "folder": str(job_folder.path)})
+
+    path = r"/_local/jobs/([0-9]+)/replicas/([^/]+)"
+    return [
+        Route("POST", f"{path}/kill", kill),
+        Route("POST", f"{path}/preempt", preempt),
+        Route("GET", f"{path}/network", network),
+    ]
+
+
+def _live(records: Records, job_id: str) -> str:
+    for record in records(job_id):
+        if record.state in store.TERMINAL:
+            raise HttpError(
+                400,
+                "FAILED_PRECONDITION",
+                f"The job {job_id} is in state {record.state}: none of its replicas is running.",
+            )
+        return record.id
+    raise HttpError(404, "", f"The emulator has no job {job_id}. GET /_local/jobs lists its jobs.")
+
+
+def _replica(name: str, job_folder: JobFolder) -> str:
+    names = [each["name"] for each in (folder.read_json(job_folder.plan) or {}).get("replicas", ())]
+    if name in names:
+        return name
+    hint = did_you_mean(name, names)
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    raise HttpError(404, "", f"The job has no replica {name!r}.{hint} It has {shown}.")
+
+
+_PATH = "/_local/contract"
+_CONTRACTS: tuple[Contract, ...] = get_args(Contract)
+
+
+class ClusterContract:
+    """The form of CLUSTER_SPEC that new jobs get: a setting for tests, kept in memory.
+
+    `chosen` is one of the forms of `vertex_training.environment.cluster_variables`. It applies to jobs that
+    are created after it was set.
+    """
+
+    def __init__(self) -> None:
+        self.chosen: Contract = "observed"
+
+    def reset(self) -> None:
+        """Go back to the form that real jobs get."""
+        self.chosen = "observed"
+
+    def routes(self) -> Sequence[Route]:
+        """Return GET and PUT; their body looks like {"contract": "documented"}."""
+        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
+
+    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"contract": self.chosen})
+
+    def _put(self, request: Request, match: re.Match[str]) -> Response:
+        given = body_of(request, "contract").get("contract")
+        if given not in _CONTRACTS:
+            raise HttpError(400, "", f"contract must be {' or '.join(_CONTRACTS)}.")
+        self.chosen = _CONTRACTS[_CONTRACTS.index(given)]
+        return self._get(request, match)

@@ -1,0 +1,417 @@
+"""JobService for custom jobs: the service that other services use, and the methods of the API."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from vertex_emulator.job_folder import progress
+from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
+from vertex_emulator.jobs.custom import store
+from vertex_emulator.jobs.custom.admin import ClusterContract, admin_routes, replica_routes
+from vertex_emulator.jobs.custom.all_jobs import AllJobs
+from vertex_emulator.jobs.custom.job_watcher import JobWatcher, OnEnd
+from vertex_emulator.jobs.custom.queue.queue import Allocator, Queue
+from vertex_emulator.jobs.custom.queue.slots import Slots, StartDelay
+from vertex_emulator.jobs.custom.reconciler import Reconciler, Supervisors
+from vertex_emulator.jobs.custom.store import CUSTOM_JOBS, JobStore, WaitingJobs
+from vertex_emulator.jobs.custom.submission import JobDefaults, JobSubmitter, cannot_write
+from vertex_emulator.jobs.custom.usage import UsageRoutes
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.clock import FILE, Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
+from vertex_emulator.replicas.images.image import ReplicaImage
+from vertex_emulator.replicas.images.resolution import Images
+from vertex_emulator.replicas.network.setting import ReplicaNetwork
+from vertex_emulator.replicas.plan import GRACE_SECONDS, NO_ADDITION, RESTART_SECONDS, Addition
+from vertex_emulator.replicas.sandbox.sandbox import Sandbox
+from vertex_emulator.server.http.messages import Route
+from vertex_emulator.server.rpc import descriptors
+from vertex_emulator.server.rpc.descriptors import DynamicMessage
+from vertex_emulator.server.rpc.methods import Binding, RpcError, WithHeaders
+from vertex_emulator.services.logging import entries as logging_api
+from vertex_emulator.services.quotas.admin import quota_routes
+from vertex_emulator.services.quotas.limits import Quotas, Use
+from vertex_emulator.services.vertex import listing, names
+from vertex_emulator.services.vertex.listing import Listing
+from vertex_emulator.services.vertex.machine_types import UnknownTypes
+from vertex_emulator.services.vertex.operations import ResourceOperations, cannot_cancel, cannot_delete
+from vertex_emulator.services.vertex.records import Record
+
+
+class JobService:
+    """The custom jobs of one emulator.
+
+    `environment` is added to the variables of every replica. If `sandbox` is None, it is found by trying.
+    `waiting_jobs` opens the store of the jobs that wait.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        buckets_dir: Path,
+        *,
+        database: Database,
+        scheduler: Scheduler,
+        images: Images,
+        operations: ResourceOperations,
+        environment: Mapping[str, str] | None = None,
+        grace_seconds: float = GRACE_SECONDS,
+        restart_seconds: float = RESTART_SECONDS,
+        log_limit: int = DEFAULT_LIMIT,
+        sandbox: Sandbox | None = None,
+        supervisors: Supervisors | None = None,
+        waiting_jobs: Callable[[Database], WaitingJobs] = WaitingJobs,
+        time: Clock | None = None,
+        timeouts: DaemonTimeouts = DAEMON,
+    ) -> None:
+        self._data_dir = data_dir
+        self._clock = Clock(data_dir / FILE) if time is None else time
+        self._store = JobStore(database, self._clock)
+        self._supervisors = supervisors or Supervisors(timeouts)
+        self._reconciler = Reconciler(
+            data_dir / "jobs",
+            self._store,
+            self._supervisors,
+            waiting_jobs(database),
+            self._clock,
+            scheduler,
+            timeouts,
+        )
+        self._watcher = JobWatcher(self._store, self._reconciler, scheduler)
+        self.start_delay = StartDelay()
+        self.unknown_types = UnknownTypes()
+        self.contract = ClusterContract()
+        self.may_act_as: Callable[[str], bool] = lambda _: True
+        self.network = ReplicaNetwork(lambda: self._submitter.sandbox(), timeouts=timeouts)
+        self.quotas = Quotas(database, self._quota_uses, changed=self._wake)
+        self.slots = Slots(changed=self._wake)
+        self._usage = UsageRoutes(self.records, self.replicas)
+        self._queue = Queue(
+            self._reconciler, self._store, self.quotas, self.slots, self.start_delay, self._clock
+        )
+        self._all_jobs = AllJobs(
+            data_dir / "jobs",
+            self._store,
+            self._reconciler,
+            operations.stored,
+            self.quotas,
+            self.slots,
+            self.start_delay,
+            self.unknown_types,
+            self.contract,
+            self.network,
+            self._clock,
+            timeouts,
+        )
+        self._starts = scheduler.add("jobs that wait for their start", self._queue.run_due)
+        self._submitter = JobSubmitter(
+            JobDefaults(
+                data_dir=data_dir,
+                buckets_dir=buckets_dir,
+                environment=dict(environment or {}),
+                grace_seconds=grace_seconds,
+                restart_seconds=restart_seconds,
+                log_limit=log_limit,
+                timeouts=timeouts,
+            ),
+            images=images,
+            reconciler=self._reconciler,
+            queue=self._queue,
+            contract=self.contract,
+            network=self.network,
+            clock=self._clock,
+            sandbox=sandbox,
+        )
+
+    # For the server
+
+    def run_after(self, ready: Callable[[], None]) -> None:
+        """Start supervisors only once `ready` has returned."""
+        self._supervisors.ready = ready
+
+    def routes(self) -> list[Route]:
+        """Return the admin routes."""
+        return [
+            *admin_routes(self.records, self.replicas, self._reconciler.folder),
+            *replica_routes(self.records, self._reconciler.folder),
+            *self._usage.routes(),
+            *self.start_delay.routes(),
+            *self.unknown_types.routes(),
+            *self.contract.routes(),
+            *self.network.routes(),
+            *quota_routes(self.quotas),
+            *self.slots.routes(),
+        ]
+
+    def start(self) -> None:
+        """Resume the jobs of an earlier emulator; start supervisors that are missing."""
+        threading.Thread(target=self._submitter.sandbox, name="sandbox probe", daemon=True).start()
+        self._reconciler.recover()
+
+    def live_jobs(self) -> int:
+        """Return how many jobs have not ended."""
+        return len(self._reconciler.live()) + len(self._reconciler.waiting())
+
+    def take_in_reports(self) -> None:
+        """Apply what supervisors have reported since the last call."""
+        self._reconciler.take_in_reports()
+
+    @contextmanager
+    def clock_changing(self, jump: int) -> Iterator[None]:
+        """Let waiting jobs and supervisors follow the clock, which the caller sets within the block.
+
+        The time of day jumps by `jump` microseconds while no time passes.
+        """
+        with self._queue.clock_jump(jump):
+            yield
+        self._reconciler.wake_supervisors()
+
+    def all_jobs(self) -> AllJobs:
+        """Return the view of all jobs at once."""
+        return self._all_jobs
+
+    def info(self) -> Mapping[str, Any]:
+        """Return what the emulator's information shows about this service."""
+        sandbox = self._submitter.sandbox()
+        return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs, **self.network.info()}
+
+    # For the methods of the API
+
+    def get(self, name: str) -> Record:
+        """Return the current record of the job with a resource name. Raises `RpcError`."""
+        return self._reconciler.refresh(self._store.lookup(name))
+
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+        """Yield the records of a location as they were last refreshed (`live_jobs`), newest first."""
+        return self._store.newest_first(place, before=before)
+
+    def cancel(self, record: Record) -> None:
+        """Ask a job to stop. Raises `RpcError`, also if the job has ended."""
+        now = times.now(self._clock)
+        changed = self._store.change(record.id, lambda job: store.enter(job, store.CANCELLING, at=now))
+        if changed is None:
+            raise CUSTOM_JOBS.missing(record.name)
+        if not changed.live:
+            raise cannot_cancel(CUSTOM_JOBS, record.name, changed.state)
+        try:
+            self._reconciler.request_cancel(record.id)
+        except OSError as error:
+            raise cannot_write(self._data_dir, error) from error
+
+    # For services whose resources run as custom jobs
+
+    def check(
+        self, place: Place, job: DynamicMessage, *, allow_unknown_types: bool = True
+    ) -> Mapping[str, ReplicaImage]:
+        """Check whether a `CustomJob` message can run in a location. Return its images. Raises `RpcError`.
+
+        Only a request from outside decides whether unknown machine types are allowed; later checks allow
+        them.
+        """
+        self.check_account(job)
+        return self._submitter.check(place, job, allow_unknown_types=allow_unknown_types)
+
+    def check_account(self, job: DynamicMessage) -> None:
+        """Check that the caller may run a job as its service account. Raises `RpcError`."""
+        account = job.job_spec.service_account
+        if account and not self.may_act_as(account):
+            raise RpcError(
+                "INVALID_ARGUMENT",
+                f"You do not have permission to act as service_account: {account}. (or it may not exist).",
+            )
+
+    def submit(
+        self,
+        place: Place,
+        custom_job: DynamicMessage,
+        *,
+        addition: Addition = NO_ADDITION,
+        job_id: str | None = None,
+        allow_unknown_types: bool = True,
+    ) -> Record:
+        """Check, record and start a job. Raises `RpcError`.
+
+        A caller that records `job_id` before the call can find out after a kill whether the job was created.
+        """
+        job_id = job_id or names.new_id()
+        job = self._submitter.submit(
+            place, custom_job, addition=addition, job_id=job_id, allow_unknown_types=allow_unknown_types
+        )
+        self._starts.wake()
+        record = self._store.find(job_id)
+        if record is None:
+            raise CUSTOM_JOBS.missing(job.name)
+        return replace(record, message=job)
+
+    def use_resources(self, allocator: Allocator) -> None:
+        """Let jobs run on persistent resources."""
+        self._queue.allocator = allocator
+
+    def recorded_live(self) -> Sequence[Record]:
+        """Return the jobs that have not ended, as they were last refreshed."""
+        return self._store.live()
+
+    def report(
+        self, *, created: Callable[[str, str, Any], object], ended: Callable[[Record], object]
+    ) -> None:
+        """Call `created` with each new job, and `ended` with each that ends, within the transaction."""
+        self._store.created, self._store.ended = created, ended
+
+    def holding_machines(self) -> Sequence[Record]:
+        """Return the jobs that have not ended and are not queued."""
+        self._reconciler.live()
+        return self._store.holding_quota()
+
+    def jobs_on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
+        """Return the live jobs of a persistent resource, queued ones included."""
+        self._reconciler.live()
+        return [
+            record
+            for record in self._store.live()
+            if record.message.job_spec.persistent_resource_id == resource_id
+            and (record.place.number, record.location) == (place.number, place.location)
+        ]
+
+    def record(self, job_id: str) -> Record | None:
+        """Return the current record of a job, or None."""
+        record = self._store.find(job_id)
+        return record and self._reconciler.refresh(record)
+
+    def folder(self, job_id: str) -> JobFolder:
+        """Return the folder of a job."""
+        return self._reconciler.folder(job_id)
+
+    def watch(self, job_id: str, on_end: OnEnd) -> None:
+        """Call `on_end` once from another thread when the job has ended, at once if it already has."""
+        self._watcher.watch(job_id, on_end)
+
+    def request_cancel(self, job_id: str) -> None:
+        """Ask a job to stop; do nothing if it has ended or is gone. Raises `RpcError`."""
+        record = self.record(job_id)
+        if record is not None and record.live:
+            with suppress(RpcError):
+                self.cancel(record)
+
+    def remove(self, job_id: str) -> None:
+        """Remove a job that has ended, with its folder."""
+        self._store.delete(job_id)
+        self._reconciler.remove(job_id)
+
+    # For the admin view
+
+    def records(self, job_id: str | None = None) -> list[Record]:
+        """Return the current records: of one job, or of all with the newest first."""
+        self.live_jobs()
+        if job_id is None:
+            return self._store.everywhere()
+        record = self._store.find(job_id)
+        return [record] if record else []
+
+    def replicas(self, record: Record) -> Sequence[progress.ReplicaProgress]:
+        """Return the replicas of a job. Replicas that a killed supervisor left running have been stopped."""
+        _, replicas = progress.read(self._reconciler.folder(record.id))
+        for replica in replicas:
+            if record.state in store.TERMINAL and replica.state in ("pending", "running", "restarting"):
+                replica.state = "stopped"
+        return replicas
+
+    def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
+        """Yield the logs of one job, or of all jobs."""
+        if job_id is None:
+            records = self._store.everywhere()
+        else:
+            stored = self._store.find(job_id)
+            records = [stored] if stored else []
+        for record in records:
+            yield logging_api.LogSource(
+                job_id=record.id, project=record.project, folder=self._reconciler.folder(record.id).logs
+            )
+
+    # Internal
+
+    def _wake(self) -> None:
+        self._starts.wake()
+
+    def _quota_uses(self) -> Sequence[Use]:
+        """Return what each job takes that counts against quotas.
+
+        A job on a persistent resource does not: it uses machines that are reserved already.
+        """
+        return [
+            Use(place=record.place, demand=store.demand_of(record.message))
+            for record in self.holding_machines()
+            if not record.message.job_spec.persistent_resource_id
+        ]
+
+
+_LISTING = Listing(
+    answer=f"{descriptors.VERTEX_AI}.ListCustomJobsResponse",
+    items="custom_jobs",
+    fields={
+        "display_name": listing.DISPLAY_NAME,
+        "state": listing.state_field(store.names()),
+        "create_time": listing.CREATE_TIME,
+        "labels": listing.LABELS,
+    },
+)
+
+
+class JobMethods:
+    """The methods of the API for custom jobs."""
+
+    def __init__(self, jobs: JobService, operations: ResourceOperations) -> None:
+        self._jobs = jobs
+        self._operations = operations
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """Return the methods by their full names."""
+        service = descriptors.JOB_SERVICE
+        return {
+            f"{service}.CreateCustomJob": WithHeaders(self.create),
+            f"{service}.GetCustomJob": self.get,
+            f"{service}.ListCustomJobs": self.list_jobs,
+            f"{service}.CancelCustomJob": self.cancel,
+            f"{service}.DeleteCustomJob": self.delete,
+        }
+
+    def create(self, request: DynamicMessage, headers: Mapping[str, str]) -> DynamicMessage:
+        """Answer CreateCustomJob."""
+        place = names.parse_parent(request.parent)
+        allowed = self._jobs.unknown_types.are_allowed(headers)
+        self._jobs.check_account(request.custom_job)
+        record = self._jobs.submit(place, request.custom_job, allow_unknown_types=allowed)
+        return record.message
+
+    def get(self, request: DynamicMessage) -> DynamicMessage:
+        """Answer GetCustomJob."""
+        return self._jobs.get(request.name).message
+
+    def list_jobs(self, request: DynamicMessage) -> DynamicMessage:
+        """Answer ListCustomJobs, newest first."""
+        self._jobs.live_jobs()
+        return listing.list_records(self._jobs, request, _LISTING)
+
+    def cancel(self, request: DynamicMessage) -> DynamicMessage:
+        """Answer CancelCustomJob.
+
+        The job becomes CANCELLED only after the last of its processes has ended.
+        """
+        self._jobs.cancel(self._jobs.get(request.name))
+        return descriptors.message("google.protobuf.Empty")
+
+    def delete(self, request: DynamicMessage) -> DynamicMessage:
+        """Answer DeleteCustomJob. Only a job that has ended can be deleted."""
+        record = self._jobs.get(request.name)
+        if record.live:
+            raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
+        self._jobs.remove(record.id)
+        return self._operations.deleted(record.place)

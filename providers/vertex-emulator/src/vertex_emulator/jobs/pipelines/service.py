@@ -1,0 +1,249 @@
+"""PipelineService: its methods for training pipelines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vertex_emulator.job_folder.outcome import INTERNAL
+from vertex_emulator.jobs.custom import all_jobs
+from vertex_emulator.jobs.custom.service import JobService
+from vertex_emulator.jobs.pipelines import inputs, store
+from vertex_emulator.jobs.pipelines.backing import Backing, CustomJobBacking
+from vertex_emulator.jobs.pipelines.inputs import problems
+from vertex_emulator.jobs.pipelines.runner import Runner
+from vertex_emulator.jobs.pipelines.store import PIPELINES, PipelineStore, Work
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.kernel.times import now
+from vertex_emulator.server.rpc import descriptors
+from vertex_emulator.server.rpc.descriptors import DynamicMessage
+from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
+from vertex_emulator.services.datasets.exporting import is_tabular
+from vertex_emulator.services.datasets.objects import BucketObjects
+from vertex_emulator.services.datasets.service import DatasetService
+from vertex_emulator.services.models.service import ModelService
+from vertex_emulator.services.models.store import MODELS, model_name, parse_reference
+from vertex_emulator.services.models.uploading import check
+from vertex_emulator.services.vertex import listing
+from vertex_emulator.services.vertex.names import name_of, new_id, parse_name, parse_parent
+from vertex_emulator.services.vertex.operations import (
+    CANCELLED,
+    V1,
+    ResourceOperations,
+    cannot_cancel,
+    cannot_delete,
+)
+from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.vertex.server_owned import without_server_owned
+from vertex_emulator.services.vertex.service import Service
+
+_FIELD_OF_JOB = re.compile(
+    r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
+)
+_LISTING = listing.Listing(
+    answer=f"{V1}.ListTrainingPipelinesResponse",
+    items="training_pipelines",
+    fields={
+        "display_name": listing.DISPLAY_NAME,
+        "state": listing.state_field(store.names()),
+        "training_task_definition": listing.Field(
+            value=lambda record: record.message.training_task_definition, operators=("=", "!=", ":")
+        ),
+        "create_time": listing.CREATE_TIME,
+        "labels": listing.LABELS,
+    },
+)
+
+
+class PipelineService(Service):
+    """The training pipelines of one emulator. Without `tuning`, tuning tasks are rejected."""
+
+    def __init__(
+        self,
+        database: Database,
+        operations: ResourceOperations,
+        objects: BucketObjects,
+        clock: Clock,
+        scheduler: Scheduler,
+        *,
+        jobs: JobService,
+        models: ModelService,
+        datasets: DatasetService,
+        tuning: Backing | None = None,
+    ) -> None:
+        self._operations = operations
+        self._clock = clock
+        self._models = models
+        self._datasets = datasets
+        self._unknown_types = jobs.unknown_types
+        self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobBacking(jobs)}
+        if tuning is not None:
+            self._backings[inputs.TUNING.name] = tuning
+        self.store = PipelineStore(database, clock)
+        self._runner = Runner(
+            self.store, clock, scheduler, objects, backings=self._backings, models=models, datasets=datasets
+        )
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """Return the implemented methods by full name."""
+        methods: dict[str, Binding] = {
+            "CreateTrainingPipeline": WithHeaders(self.create),
+            "GetTrainingPipeline": self.get,
+            "ListTrainingPipelines": self.list_pipelines,
+            "CancelTrainingPipeline": self.cancel,
+            "DeleteTrainingPipeline": self.delete,
+        }
+        return {f"{descriptors.PIPELINE_SERVICE}.{name}": method for name, method in methods.items()}
+
+    def start(self) -> None:
+        self._runner.start()
+
+    def live(self) -> int:
+        return len(self.store.live())
+
+    def report(
+        self, *, created: Callable[[str, str, Any], object], ended: Callable[[Record], object]
+    ) -> None:
+        """Call `created` with each new pipeline, and `ended` with each that ends, within the transaction."""
+        self.store.created, self.store.ended = created, ended
+
+    def end_imported(self, at: str) -> int:
+        """End the live pipelines of a snapshot."""
+
+        def end(pipeline: Any) -> None:
+            state = store.state_of(pipeline)
+            if state == store.CANCELLING:
+                code, words = CANCELLED, store.CANCELLED_TEXT
+                store.enter(pipeline, store.CANCELLED, at=at, code=code, message=words)
+            else:
+                words = all_jobs.interruption_message("pipeline", state)
+                store.enter(pipeline, store.FAILED, at=at, code=INTERNAL, message=words)
+
+        return self.store.end_all(end)
+
+    def remove_all(self) -> None:
+        self._runner.remove_all()
+
+    def create(self, request: DynamicMessage, headers: Mapping[str, str]) -> DynamicMessage:
+        """Create a pipeline."""
+        place = parse_parent(request.parent)
+        pipeline = without_server_owned(request.training_pipeline)
+        self._check(place, pipeline, allow_unknown_types=self._unknown_types.are_allowed(headers))
+        pipeline_id = new_id()
+        pipeline.name = name_of(place, PIPELINES.id, pipeline_id)
+        if pipeline.HasField("model_to_upload"):
+            pipeline.model_to_upload.predict_schemata.SetInParent()
+        store.begin(pipeline, at=now(self._clock))
+        self._runner.expect(pipeline_id)
+        with self.store.transaction():
+            self.store.set_work(pipeline_id, Work(job=new_id()))
+            self.store.insert(place, pipeline_id, pipeline)
+        record = self.store.lookup(pipeline.name)
+        try:
+            self._runner.begin(record)
+        except RpcError:
+            self.store.remove(record)
+            raise
+        return pipeline
+
+    def get(self, request: DynamicMessage) -> DynamicMessage:
+        """Return a pipeline."""
+        return self._runner.update(self.store.lookup(request.name)).message
+
+    def list_pipelines(self, request: DynamicMessage) -> DynamicMessage:
+        """List the pipelines of a location, newest first."""
+        for record in self.store.live():
+            self._runner.update(record)
+        return listing.list_records(self.store, request, _LISTING)
+
+    def cancel(self, request: DynamicMessage) -> DynamicMessage:
+        """Request cancellation. The pipeline is CANCELLED once its job is."""
+        record = self._runner.update(self.store.lookup(request.name))
+        at = now(self._clock)
+        changed = self.store.change(
+            record.id,
+            lambda pipeline: store.enter(pipeline, store.CANCELLING, at=at),
+            place=record.place,
+        )
+        if changed is None:
+            raise PIPELINES.missing(request.name)
+        if not changed.live:
+            raise cannot_cancel(PIPELINES, record.name, changed.state)
+        self._runner.cancel(changed)
+        return descriptors.message("google.protobuf.Empty")
+
+    def delete(self, request: DynamicMessage) -> DynamicMessage:
+        """Delete a pipeline that has ended; its job, data and model are kept."""
+        record = self._runner.update(self.store.lookup(request.name))
+        if record.live:
+            raise cannot_delete(PIPELINES, record.name, record.state)
+        self.store.remove(record)
+        return self._operations.deleted(record.place)
+
+    def _check(self, place: Place, pipeline: DynamicMessage, *, allow_unknown_types: bool) -> None:
+        """Check that a pipeline can run. Raises `RpcError`."""
+        if violations := list(problems(pipeline)):
+            raise invalid_fields(violations)
+        task = inputs.task_of(pipeline.training_task_definition)
+        backing = self._backings.get(task.name)
+        if backing is None:
+            raise RpcError("UNIMPLEMENTED", f"The emulator does not implement the {task.name}.")
+        spec = inputs.read(task, pipeline.training_task_inputs)
+        try:
+            backing.check(place, backing.job(pipeline, spec), allow_unknown_types=allow_unknown_types)
+        except RpcError as error:
+            raise _of_inputs(error) from error
+        if pipeline.HasField("input_data_config"):
+            self._check_data(place, pipeline.input_data_config)
+        if pipeline.HasField("model_to_upload"):
+            self._check_model(place, pipeline, base=backing.model_base(spec))
+
+    def _check_data(self, place: Place, config: DynamicMessage) -> None:
+        path = "training_pipeline.input_data_config.dataset_id"
+        if not config.dataset_id:
+            raise invalid_fields([Violation(path, "Required field is not set.")])
+        dataset = self._datasets.store.get(place, config.dataset_id)
+        if dataset is None:
+            raise RpcError("NOT_FOUND", f"The Dataset does not exist: {place}/datasets/{config.dataset_id}.")
+        inputs.read_data_config(config, is_tabular=is_tabular(dataset.message))
+
+    def _check_model(self, place: Place, pipeline: DynamicMessage, *, base: str) -> None:
+        model = pipeline.model_to_upload
+        check(
+            model,
+            path="training_pipeline.model_to_upload",
+            parent_model=pipeline.parent_model,
+            model_id=pipeline.model_id,
+        )
+        if not model.artifact_uri and not base:
+            raise invalid_fields(
+                [
+                    Violation(
+                        "training_pipeline.model_to_upload.artifact_uri",
+                        "The folder of the model is unknown. Set this field, or base_output_directory in "
+                        "training_task_inputs.",
+                    )
+                ]
+            )
+        models = self._models.store
+        if pipeline.parent_model:
+            parent_place, parent = parse_name(pipeline.parent_model, MODELS.id)
+            parent_id = parse_reference(parent).model
+            if str(parent_place) != str(place) or models.get(place, parent_id) is None:
+                raise MODELS.missing(pipeline.parent_model)
+        elif pipeline.model_id and models.get(place, pipeline.model_id) is not None:
+            raise MODELS.exists(model_name(place, pipeline.model_id))
+
+
+def _of_inputs(error: RpcError) -> RpcError:
+    """Return the error of a pipeline's job with the field names of the pipeline."""
+
+    def rename(text: str) -> str:
+        return _FIELD_OF_JOB.sub("training_pipeline.training_task_inputs.", text)
+
+    violations = [Violation(rename(each.field), rename(each.description)) for each in error.violations]
+    return RpcError(error.code, rename(error.message), violations)

@@ -1,0 +1,1 @@
+"""How calls arrive: HTTP, gRPC, the proxy, Google's message definitions, and permissions."""

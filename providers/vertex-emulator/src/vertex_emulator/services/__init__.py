@@ -1,0 +1,1 @@
+"""Google's services apart from jobs, one package for each."""

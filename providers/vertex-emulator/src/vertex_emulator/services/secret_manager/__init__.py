@@ -1,0 +1,1 @@
+"""Secret Manager: secrets, their versions and their policies."""

@@ -1,0 +1,249 @@
+"""The engine of stored resources: Create, Get, List, Update and Delete from Google's descriptors.
+
+The descriptors have the request's fields for a resource and its ID, the response of the list, the operations
+and their metadata, and the fields that only the service sets. A service declares the rest in a subclass of
+`Resources`: what can be updated, filters, orders and sizes of pages, the rule of IDs, checks and defaults.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.server.rpc import descriptors
+from vertex_emulator.server.rpc.descriptors import DynamicMessage
+from vertex_emulator.server.rpc.methods import Unary, Violation, invalid_fields
+from vertex_emulator.services.vertex import listing, names
+from vertex_emulator.services.vertex.listing import Listing
+from vertex_emulator.services.vertex.operations import ResourceOperations
+from vertex_emulator.services.vertex.records import Record, Records
+from vertex_emulator.services.vertex.server_owned import without_server_owned
+from vertex_emulator.services.vertex.versions import Stamps
+
+
+class Resources:
+    """The methods of one kind of resource, which is done at once."""
+
+    updatable: Sequence[str] = ()
+    ids: names.IdRule | None = None
+    listing: Listing = Listing()
+    etags: bool = True
+
+    def __init__(
+        self,
+        service: str,
+        records: Records,
+        operations: ResourceOperations,
+        clock: Clock,
+        *,
+        parents: Records | None = None,
+    ) -> None:
+        """`service` is the full name; `parents` are the resources that a nested one is below."""
+        self.records = records
+        self.parents = parents
+        self.operations = operations
+        self.stamps = Stamps(clock, etags=self.etags)
+        message = descriptors.pool().FindMessageTypeByName(records.collection.message)
+        methods = descriptors.pool().FindServiceByName(service).methods
+        self._methods: dict[str, MethodDescriptor] = {}
+        for method in methods:
+            items = [each.name for each in method.output_type.fields if each.message_type == message]
+            if method.name.startswith("List") and items:
+                self._methods["List"] = method
+                self.listing = replace(
+                    self.listing, answer=method.output_type.full_name, items=items[0], shown=self.shown
+                )
+            elif method.name.endswith(message.name):
+                self._methods[method.name.removesuffix(message.name)] = method
+        fields = self._methods["Create"].input_type.fields
+        self.field = next(each.name for each in fields if each.message_type == message)
+        self.id_field = next((each.name for each in fields if each.name == f"{self.field}_id"), "")
+
+    def bindings(self) -> Mapping[str, Unary]:
+        """Return the methods by full name."""
+        known = {
+            "Create": self.create,
+            "Get": self.get,
+            "List": self.list_page,
+            "Update": self.update,
+            "Delete": self.delete,
+        }
+        return {self._methods[verb].full_name: known[verb] for verb in known if verb in self._methods}
+
+    # What kinds of resources declare
+
+    def prepare(self, message: DynamicMessage, parent: Record | None) -> None:
+        """Fill in defaults of a new or updated resource, before the checks."""
+
+    def problems(self, message: DynamicMessage, parent: Record | None) -> Iterable[Violation]:  # noqa: ARG002
+        """Check a new or updated resource, and yield each violation."""
+        return ()
+
+    def complete(self, message: DynamicMessage, place: Place) -> None:
+        """Fill in what the service adds to a new or updated resource, after the checks."""
+
+    def saved(self, record: Record) -> None:
+        """Do what follows from a new or updated resource, in its transaction."""
+
+    def shown(self, record: Record) -> DynamicMessage:
+        """Return the message of a resource in answers."""
+        return record.message
+
+    def overwrite(
+        self, message: DynamicMessage, given: DynamicMessage, paths: Sequence[str]
+    ) -> Iterable[Violation]:
+        """Copy the fields of a mask from `given`; without a mask, or with "*", those that `given` has.
+
+        Return the violations of the mask.
+        """
+        if paths in ([], ["*"]):
+            paths = [field.name for field, _ in given.ListFields() if field.name in self.updatable]
+        allowed = [path for path in paths if path in self.updatable]
+        mask = FieldMask(paths=allowed)
+        mask.MergeMessage(given, message, replace_message_field=True, replace_repeated_field=True)
+        return [
+            Violation("update_mask", f"{path!r} cannot be updated; {', '.join(self.updatable)} can.")
+            for path in paths
+            if path not in allowed
+        ]
+
+    def remove(self, record: Record) -> None:
+        """Delete a resource with all that belongs to it, in a transaction."""
+        self.records.delete(record.id, place=record.place)
+
+    # Methods of the API
+
+    def create(self, request: DynamicMessage) -> DynamicMessage:
+        """Create a resource. It exists when the method returns."""
+        record = self.add(request, *self.scope(request.parent))
+        return self.answer("Create", self.shown(record), below=record.name)
+
+    def get(self, request: DynamicMessage) -> DynamicMessage:
+        """Return a resource."""
+        shown = self.shown(self.records.lookup(request.name))
+        return listing.masked(shown, request.read_mask) if _has(request, "read_mask") else shown
+
+    def list_page(self, request: DynamicMessage) -> DynamicMessage:
+        """List the resources of a location, or those below a parent."""
+        place, parent = self.scope(request.parent)
+        source = self.records if parent is None else self.records.below(parent)
+        return listing.list_records(source, request, self.listing, place=place)
+
+    def update(self, request: DynamicMessage) -> DynamicMessage:
+        """Update a resource."""
+        asked = getattr(request, self.field)
+        with self.records.transaction():
+            record = self.records.lookup(asked.name)
+            parent = self.scope(record.name.rsplit("/", 2)[0])[1]
+            given = without_server_owned(asked)
+
+            def change(message: DynamicMessage) -> bool:
+                self.check_etag(message, asked)
+                found = [*self.overwrite(message, given, list(request.update_mask.paths))]
+                self.prepare(message, parent)
+                if found := [*found, *self.problems(message, parent)]:
+                    raise invalid_fields(found)
+                self.complete(message, record.place)
+                self.stamps.touch(message)
+                return True
+
+            changed = self.records.change(record.id, change, place=record.place) or record
+            self.saved(changed)
+            return self.answer("Update", self.shown(changed), below=record.name)
+
+    def delete(self, request: DynamicMessage) -> DynamicMessage:
+        """Delete a resource."""
+        with self.records.transaction():
+            record = self.records.lookup(request.name)
+            self.check_etag(record.message, request, code="FAILED_PRECONDITION")
+            self.remove(record)
+            return self.answer(
+                "Delete", descriptors.message("google.protobuf.Empty"), below=str(record.place)
+            )
+
+    # For methods that a service adds
+
+    def scope(self, parent: str) -> tuple[Place, Record | None]:
+        """Return the location of a parent, and the parent itself if it is a resource."""
+        if self.parents is None:
+            return names.parse_parent(parent), None
+        record = self.parents.lookup(parent)
+        return record.place, record
+
+    def siblings(self, record: Record) -> Iterator[Record]:
+        """Yield the other resources of a nested one's parent."""
+        _, parent = self.scope(record.name.rsplit("/", 2)[0])
+        yield from (each for each in self.records.below(parent) if each.id != record.id) if parent else ()
+
+    def add(
+        self,
+        request: DynamicMessage,
+        place: Place,
+        parent: Record | None = None,
+        *,
+        more: Iterable[Violation] = (),
+    ) -> Record:
+        """Store the resource of a request to create one.
+
+        Raises `RpcError` with all violations; `more` are those that the method has found itself.
+        """
+        given, given_id = getattr(request, self.field), getattr(request, self.id_field, "")
+        return self.store(given, given_id, place, parent, id_path=self.id_field, more=more)
+
+    def store(
+        self,
+        given: DynamicMessage,
+        given_id: str,
+        place: Place,
+        parent: Record | None,
+        *,
+        id_path: str,
+        more: Iterable[Violation] = (),
+    ) -> Record:
+        """Store a resource; without an ID the service makes one. `id_path` is for the violation."""
+        made = without_server_owned(given)
+        self.prepare(made, parent)
+        found = []
+        if self.ids and (given_id or self.ids.required) and not self.ids.pattern.fullmatch(given_id):
+            found.append(Violation(id_path, self.ids.words.format(id=given_id)))
+        if found := [*found, *self.problems(made, parent), *more]:
+            raise invalid_fields(found)
+        collection = self.records.collection
+        path = self.records.child(parent, given_id or names.new_id())
+        made.name = names.name_of(place, collection.id, path)
+        self.stamps.begin(made)
+        self.complete(made, place)
+        with self.records.transaction():
+            try:
+                self.records.insert(place, path, made)
+            except sqlite3.IntegrityError:
+                raise collection.exists(made.name) from None
+            record = self.records.lookup(made.name)
+            self.saved(record)
+        return record
+
+    def check_etag(self, message: DynamicMessage, given: DynamicMessage, *, code: str = "ABORTED") -> None:
+        """Raise an error if `given` has an etag that is not the one of the resource."""
+        if _has(given, "etag"):
+            self.stamps.check(message, given.etag, self.records.collection.noun, code=code)
+
+    def answer(self, verb: str, message: DynamicMessage, *, below: str) -> DynamicMessage:
+        """Return the answer of a method: the message, or an operation below a resource or a location."""
+        method = self._methods[verb]
+        if method.output_type.full_name != "google.longrunning.Operation":
+            return message
+        return self.operations.done(below, message, self.metadata(verb))
+
+    def metadata(self, verb: str) -> DynamicMessage:
+        """Return new metadata of the operations of a method."""
+        return descriptors.message(descriptors.operation_metadata(self._methods[verb]))
+
+
+def _has(message: DynamicMessage, field: str) -> bool:
+    return field in message.DESCRIPTOR.fields_by_name

@@ -1,1 +1,0 @@
-"""Cloud Storage, JSON API version 1; unsupported fields and calls are rejected with 501 by name."""

@@ -1,1 +1,0 @@
-"""Google Workflows: small programs of steps that call the emulator's own APIs."""

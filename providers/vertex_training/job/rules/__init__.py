@@ -1,1 +1,0 @@
-"""The rules of a training job apart from those of its worker pools."""

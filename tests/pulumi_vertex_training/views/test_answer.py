@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from pulumi_vertex_training.views.answer import Answer, render
+from pulumi_vertex_training.views.markdown_output import MarkdownOutput
+from pulumi_vertex_training.views.output import Code, Output
+
+
+@dataclass(frozen=True)
+class Found(Answer):
+    jobs: int
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.jobs else 1
+
+    def show(self, output: Output) -> None:
+        output.title("Jobs of @team", f"{self.jobs} live")
+        output.gap()
+        output.table(
+            ("NAME", "STATE", "WHY"), [(Code("a|b"), "RUNNING", ["one", "two"])], optional=("STATE",)
+        )
+        output.table(("NAME", "WHY"), [("a", "")], optional=("WHY",))
+        output.finding("warning", "use `gcloud`, @team")
+        output.results([("error", "it is gone", "make it")])
+        output.commands("To repair", [("both", "pulumi up", ["soon"])])
+        output.details("each", ("FIELD", "NEW"), [(Code("x.y"), "1")])
+
+
+PLAIN = """\
+Jobs of @team: 2 live.
+
+NAME  STATE    WHY
+a|b   RUNNING  one
+               two
+NAME
+a
+warning: use `gcloud`, @team
+error    it is gone
+         make it
+
+To repair
+  both:
+    pulumi up
+    (soon)
+"""
+
+MARKDOWN = """\
+### Jobs of @\u2060team
+
+2 live.
+
+| Name | State | Why |
+| --- | --- | --- |
+| `a\\|b` | RUNNING | one<br>two |
+
+| Name |
+| --- |
+| a |
+
+- **warning**: use `gcloud`, @\u2060team
+
+| Result | Finding | Remedy |
+| --- | --- | --- |
+| error | it is gone | `make it` |
+
+| To repair | Run |
+| --- | --- |
+| both<br>soon | `pulumi up` |
+
+<details><summary>each</summary>
+
+| Field | New |
+| --- | --- |
+| `x.y` | 1 |
+
+</details>
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        (Output(as_json=False, terminal=False), PLAIN),
+        (MarkdownOutput(as_json=False, terminal=False), MARKDOWN),
+    ],
+)
+def test_one_answer_in_each_form(output: Output, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert render(Found(2), output) == 0
+    assert capsys.readouterr().out == text
+
+
+def test_an_answer_as_json_has_its_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    assert render(Found(0), Output(as_json=True, terminal=False)) == 1
+    assert json.loads(capsys.readouterr().out) == {"jobs": 0}

@@ -1,0 +1,28 @@
+"""The plugin of the package in the Pulumi home of a test, and the language host of programs in YAML."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from scripts import client_tools
+from scripts.layout import layout
+from support.client.engine import Engine
+from support.clients.tools import tool
+
+
+def install_plugin(environment: Mapping[str, str]) -> None:
+    """Run `vertex-training plugin install`, as a user does."""
+    command = [sys.executable, "-m", "pulumi_vertex_training.cli", "plugin", "install"]
+    subprocess.run(command, env=dict(environment), check=True, capture_output=True)
+
+
+def with_plugin(engine: Engine) -> Engine:
+    """Return an engine that finds the plugin and runs programs in YAML; skip the test without the host."""
+    environment = dict(engine.environment)
+    environment["PATH"] = client_tools.path(layout(), environment["PATH"])
+    if not client_tools.yaml_host(layout()).exists():
+        tool("pulumi-language-yaml")
+    install_plugin(environment)
+    return Engine(folder=engine.folder, environment=environment)
