@@ -11,11 +11,11 @@ from pathlib import Path
 FAST, SLOW = "not slow", "slow"
 """The mark expressions of the tests that `make test` runs, and of those that it leaves out."""
 
-SMOKE = "slow and smoke"
-"""One slow test of each third-party client."""
+SMOKE = "smoke"
+"""The mark of one slow test of each third-party client. Every sample has these."""
 
 PARTS = 4
-"""A sample has one of so many parts of the files with slow tests."""
+"""A sample has one of so many parts of the slow tests."""
 
 _DEAREST = (
     "tests/pulumi_vertex_training/core/test_kills_everywhere.py",
@@ -33,13 +33,23 @@ _DEAREST = (
 
 @dataclass(frozen=True)
 class Entry:
-    """Tests of one file: those to which a mark expression of pytest applies. An empty one means all."""
+    """Tests of one file: those to which a mark expression of pytest applies. An empty one means all.
+
+    With a `part`, only the tests of this part of a sample and those with the mark SMOKE.
+    """
 
     file: str
     marks: str
+    part: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}\t{self.marks}"
+        return f"{self.file}\t{self.marks}\t{'' if self.part is None else self.part}"
+
+    @classmethod
+    def parse(cls, line: str) -> Entry:
+        """Return the entry that was written as a line."""
+        file, marks, part = line.split("\t")
+        return cls(file, marks, int(part) if part else None)
 
 
 def test_files(root: Path, below: Iterable[str] = ("tests",)) -> list[str]:
@@ -65,18 +75,18 @@ def entries(root: Path, files: Sequence[str], *, marks: str, seed: int) -> list[
 
 
 def with_sample(root: Path, fast: Sequence[Entry], *, commit: str, seed: int) -> list[Entry]:
-    """Add the slow smoke tests, and all slow tests of a part of the files, which a commit's hash chooses."""
-    slow = [file for file in test_files(root) if has_mark(root, file, "slow")]
-    chosen = set(sample(slow, commit))
-    whole = [Entry(file, SLOW) for file in sorted(chosen)]
-    smoke = [Entry(file, SMOKE) for file in slow if file not in chosen and has_mark(root, file, "smoke")]
-    return _ordered([*fast, *whole, *smoke], seed)
-
-
-def sample(files: Sequence[str], commit: str) -> list[str]:
-    """Return one of the parts of the files. Each file is in exactly one part."""
+    """Add the slow smoke tests, and those slow tests of all files that a commit's hash chooses."""
     part = int(commit[:8], 16) % PARTS
-    return [file for file in files if int(hashlib.sha256(file.encode()).hexdigest()[:8], 16) % PARTS == part]
+    slow = [file for file in test_files(root) if has_mark(root, file, "slow")]
+    return _ordered([*fast, *(Entry(file, SLOW, part) for file in slow)], seed)
+
+
+def part_of(test: str) -> int:
+    """Return the part that a test belongs to.
+
+    Parts are of tests, not of files: the file of the kills alone would take longer than all others.
+    """
+    return int(hashlib.sha256(test.encode()).hexdigest()[:8], 16) % PARTS
 
 
 def _ordered(found: list[Entry], seed: int) -> list[Entry]:

@@ -38,24 +38,20 @@ def test_only_files_with_slow_tests_are_read_for_slow_tests(root: Path) -> None:
     assert "tests/clients/storage/test_client_gcloud.py" in {entry.file for entry in found}
 
 
-def test_four_samples_have_every_slow_file_once() -> None:
-    files = [f"tests/test_{number}.py" for number in range(100)]
-    assert queue.sample(files, "00000000" + "f" * 32) == queue.sample(files, "00000004" + "a" * 32)
-    parts = [queue.sample(files, f"0000000{part}" + "0" * 32) for part in range(4)]
-    assert sorted(file for part in parts for file in part) == sorted(files)
-    assert all(10 < len(part) < 40 for part in parts)
+def test_four_parts_have_about_the_same_size() -> None:
+    names = [f"tests/test_kills.py::test_killed[{number}]" for number in range(200)]
+    sizes = [sum(queue.part_of(name) == part for name in names) for part in range(queue.PARTS)]
+    assert sum(sizes) == len(names) and all(35 < size < 65 for size in sizes)
 
 
-def test_a_sample_has_the_smoke_tests_of_all_other_slow_files(root: Path) -> None:
+def test_a_sample_has_an_entry_for_the_part_of_each_slow_file(root: Path) -> None:
     fast = [Entry("tests/test_fast.py", queue.FAST)]
-    found = queue.with_sample(root, fast, commit="1" * 40, seed=3)
-    slow = [entry.file for entry in queue.entries(root, queue.test_files(root), marks="slow", seed=1)]
-    whole = {entry.file for entry in found if entry.marks == queue.SLOW}
-    smoke = {entry.file for entry in found if entry.marks == queue.SMOKE}
-    assert whole == set(queue.sample(slow, "1" * 40))
-    assert smoke == {file for file in slow if queue.has_mark(root, file, "smoke")} - whole
-    assert len(whole | smoke) + 1 == len(found)
-    assert "tests/clients/storage/test_client_gcloud.py" in whole | smoke
+    found = queue.with_sample(root, fast, commit="0000000e" + "1" * 32, seed=3)
+    slow = queue.entries(root, queue.test_files(root), marks="slow", seed=1)
+    assert {entry for entry in found if entry not in fast} == {
+        Entry(entry.file, queue.SLOW, 2) for entry in slow
+    }
+    assert all(Entry.parse(str(entry)) == entry for entry in found)
 
 
 @pytest.mark.parametrize(

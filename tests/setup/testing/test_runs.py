@@ -18,7 +18,7 @@ from scripts.layout import Layout
 from scripts.report import Report
 from scripts.testing import command, processes, summary
 from scripts.testing.processes import Run
-from scripts.testing.queue import Entry
+from scripts.testing.queue import PARTS, Entry, part_of
 from scripts.testing.results import Results
 from support.waiting import eventually
 
@@ -29,6 +29,7 @@ from support.suite import worker
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: a slow test")
+    config.addinivalue_line("markers", "smoke: a slow test of every sample")
     worker.register(config)
 """
 
@@ -46,13 +47,20 @@ def small(tmp_path: Path) -> Layout:
     return Layout(root=root, local=root / ".local", cache=tmp_path / "cache")
 
 
-def run(layout: Layout, *, marks: str = "not slow", arguments: Sequence[str] = (), **files: str) -> Run:
+def run(
+    layout: Layout,
+    *,
+    marks: str = "not slow",
+    part: int | None = None,
+    arguments: Sequence[str] = (),
+    **files: str,
+) -> Run:
     """Run a suite of these files, each with its program."""
     for name, program in files.items():
         (layout.root / "tests" / f"test_{name}.py").write_text(program)
     return processes.run(
         layout,
-        [Entry(f"tests/test_{name}.py", marks) for name in files],
+        [Entry(f"tests/test_{name}.py", marks, part) for name in files],
         env=os.environ,
         arguments=["--randomly-seed=17", *arguments],
         processes=2,
@@ -80,6 +88,18 @@ def test_the_mark_expression_of_an_entry_chooses_tests(small: Layout) -> None:
     assert outcomes(run(small, file=program)) == {"test_file.py::test_fast": "passed"}
     assert outcomes(run(small, file=program, marks="slow")) == {"test_file.py::test_slow": "passed"}
     assert len(outcomes(run(small, file=program, marks=""))) == 2
+
+
+def test_the_part_of_an_entry_chooses_tests_and_takes_smoke_tests_always(small: Layout) -> None:
+    program = (
+        "import pytest\n@pytest.mark.smoke\ndef test_smoke(): pass\n"
+        "@pytest.mark.parametrize('number', range(20))\ndef test_it(number): pass\n"
+    )
+    rows = [f"tests/test_file.py::test_it[{number}]" for number in range(20)]
+    for part in range(PARTS):
+        done = run(small, file=program, marks="", part=part)
+        chosen = {row for row in rows if part_of(row) == part}
+        assert {test.name for test in done.results.tests} == chosen | {"tests/test_file.py::test_smoke"}
 
 
 def test_fixtures_of_a_module_end_before_the_next_file_and_those_of_the_session_after_all(

@@ -21,6 +21,7 @@ import pytest
 
 from scripts.testing.processes import RUN, group_of
 from scripts.testing.processor_time import own_meter
+from scripts.testing.queue import SMOKE, Entry, part_of
 from support.suite import kept_logs
 from support.suite.rings import NAMES, FixtureRings, Ring, watched
 
@@ -54,30 +55,29 @@ class Worker:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run entries of the queue until it is empty."""
         total = 0
-        for file, marks in self._claims():
-            total += self._run_file(session, file, marks)
+        for entry in self._claims():
+            total += self._run_file(session, entry)
         session.testscollected = total
         return True
 
-    def _claims(self) -> Iterator[tuple[str, str]]:
-        """Yield the file and the mark expression of each entry that this process gets."""
-        for number, entry in enumerate((self._run / "queue").read_text().splitlines()):
+    def _claims(self) -> Iterator[Entry]:
+        """Yield the entries that this process gets."""
+        for number, line in enumerate((self._run / "queue").read_text().splitlines()):
             try:
                 (self._run / "claims" / str(number)).touch(exist_ok=False)
             except FileExistsError:
                 continue
-            file, _, marks = entry.partition("\t")
-            yield file, marks
+            yield Entry.parse(line)
 
-    def _run_file(self, session: pytest.Session, file: str, marks: str) -> int:
-        """Run the tests of a file, and return their number."""
-        session.config.option.markexpr = marks
+    def _run_file(self, session: pytest.Session, entry: Entry) -> int:
+        """Run the tests of an entry, and return their number."""
+        session.config.option.markexpr = entry.marks
         self._file_began = time.time()
         wall, used = time.perf_counter(), self._meter.seconds()
-        items = list(session.perform_collect([file]))
+        items = [item for item in session.perform_collect([entry.file]) if _in_part(item, entry.part)]
         self._write(
             event="collected",
-            file=file,
+            file=entry.file,
             tests=len(items),
             wall=round(time.perf_counter() - wall, 4),
             cpu=round(self._meter.seconds() - used, 4),
@@ -146,3 +146,8 @@ class Worker:
 
     def _write(self, **row: object) -> None:
         self._results.write(json.dumps(row) + "\n")
+
+
+def _in_part(item: pytest.Item, part: int | None) -> bool:
+    """Return whether a test belongs to a part of a sample, or to all of them."""
+    return part is None or part_of(item.nodeid) == part or item.get_closest_marker(SMOKE) is not None
