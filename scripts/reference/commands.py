@@ -101,6 +101,7 @@ EMULATOR_GROUPS = (
         title="Time and limits",
         examples={
             "clock": ("emulator clock advance 3600",),
+            "capacity": ("emulator capacity set NVIDIA_L4 0 --region us-central1 --strategy SPOT",),
             "quota": ("emulator quota set NVIDIA_L4 4 --region us-central1",),
             "replica-limit": ("emulator replica-limit 8",),
             "start-delay": ("emulator start-delay 30",),

@@ -1,4 +1,4 @@
-"""`emulator clock`, `quota`, `start-delay`, `replica`, `export` and `import` against a real emulator."""
+"""`emulator clock`, `quota`, `capacity`, `replica`, `export` and other controls of a real emulator."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def printed(*words: str, env: dict[str, str]) -> Any:
     ended = run("emulator", *words, "--json", env=env)
     assert (ended.code, ended.err) == (0, ""), ended
     command = "emulator " + " ".join(
-        words[:2] if words[0] in ("clock", "quota", "replica", "service") else words[:1]
+        words[:2] if words[0] in ("clock", "quota", "capacity", "replica", "service") else words[:1]
     )
     assert set(ended.json) == KEYS[command], command
     return ended.json
@@ -100,6 +100,9 @@ def test_the_clock(env: dict[str, str]) -> None:
         pytest.param(("quota",), "Name a command: set, list, clear", id="quota of what"),
         pytest.param(("quota", "set", "NVIDIA_L4", "-1"), "'-1' is not allowed", id="less than nothing"),
         pytest.param(("quota", "set", "NVIDIA_L44", "1"), "Did you mean 'NVIDIA_L4'?", id="misspelt"),
+        pytest.param(("capacity",), "Name a command: set, list, clear", id="capacity of what"),
+        pytest.param(("capacity", "set", "NVIDIA_L44", "0"), "Did you mean 'NVIDIA_L4'?", id="no machine"),
+        pytest.param(("capacity", "set", "NVIDIA_L4", "0", "--wait", "soon"), "is not a time", id="no wait"),
         pytest.param(
             ("deny", "aiplatform.customJob.create"), "Did you mean 'aiplatform.c", id="no permission"
         ),
@@ -138,6 +141,33 @@ def test_quotas(env: dict[str, str], control: Control) -> None:
     assert said("quota", "clear", "--region", "us-central1", env=env) == "Removed quotas: 1.\n"
     assert run_on_terminal("emulator", "quota", "clear", env=env).code == 0
     assert said("quota", "list", env=env) == "No quota is set.\n"
+
+
+def test_capacities(env: dict[str, str], control: Control) -> None:
+    assert said("capacity", "list", env=env) == "There are machines for every job.\n"
+    words = ("capacity", "set", "n1-standard-4", "0", "--region", "us-central1")
+    assert said(*words, "--strategy", "STANDARD", "--wait", "0", env=env) == (
+        "Available: 0 n1-standard-4 for STANDARD in us-central1. A job that finds too few is PENDING, and "
+        "fails after 0 s.\n"
+    )
+    assert said("capacity", "set", "NVIDIA_L4", "8", env=env).endswith(
+        "PENDING, and fails after 10 s; with FLEX_START it fails after its max_wait_duration.\n"
+    )
+    found = printed(*words[:3], "4", "--strategy", "FLEX_START", env=env)
+    assert (found["available"], found["region"], found["strategy"]) == (4, "*", "FLEX_START")
+    lines = [line.split() for line in said("capacity", "list", env=env).splitlines()]
+    assert lines[0] == ["MACHINE", "REGION", "STRATEGY", "AVAILABLE", "WAIT"]
+    assert lines[1] == ["n1-standard-4", "us-central1", "STANDARD", "0", "0", "s"]
+    assert lines[3] == ["n1-standard-4", "*", "FLEX_START", "4", "max_wait_duration"]
+    assert len(printed("capacity", "list", env=env)["capacities"]) == 3
+    assert "Machines for jobs: 0 n1-standard-4 for STANDARD in us-central1, 8 NV" in said("status", env=env)
+    create(control)
+    eventually(lambda: control.jobs()[0]["state"] == "JOB_STATE_FAILED")
+    assert "Resources are insufficient in region: us-central1." in control.jobs()[0]["error"]
+    assert printed("capacity", "clear", "NVIDIA_L4", env=env) == {"removed": 1}
+    assert said("capacity", "clear", "--region", "us-central1", env=env) == "Removed capacities: 1.\n"
+    assert run_on_terminal("emulator", "capacity", "clear", env=env).code == 0
+    assert printed("capacity", "list", env=env) == {"capacities": []}
 
 
 def test_denied_permissions(env: dict[str, str], control: Control) -> None:

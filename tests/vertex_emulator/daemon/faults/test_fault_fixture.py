@@ -217,6 +217,13 @@ def test_quotas(vertex_emulator):
     vertex_emulator.clear_quotas()
     until(lambda: state(vertex_emulator) == "JOB_STATE_SUCCEEDED")
 
+def test_capacity(vertex_emulator):
+    vertex_emulator.set_capacity("n1-standard-4", 0, strategy="STANDARD", wait_seconds=600)
+    create(vertex_emulator, "true")
+    assert state(vertex_emulator) == "JOB_STATE_PENDING"
+    vertex_emulator.clear_capacities()
+    until(lambda: state(vertex_emulator) == "JOB_STATE_SUCCEEDED")
+
 def test_persistent_resources(vertex_emulator):
     vertex_emulator.freeze_clock()
     vertex_emulator.persistent_resource_delay(600)
@@ -242,7 +249,7 @@ def test_a_frozen_job_ends(vertex_emulator):
     until(lambda: [each["state"] for each in vertex_emulator.jobs()[0]["replicas"]] == ["restarting"])
 """,
     )
-    assert "5 passed" in said, said
+    assert "6 passed" in said, said
 
 
 def test_the_environment_points_programs_at_it(folder: Path) -> None:

@@ -240,14 +240,15 @@ class EmulatorState:
 
     `live_jobs` counts the jobs that have not ended, in all projects and locations. `network` is the setting
     for new jobs, "host" or "namespace", and `replica_addresses` the range of their replicas' addresses, such
-    as "127.0.0.0/8"; both are "" if an older emulator does not report them. `quotas`, `denials` and
-    `service_states` are what a user has set, in the JSON of the emulator's controls.
+    as "127.0.0.0/8"; both are "" if an older emulator does not report them. `quotas`, `capacities`,
+    `denials` and `service_states` are what a user has set, in the JSON of the emulator's controls.
     """
 
     live_jobs: int
     network: str
     replica_addresses: str
     quotas: Sequence[Mapping[str, Any]] = ()
+    capacities: Sequence[Mapping[str, Any]] = ()
     denials: Sequence[Mapping[str, Any]] = ()
     service_states: Sequence[Mapping[str, Any]] = ()
 
@@ -261,6 +262,7 @@ def state(endpoint: Endpoint) -> EmulatorState:
         network=str(info.get("network", "")),
         replica_addresses=str(info.get("replicaAddresses", "")),
         quotas=info.get("quotas", ()),
+        capacities=info.get("capacities", ()),
         denials=info.get("denials", ()),
         service_states=info.get("serviceStates", ()),
     )

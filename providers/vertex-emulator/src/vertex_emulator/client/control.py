@@ -127,6 +127,30 @@ class Control:
         given = {name: value for name, value in (("metric", metric), ("region", region)) if value is not None}
         return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
 
+    def capacities(self) -> list[dict[str, Any]]:
+        """Return the capacities that are set."""
+        return list(self.call("GET", "/_local/capacities")["capacities"])
+
+    def set_capacity(
+        self,
+        machine: str,
+        available: int,
+        *,
+        region: str | None = None,
+        strategy: str | None = None,
+        wait_seconds: float | None = None,
+    ) -> dict[str, Any]:
+        """Set how many machines of a type, or accelerators, jobs can have at the same time."""
+        options = {"region": region, "strategy": strategy, "waitSeconds": wait_seconds}
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.call("POST", "/_local/capacities", {"machine": machine, "available": available, **given})
+
+    def clear_capacities(self, *, machine: str | None = None, region: str | None = None) -> int:
+        """Remove all capacities, or only for a machine or region. Return how many were removed."""
+        names = (("machine", machine), ("region", region))
+        given = {name: value for name, value in names if value is not None}
+        return int(self.call("DELETE", f"/_local/capacities?{urlencode(given)}")["removed"])
+
     def denials(self) -> list[dict[str, Any]]:
         """Return the denied permissions."""
         return list(self.call("GET", "/_local/denials")["denials"])

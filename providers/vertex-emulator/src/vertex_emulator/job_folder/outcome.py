@@ -80,12 +80,15 @@ def timed_out(timeout: str) -> Outcome:
 
 
 def stockout(location: str, words: str) -> Outcome:
-    """Return the outcome of a job whose Spot VMs were preempted and cannot be replaced."""
+    """Return the outcome of a job for which there are no machines: none at all, or none after a preemption.
+
+    `words` is a sentence of ours, or "".
+    """
     return Outcome(
         state="JOB_STATE_FAILED",
         code=RESOURCE_EXHAUSTED,
         message=f"Resources are insufficient in region: {location}. Try a different region or use a "
-        f"different accelerator. {words}",
+        f"different accelerator. {words}".rstrip(),
     )
 
 

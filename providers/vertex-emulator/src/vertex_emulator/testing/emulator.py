@@ -205,6 +205,32 @@ class VertexEmulator:
         """Remove all quotas."""
         self.control.clear_quotas()
 
+    def set_capacity(
+        self,
+        machine: str,
+        available: int,
+        *,
+        region: str | None = None,
+        strategy: Literal["STANDARD", "SPOT", "FLEX_START"] | None = None,
+        wait_seconds: float = 10.0,
+    ) -> None:
+        """Set how many machines there are for jobs. A job that finds too few stays PENDING, then fails.
+
+        * `machine`: a machine type, such as "n1-standard-8", or an accelerator, such as "NVIDIA_L4".
+        * `available`: how many of them jobs can have at the same time; 0 means none.
+        * `region`: only in this region. Otherwise in each.
+        * `strategy`: only for jobs with this strategy. Otherwise for all jobs together.
+        * `wait_seconds`: how long a job waits before it fails. One with FLEX_START waits for its own
+          `max_wait_duration` instead.
+        """
+        self.control.set_capacity(
+            machine, available, region=region, strategy=strategy, wait_seconds=wait_seconds
+        )
+
+    def clear_capacities(self) -> None:
+        """Let every job find machines again."""
+        self.control.clear_capacities()
+
     def deny(self, permission: str, resource: str | None = None) -> None:
         """Deny a permission, such as "aiplatform.customJobs.create" or "storage.objects.*".
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cli.emulator.permissions import denial_text, service_text
-from pulumi_vertex_training.cli.emulator.settings import control_of, quota_text
+from pulumi_vertex_training.cli.emulator.settings import capacity_text, control_of, quota_text
 from pulumi_vertex_training.cloud.endpoint import EMULATOR_PROJECT
 from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.views import target
@@ -131,7 +131,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
         "busy": False,
         **_facts(emulator),
         "outdated": emulator.is_outdated,
-        **json_of(state, "live_jobs network replica_addresses quotas denials service_states"),
+        **json_of(state, "live_jobs network replica_addresses quotas capacities denials service_states"),
         "unpackedImages": {**json_of(images, "size limit folders"), "inUse": images.used},
         "installedPackages": json_of(packages),
     }
@@ -156,6 +156,8 @@ def _state_in_words(emulator: Emulator, state: EmulatorState) -> Iterator[str]:
         yield f"Network of new jobs: {_network(state)}."
     if state.quotas:
         yield f"Quotas: {', '.join(map(quota_text, state.quotas))}."
+    if state.capacities:
+        yield f"Machines for jobs: {', '.join(map(capacity_text, state.capacities))}."
     if state.denials:
         yield f"Denied permissions: {', '.join(map(denial_text, state.denials))}."
     for each in state.service_states:

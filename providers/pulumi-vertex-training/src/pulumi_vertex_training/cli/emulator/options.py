@@ -48,6 +48,7 @@ def emulator_options(command: Parser) -> None:
     _add_faults(command)
     _add_clock(command)
     _add_quota(command)
+    _add_capacity(command)
     _add_permissions(command)
     _add_settings(command)
     _add_replica(command)
@@ -125,6 +126,32 @@ def _add_quota(emulator: Parser) -> None:
     clear = quota.command("clear", "remove all quotas, or some")
     clear.value("metric", "METRIC", "only quotas of this metric", nargs="?")
     clear.value("--region", "R", "only quotas of this region")
+
+
+def _add_capacity(emulator: Parser) -> None:
+    capacity = emulator.command("capacity", "limit the machines that jobs can find")
+    capacity.group("capacity_action", run="settings:capacity")
+    add = capacity.command("set", "set how many machines of a type, or accelerators, there are")
+    add.value(
+        "machine", "MACHINE", "a machine type such as n1-standard-8, or an accelerator such as NVIDIA_L4"
+    )
+    add.value("available", "COUNT", "number that jobs can have at the same time; 0 for none", type=_limit)
+    add.value("--region", "R", "only in this region (default: in every region separately)")
+    add.choice(
+        "--strategy",
+        ("STANDARD", "SPOT", "FLEX_START"),
+        "only for jobs with this strategy (default: for all jobs together)",
+    )
+    add.value(
+        "--wait",
+        "SECONDS",
+        "time until a job that finds none fails, except with FLEX_START (default: 10)",
+        type=seconds,
+    )
+    capacity.command("list", "show what is set")
+    clear = capacity.command("clear", "let every job find machines again, or some jobs")
+    clear.value("machine", "MACHINE", "only what is set for this machine type or accelerator", nargs="?")
+    clear.value("--region", "R", "only what is set for this region")
 
 
 _RESOURCE = "gs://BUCKET, projects/PROJECT, a repository's name, or a service account's address"

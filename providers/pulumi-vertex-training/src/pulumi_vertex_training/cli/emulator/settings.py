@@ -1,4 +1,4 @@
-"""`emulator clock`, `quota` and the single settings; the connection to a running emulator."""
+"""`emulator clock`, `quota`, `capacity` and the single settings; the connection to a running emulator."""
 
 from __future__ import annotations
 
@@ -121,6 +121,58 @@ def _used(quota: Mapping[str, Any]) -> str:
     if len(used) == 1 and quota["region"] != "*":
         return str(next(iter(used.values())))
     return ", ".join(f"{count} in {region}" for region, count in used.items()) or "0"
+
+
+def capacity(options: argparse.Namespace, _: Output) -> Answer:
+    """Set how many machines there are, list what is set, or remove some of it."""
+    with control_of(options) as control:
+        if options.capacity_action == "set":
+            found = control.set_capacity(
+                options.machine,
+                options.available,
+                region=options.region,
+                strategy=options.strategy,
+                wait_seconds=options.wait,
+            )
+            said = f"Available: {capacity_text(found)}. A job that finds too few is PENDING, {_then(found)}."
+            return Sentences(found, [said])
+        if options.capacity_action == "clear":
+            removed = control.clear_capacities(machine=options.machine, region=options.region)
+            return Sentences({"removed": removed}, [f"Removed capacities: {removed}."])
+        capacities = control.capacities()
+    return Rows(
+        {"capacities": capacities},
+        ("MACHINE", "REGION", "STRATEGY", "AVAILABLE", "WAIT"),
+        [
+            (
+                each["machine"],
+                each["region"],
+                each["strategy"],
+                str(each["available"]),
+                "max_wait_duration" if each["strategy"] == _FLEX_START else f"{each['waitSeconds']:g} s",
+            )
+            for each in capacities
+        ],
+        empty="There are machines for every job.",
+    )
+
+
+_FLEX_START = "FLEX_START"
+
+
+def capacity_text(capacity: Mapping[str, Any]) -> str:
+    """Return a capacity in words."""
+    where = "each region" if capacity["region"] == "*" else capacity["region"]
+    whose = "" if capacity["strategy"] == "*" else f" for {capacity['strategy']}"
+    return f"{capacity['available']} {capacity['machine']}{whose} in {where}"
+
+
+def _then(capacity: Mapping[str, Any]) -> str:
+    flex = "fails after its max_wait_duration"
+    usual = f"fails after {capacity['waitSeconds']:g} s"
+    if capacity["strategy"] == _FLEX_START:
+        return f"and {flex}"
+    return f"and {usual}" if capacity["strategy"] != "*" else f"and {usual}; with FLEX_START it {flex}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ LEFT_OUT = frozenset(
     {
         "schema_versions",
         # Settings of tests.
-        *("settings", "denied_permissions", "service_states", "quotas"),
+        *("settings", "denied_permissions", "service_states", "quotas", "capacities"),
         # Work that an import does not resume. Schedules would start jobs.
         *("operations", "waiting_jobs", "persistent_resource_changes"),
         *("schedules", "scheduler_calls"),

@@ -14,6 +14,7 @@ from vertex_emulator.job_folder import outcome
 from vertex_emulator.job_folder.folder import DELETED, JobFolder
 from vertex_emulator.jobs.custom import store
 from vertex_emulator.jobs.custom.admin import ClusterContract
+from vertex_emulator.jobs.custom.queue.capacity import Capacities
 from vertex_emulator.jobs.custom.queue.slots import Slots, StartDelay
 from vertex_emulator.jobs.custom.reconciler import Reconciler
 from vertex_emulator.jobs.custom.store import JobStore
@@ -48,6 +49,7 @@ class AllJobs:
         reconciler: Reconciler,
         operations: Operations,
         quotas: Quotas,
+        capacities: Capacities,
         slots: Slots,
         delay: StartDelay,
         unknown_types: UnknownTypes,
@@ -61,6 +63,7 @@ class AllJobs:
         self._reconciler = reconciler
         self._operations = operations
         self._quotas = quotas
+        self._capacities = capacities
         self._slots = slots
         self._delay = delay
         self._unknown_types = unknown_types
@@ -110,7 +113,7 @@ class AllJobs:
             raise
 
     def remove_all(self) -> None:
-        """End all running jobs, and remove all jobs, file shares, quotas and the start delay.
+        """End all running jobs, and remove all jobs, file shares, quotas, capacities and the start delay.
 
         Raises `TimeoutError` if a job does not end.
         """
@@ -128,6 +131,7 @@ class AllJobs:
         self.before_removal()  # again, for resources that were created meanwhile
         file_shares.remove_all(self._jobs_dir.parent)
         self._quotas.remove()
+        self._capacities.remove()
         self._slots.reset()
         self._operations.clear()
         self._store.clear_history()

@@ -184,6 +184,12 @@ class Reconciler:
                     self._waiting.put(changed)
         return changed
 
+    def update_waiting(self, one: WaitingJob) -> None:
+        """Replace the entry of a waiting job; do nothing if it was cancelled meanwhile."""
+        with self._lock:
+            if one.id in self._waiting:
+                self._waiting.put(one)
+
     def shift_waiting(self, by: int) -> None:
         """Move all waiting times after the clock has jumped, so that every job waits as long as before."""
         with self._lock, self._store.transaction():

@@ -16,6 +16,8 @@ from vertex_emulator.jobs.custom import store
 from vertex_emulator.jobs.custom.admin import ClusterContract, admin_routes, replica_routes
 from vertex_emulator.jobs.custom.all_jobs import AllJobs
 from vertex_emulator.jobs.custom.job_watcher import JobWatcher, OnEnd
+from vertex_emulator.jobs.custom.queue import capacity_routes
+from vertex_emulator.jobs.custom.queue.capacity import Capacities, Demand, demand
 from vertex_emulator.jobs.custom.queue.queue import Allocator, Queue
 from vertex_emulator.jobs.custom.queue.slots import Slots, StartDelay
 from vertex_emulator.jobs.custom.reconciler import Reconciler, Supervisors
@@ -93,10 +95,17 @@ class JobService:
         self.may_act_as: Callable[[str], bool] = lambda _: True
         self.network = ReplicaNetwork(lambda: self._submitter.sandbox(), timeouts=timeouts)
         self.quotas = Quotas(database, self._quota_uses, changed=self._wake)
+        self.capacities = Capacities(database, self._machine_uses, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._usage = UsageRoutes(self.records, self.replicas)
         self._queue = Queue(
-            self._reconciler, self._store, self.quotas, self.slots, self.start_delay, self._clock
+            self._reconciler,
+            self._store,
+            self.quotas,
+            self.capacities,
+            self.slots,
+            self.start_delay,
+            self._clock,
         )
         self._all_jobs = AllJobs(
             data_dir / "jobs",
@@ -104,6 +113,7 @@ class JobService:
             self._reconciler,
             operations.stored,
             self.quotas,
+            self.capacities,
             self.slots,
             self.start_delay,
             self.unknown_types,
@@ -149,6 +159,7 @@ class JobService:
             *self.contract.routes(),
             *self.network.routes(),
             *quota_routes(self.quotas),
+            *capacity_routes.capacity_routes(self.capacities),
             *self.slots.routes(),
         ]
 
@@ -182,7 +193,12 @@ class JobService:
     def info(self) -> Mapping[str, Any]:
         """Return what the emulator's information shows about this service."""
         sandbox = self._submitter.sandbox()
-        return {"sandbox": sandbox.describe(), "gcs": sandbox.shows_gcs, **self.network.info()}
+        return {
+            "sandbox": sandbox.describe(),
+            "gcs": sandbox.shows_gcs,
+            "capacities": capacity_routes.views(self.capacities),
+            **self.network.info(),
+        }
 
     # For the methods of the API
 
@@ -340,6 +356,13 @@ class JobService:
 
     def _wake(self) -> None:
         self._starts.wake()
+
+    def _machine_uses(self) -> Sequence[Demand]:
+        """Return the machines of each job that has started and not ended."""
+        return [
+            demand(record.message, region=record.location, strategy=store.strategy_of(record.message))
+            for record in self._reconciler.live()
+        ]
 
     def _quota_uses(self) -> Sequence[Use]:
         """Return what each job takes that counts against quotas.

@@ -132,6 +132,7 @@ _WAITING_SCHEMA = (
         gives_up INTEGER
     );
     """,
+    "ALTER TABLE waiting_jobs ADD COLUMN lacks_machines INTEGER NOT NULL DEFAULT 0;",
 )
 
 
@@ -139,8 +140,8 @@ _WAITING_SCHEMA = (
 class WaitingJob:
     """A job that starts later. Times are in microseconds, `starts` and `gives_up` since 1970.
 
-    If `queued`, the job waits for a quota and then for `delay`; otherwise it starts at `starts`. At
-    `gives_up` it has waited too long and fails.
+    If `queued`, the job waits for a quota and then for `delay`; otherwise it starts at `starts`. If it
+    `lacks_machines`, it was due and its region had too few. At `gives_up` it has waited too long and fails.
     """
 
     id: str
@@ -148,6 +149,7 @@ class WaitingJob:
     queued: bool = False
     delay: int = 0
     gives_up: int | None = None
+    lacks_machines: bool = False
 
 
 class WaitingJobs:
@@ -172,9 +174,11 @@ class WaitingJobs:
     def put(self, one: WaitingJob) -> None:
         """Add a waiting job, or replace its entry. Raises `sqlite3.Error`."""
         self._database.execute(
-            "INSERT INTO waiting_jobs (id, starts, queued, delay, gives_up) VALUES (?, ?, ?, ?, ?) "
+            "INSERT INTO waiting_jobs (id, starts, queued, delay, gives_up, lacks_machines) "
+            "VALUES (?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET starts = excluded.starts, queued = excluded.queued, "
-            "delay = excluded.delay, gives_up = excluded.gives_up",
+            "delay = excluded.delay, gives_up = excluded.gives_up, "
+            "lacks_machines = excluded.lacks_machines",
             astuple(one),
         )
         self._jobs[one.id] = one
@@ -203,4 +207,5 @@ def _waiting(row: Any) -> WaitingJob:
         queued=bool(row["queued"]),
         delay=row["delay"],
         gives_up=row["gives_up"],
+        lacks_machines=bool(row["lacks_machines"]),
     )

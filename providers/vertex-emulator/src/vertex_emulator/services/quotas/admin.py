@@ -42,7 +42,7 @@ def quota_routes(quotas: Quotas) -> Sequence[Route]:
         given = request.parameter("metric")
         metric = None if given is None else _metric(given, preemptible=False)
         given = request.parameter("region")
-        region = None if given is None else _region(given)
+        region = None if given is None else region_of(given)
         return json_response({"removed": quotas.remove(metric=metric, region=region)})
 
     return (Route("GET", _PATH, listed), Route("POST", _PATH, put), Route("DELETE", _PATH, clear))
@@ -81,13 +81,14 @@ def _read(body: Mapping[str, Any]) -> Quota:
         raise HttpError(400, "", f'whenExceeded must be "refuse" or "queue", not {when!r}.')
     return Quota(
         metric=_metric(body.get("metric"), preemptible=preemptible),
-        region=_region(body.get("region", ANY_REGION)),
+        region=region_of(body.get("region", ANY_REGION)),
         limit=int(limit),
         when_exceeded=when,
     )
 
 
-def _region(given: object) -> str:
+def region_of(given: object) -> str:
+    """Return a region, or `ANY_REGION`, as a request names it. Raises `HttpError` 400."""
     if not (isinstance(given, str) and _REGION.fullmatch(given)):
         raise HttpError(400, "", f"region must be a region, such as us-central1, or *, not {given!r}.")
     areas = {_area(each): each for each in sorted(REGIONS, reverse=True)}

@@ -1,15 +1,17 @@
-"""The queue of jobs between creation and start: admitted by quotas, waiting for slots, or expired."""
+"""The queue of jobs between creation and start: admitted by quotas, waiting for machines, or expired."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.jobs.custom import store
 from vertex_emulator.jobs.custom.queue import slots
+from vertex_emulator.jobs.custom.queue.capacity import Capacities, Capacity, Demand, demand
 from vertex_emulator.jobs.custom.queue.slots import Slots, StartDelay
 from vertex_emulator.jobs.custom.reconciler import Reconciler
 from vertex_emulator.jobs.custom.store import JobStore, WaitingJob
@@ -68,6 +70,7 @@ class Queue:
         reconciler: Reconciler,
         store: JobStore,
         quotas: Quotas,
+        capacities: Capacities,
         slots: Slots,
         delay: StartDelay,
         clock: Clock,
@@ -75,6 +78,7 @@ class Queue:
         self._reconciler = reconciler
         self._store = store
         self._quotas = quotas
+        self._capacities = capacities
         self._slots = slots
         self._delay = delay
         self._clock = clock
@@ -93,7 +97,8 @@ class Queue:
             if queued:
                 store.queue(job)
             wait = None
-            if queued or delay or not self._can_start(job, now):
+            too_few = None if queued or delay else self._capacities.free().take(_demand(place, job))
+            if queued or delay or too_few is not None or not self._can_start(job, now):
                 longest = _max_wait(job)
                 wait = WaitingJob(
                     id=job_id,
@@ -102,6 +107,7 @@ class Queue:
                     delay=delay,
                     gives_up=None if longest is None else now + round(longest * 1e6),
                 )
+                wait = _with_machines(wait, job, too_few, now)
             self._reconciler.add(place, job_id, job, wait=wait)
 
     def _take_machines(self, place: Place, job: DynamicMessage) -> bool:
@@ -137,8 +143,9 @@ class Queue:
         for one in waiting:
             if _has_expired(one, now):
                 self._expire(one)
-            elif one.queued or now < one.starts:
-                times = [each for each in (at, one.gives_up, None if one.queued else one.starts) if each]
+            elif one.queued or one.lacks_machines or now < one.starts:
+                starts = one.starts if not one.queued and now < one.starts else None
+                times = [each for each in (at, one.gives_up, starts) if each]
                 at = min(times, default=None)
         others_end = any(one.queued or _is_due(one, now) for one in waiting)
         return Next(at=at, seconds=_POLL_SECONDS if others_end else None)
@@ -157,14 +164,22 @@ class Queue:
     def _start_due(self, waiting: Sequence[WaitingJob], now: int) -> None:
         """Start the jobs that are due, oldest first.
 
-        A job without slots waits, and so do all jobs after it.
+        A job without machines waits alone. A job without slots waits, and so do all jobs after it.
         """
         due = [one for one in waiting if _is_due(one, now)]
-        free = self._free_slots() if due else None
+        if not due:
+            return
+        free, machines = self._free_slots(), self._capacities.free()
         for one in due:
             record = self._store.find(one.id)
-            if free is not None and record is not None and not free.take(record.message):
-                return
+            if record is not None:
+                too_few = machines.take(_demand(record.place, record.message))
+                if (changed := _with_machines(one, record.message, too_few, now)) != one:
+                    self._reconciler.update_waiting(changed)
+                if too_few is not None:
+                    continue
+                if not free.take(record.message):
+                    return
             self._reconciler.start_waiting(one.id)
 
     def _admit(self, waiting: Sequence[WaitingJob], now: int) -> list[WaitingJob]:
@@ -182,8 +197,12 @@ class Queue:
     def _expire(self, one: WaitingJob) -> None:
         record = self._store.find(one.id)
         if record is not None:
-            longest = _max_wait(record.message) or 0
-            words = f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
+            longest = _max_wait(record.message)
+            words = (
+                f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
+                if longest
+                else ""
+            )
             self._reconciler.end_waiting(one.id, outcome.stockout(record.location, words))
 
 
@@ -195,7 +214,21 @@ def _has_expired(one: WaitingJob, now: int) -> bool:
     """Return whether a job has waited too long; a job that was due before, while no emulator ran, has not."""
     if one.gives_up is None or now < one.gives_up:
         return False
-    return one.queued or one.gives_up < one.starts
+    return one.queued or one.lacks_machines or one.gives_up < one.starts
+
+
+def _with_machines(one: WaitingJob, job: DynamicMessage, too_few: Capacity | None, now: int) -> WaitingJob:
+    """Return the entry of a job that lacks machines, which limits its wait, or that no longer does."""
+    if one.lacks_machines == (too_few is not None):
+        return one
+    gives_up = one.gives_up
+    if store.strategy_of(job) != "FLEX_START":
+        gives_up = None if too_few is None else now + round(too_few.wait_seconds * 1e6)
+    return replace(one, lacks_machines=too_few is not None, gives_up=gives_up)
+
+
+def _demand(place: Place, job: DynamicMessage) -> Demand:
+    return demand(job, region=place.location, strategy=store.strategy_of(job))
 
 
 def _take(quota: FreeQuota, machines: FreeMachines, place: Place, job: DynamicMessage) -> bool:
