@@ -33,12 +33,13 @@ def google(service: Service) -> Endpoint:
     )
 
 
-def failed(message: str = EXITED, *, state: str = "FAILED") -> JobRecord:
+def failed(message: str = EXITED, *, state: str = "FAILED", **more: str) -> JobRecord:
     return from_wire(
         {
             "name": "projects/7/locations/europe-west4/customJobs/5",
             "state": f"JOB_STATE_{state}",
             "error": {"code": 3, "message": message},
+            **more,
         }
     )
 
@@ -138,3 +139,24 @@ def test_a_failure_that_names_no_replica_has_the_lines_of_all(service: Service, 
 )
 def test_what_a_failure_is(state: str, is_failure: bool) -> None:
     assert has_failed(failed(state=state)) == is_failure
+
+
+def test_lost_machines_are_not_taken_for_machines_that_were_never_found(google: Endpoint) -> None:
+    words = "Resources are insufficient in region: europe-west4. Try a different region."
+    never = examine(google, failed(words), pause=no_pause)
+    assert (never.kind, never.cause) == (
+        "no_resources",
+        "Google had no free machines of this kind in europe-west4",
+    )
+    lost = examine(google, failed(words, startTime="2026-01-01T00:00:00Z"), pause=no_pause)
+    assert (lost.kind, lost.cause) == (
+        "lost_machines",
+        "its machines were taken away, and Google had no others of this kind in europe-west4",
+    )
+    assert "continues from its last one" in lost.remedy
+
+
+def test_the_words_of_compute_engine_are_known(google: Endpoint) -> None:
+    words = "The zone 'us-central1-a' does not have enough resources available to fulfill the request."
+    found = examine(google, failed(words), pause=no_pause)
+    assert (found.kind, found.cause) == ("no_resources", "Google had no free machines of this kind")

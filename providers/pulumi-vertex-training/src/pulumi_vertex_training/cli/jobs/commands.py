@@ -168,7 +168,7 @@ def reason_of(record: JobRecord) -> str:
     """Return the service's error and the likely cause, after a space; the log lines in it were printed."""
     if record.error is None:
         return ""
-    diagnosis = diagnose(record.error.message)
+    diagnosis = diagnose(record.error.message, has_started=bool(record.start_time))
     cause = f" Likely cause: {diagnosis.cause}. {diagnosis.remedy}" if diagnosis.cause else ""
     return f" {diagnosis.words}{cause}"
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from vertex_training.job import capacity
+
 WHAT = "{what}"
 
 
@@ -75,8 +77,9 @@ CAUSES: tuple[Cause, ...] = (
         remedy="Run the job again when others have ended. If it never fits, ask for more quota in this "
         "region, or use fewer or other machines.",
         as_it_is=True,
-        service=_any(
-            r"exceed quota limits: (?P<what>[\w./-]*[\w-])", r"(?i)\bquota\b[^.]*\b(?:exceed|exhaust|limit)"
+        service=(
+            *capacity.patterns(capacity.Meaning.QUOTA),
+            *_any(r"(?i)\bquota\b[^.]*\b(?:exceed|exhaust|limit)"),
         ),
     ),
     Cause(
@@ -86,9 +89,7 @@ CAUSES: tuple[Cause, ...] = (
         remedy="Run the job again later. If it never starts, declare another location or accelerator, or let "
         "it wait: set scheduling with max_wait_duration and strategy FLEX_START.",
         as_it_is=True,
-        service=_any(
-            r"Resources are insufficient in region: (?P<what>[\w-]+)", r"(?i)\bstockout\b|ZONE_RESOURCE_POOL"
-        ),
+        service=capacity.patterns(capacity.Meaning.MACHINES),
     ),
     Cause(
         name="not_scheduled",
@@ -392,5 +393,16 @@ CAUSES: tuple[Cause, ...] = (
 )
 """The first row with a matching pattern decides, for the service's error and for each line of a log."""
 
-AS_IT_IS = frozenset(cause.name for cause in CAUSES if cause.as_it_is)
+LOST_MACHINES = Cause(
+    name="lost_machines",
+    says="its machines were taken away, and Google had no others of this kind in {what}",
+    unnamed="its machines were taken away, and Google had no others of this kind",
+    remedy="Run the job again: a program that writes checkpoints continues from its last one. Spot VMs can "
+    "be taken away at any time, machines with strategy STANDARD rarely are.",
+    as_it_is=True,
+    service=capacity.patterns(capacity.Meaning.MACHINES),
+)
+"""The cause instead of `no_resources` for a job that had started."""
+
+AS_IT_IS = frozenset(cause.name for cause in (*CAUSES, LOST_MACHINES) if cause.as_it_is)
 """The names of the rows whose remedy is to run the job again, unchanged."""

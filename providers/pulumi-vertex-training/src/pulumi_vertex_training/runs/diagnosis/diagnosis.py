@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, WHAT, Cause
+from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, LOST_MACHINES, WHAT, Cause
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, shortened
 from pulumi_vertex_training.runs.gateway import gateway_of
 from vertex_emulator import machine_clock
@@ -101,17 +101,20 @@ def without_log(message: str, *, of_pip: bool = True) -> str:
     return message[: tail.start()] if tail and (of_pip or tail["of"] != "pip") else message
 
 
-def diagnose(message: str, *, exit_code: int | None = None, lines: Sequence[str] = ()) -> Diagnosis:
+def diagnose(
+    message: str, *, exit_code: int | None = None, lines: Sequence[str] = (), has_started: bool = False
+) -> Diagnosis:
     """Return the diagnosis of a failed job.
 
     `message` is the job's error, `exit_code` overrides the one that it names, `lines` are the last lines of
-    the failing replica, oldest first; without any, those in the message count.
+    the failing replica, oldest first; without any, those in the message count. `has_started`: whether the job
+    has a start time, so that it had machines.
     """
     failure = take_apart(message)
     code = exit_code if exit_code is not None else failure.exit_code
     shown = [line for entry in (lines or failure.lines) for line in lines_of(entry, length=_LINE_LENGTH)]
     words = " ".join(" ".join(lines_of(failure.words, length=4 * _LINE_LENGTH)).split())
-    kind, cause, remedy = _cause(words, code, shown[-SEARCHED:])
+    kind, cause, remedy = _cause(words, code, shown[-SEARCHED:], has_started=has_started)
     return Diagnosis(
         words=words,
         replica=failure.replica,
@@ -159,8 +162,8 @@ def report(diagnosis: Diagnosis, *, label: str, state: str, logs: str, with_line
     return f"{text}\nAll logs: {logs}"
 
 
-def _cause(words: str, code: int | None, lines: Sequence[str]) -> tuple[str, str, str]:
-    for cause in CAUSES:
+def _cause(words: str, code: int | None, lines: Sequence[str], *, has_started: bool) -> tuple[str, str, str]:
+    for cause in (LOST_MACHINES, *CAUSES) if has_started else CAUSES:
         if found := _first(cause.service, words):
             if found.groupdict().get("what") is None:  # the log may name it
                 found = next(filter(None, (_first(cause.log, line) for line in _suspects(lines))), found)
@@ -243,7 +246,8 @@ def examine(
     the lines, as the emulator's has, or explains itself, as one about a quota does; else at most `LOOKS`.
     """
     message = mask(record.error.message) if record.error else ""
-    failure, alone = take_apart(message), diagnose(message)
+    has_started = bool(record.start_time)
+    failure, alone = take_apart(message), diagnose(message, has_started=has_started)
     if failure.lines or not has_failed(record) or (failure.replica is None and alone.kind):
         return alone
     try:
@@ -255,6 +259,7 @@ def examine(
     return diagnose(
         message,
         lines=[mask(one.message if failure.replica else f"{one.task}: {one.message}") for one in entries],
+        has_started=has_started,
     )
 
 
