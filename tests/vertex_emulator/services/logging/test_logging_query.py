@@ -58,6 +58,7 @@ def holds(text: str) -> bool:
         pytest.param("jsonPayload.loss", id="a field alone"),
         pytest.param('labels."a.b/c"=x', id="a name with dots in quotes"),
         pytest.param('timestamp>="2026-03-01T13:00:00+01:00"', id="a time with an offset"),
+        pytest.param('timestamp>="2026-03-01" timestamp<"2026-03-02"', id="dates: midnight in UTC"),
         pytest.param("timestamp<2026-03-02T00:00:00Z", id="a time without quotes"),
         pytest.param("NOT textPayload:x", id="NOT of a field that is not there"),
         pytest.param("severity=ERROR OR nothing", id="OR"),

@@ -100,6 +100,8 @@ def test_filters(api: Experiments, store: str) -> None:
     ]
     assert listed(f'name = "{parent}"') == ["parent"]
     assert listed('create_time > "2020-01-01T00:00:00Z" AND update_time < "2021-01-01T00:00:00Z"') == []
+    assert listed('create_time > "2020-01-01"') == listed("")
+    assert listed('create_time > "2999-01-01"') == []
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,7 @@ def test_filters(api: Experiments, store: str) -> None:
         ("metadata.lr = 1", "must be metadata.KEY followed by"),
         ("metadata.lr.number_value = x", "'x' is not a number"),
         ("create_time > yesterday", "'yesterday' is not a time"),
+        ("create_time > 2026-02-30", "'2026-02-30' is not a time"),
         ("(" * 7 + "name = a" + " AND name = b)" * 7, "maximum depth"),
         ("display_name : a", "only with = != < <= > >="),
         ('parent_contexts:"nothing"', "is not a name of the form"),

@@ -325,6 +325,7 @@ def test_lists_and_filters(emulator: JobEmulator) -> None:
         "NOT (labels.run=b OR labels.team=x)": ["failed one", "one"],
         f'create_time<"{created}" AND labels.run=a': ["three", "one"],
         f'create_time>="{created}"': ["failed one"],
+        'create_time<"2020-01-01"': [],
         "labels.run=nobody": [],
     }.items():
         assert listed(emulator, filter=text) == expected, text

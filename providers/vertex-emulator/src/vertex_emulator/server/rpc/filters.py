@@ -17,11 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from vertex_emulator.kernel import times
+
 _TOKEN = re.compile(
     r"""\s*(?:(?P<op><=|>=|!=|[=<>:])|(?P<paren>[()])|(?P<minus>-)(?=[A-Za-z(])|"""
     r"""(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)|(?P<word>[^\s()=<>!:"'`]+))"""
 )
 
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MAX_DEPTH = 50
 
 
@@ -243,3 +246,14 @@ class Parser:
 
 def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1])
+
+
+def timestamp(value: str) -> str:
+    """Return a time of a filter in the format of `times`. A date means its midnight in UTC.
+
+    Raises `FilterError`.
+    """
+    try:
+        return times.text(times.parse(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value))
+    except ValueError:
+        raise FilterError(f"{value!r} is not a time, such as 2026-01-31T12:00:00Z or 2026-01-31") from None

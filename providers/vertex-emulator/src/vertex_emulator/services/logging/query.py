@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from vertex_emulator.kernel import times
 from vertex_emulator.server.rpc import filters
 from vertex_emulator.server.rpc.filters import And, Comparison, Expression, FilterError, Not, Or
 from vertex_emulator.server.rpc.patterns import PatternError, compiled
@@ -139,10 +138,7 @@ def _checked(comparison: Comparison) -> Comparison:
         except PatternError as error:
             raise FilterError(f"{value!r} is not a regular expression: {error}") from None
     elif field in _TIMES and value != "*":
-        try:
-            value = times.text(times.parse(value))
-        except ValueError:
-            raise FilterError(f"{value!r} is not a time, such as 2026-01-31T12:00:00Z") from None
+        value = filters.timestamp(value)
     elif field == "severity" and value != "*":
         value = value.upper()
         if value not in SEVERITIES:

@@ -115,10 +115,7 @@ def _checked(comparison: Comparison, kind: Kind) -> Comparison:
     if operator == ":":
         raise FilterError(f"{field} cannot be compared with :, only with = != < <= > >=")
     if field in _TIMES:
-        try:
-            value = times.text(times.parse(value))
-        except ValueError:
-            raise FilterError(f"{value!r} is not a time, such as 2026-01-31T12:00:00Z") from None
+        value = filters.timestamp(value)
     return Comparison(field, operator, value)
 
 

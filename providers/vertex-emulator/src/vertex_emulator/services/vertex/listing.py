@@ -227,10 +227,7 @@ def _checked(comparison: filters.Comparison, fields: Fields) -> filters.Comparis
         )
     value = comparison.value
     if field.is_time:
-        try:
-            value = times.text(times.parse(value))
-        except ValueError:
-            raise filters.FilterError(f"{value!r} is not a time, such as 2026-01-31T12:00:00Z") from None
+        value = filters.timestamp(value)
     if field.known and value not in field.known:
         raise filters.FilterError(f"{value!r} is not a {head}; they are {', '.join(field.known)}")
     return filters.Comparison(f"{head}{dot}{key}", comparison.operator, value)
