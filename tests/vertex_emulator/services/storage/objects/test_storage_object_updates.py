@@ -53,6 +53,12 @@ def test_the_class_is_not_changed_in_place(bucket: Any) -> None:
         blob.patch()
 
 
+def test_custom_metadata_has_8_kib(bucket: Any) -> None:
+    made(bucket, metadata={"key": "x" * (8192 - 3)})
+    with pytest.raises(BadRequest, match="larger than 8192 bytes"):
+        made(bucket, metadata={"key": "x" * (8192 - 2)})
+
+
 def test_what_the_service_makes_is_not_looked_at(emulator: Daemon, bucket: Any) -> None:
     made(bucket)
     path = path_of(bucket.name, "o")

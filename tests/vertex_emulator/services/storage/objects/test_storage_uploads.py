@@ -322,6 +322,11 @@ def test_multipart_however_it_arrives(data: bytes, newline: bytes, sizes: list[i
         ),
         (b"--b\r\nno colon\r\n\r\n{}\r\n--b--", "multipart/related; boundary=b", "header line"),
         (b"--b\r\n" + b"x" * 200_000, "multipart/related; boundary=b", "too long"),
+        (
+            multipart(b'{"metadata": {"a": "%s"}}' % (b"x" * 2_100_000), b"", newline=b"\n", boundary=b"b"),
+            "multipart/related; boundary=b",
+            "Metadata part is too large.",
+        ),
     ],
 )
 def test_malformed_multipart(body: bytes, content_type: str, message: str) -> None:
