@@ -109,6 +109,38 @@ def test_key_file_and_sign_blob(daemon: Daemon, shell: dict[str, str]) -> None:
     )
 
 
+_GRPC = """
+import json
+import grpc
+
+def details(host, method):
+    with grpc.secure_channel(f"{host}:443", grpc.ssl_channel_credentials()) as channel:
+        try:
+            channel.unary_unary(method)(b"", timeout=60)
+        except grpc.RpcError as error:
+            return [error.code().name, error.details()]
+
+print(json.dumps([
+    details("pubsub.googleapis.com", "/google.pubsub.v1.Publisher/ListTopics"),
+    details("storage.googleapis.com", "/google.storage.v2.Storage/ListBuckets"),
+]))
+"""
+
+
+@pytest.mark.parity("The interface: programs that only know Google's hosts")
+def test_grpc_refusals_name_method_and_host(shell: dict[str, str]) -> None:
+    lacking, unsupported = json.loads(output([sys.executable, "-c", _GRPC], shell))
+    assert lacking[0] == unsupported[0] == "UNIMPLEMENTED"
+    assert lacking[1].startswith(
+        "The emulator does not implement google.pubsub.v1.Publisher.ListTopics. The emulator does not have "
+        "pubsub.googleapis.com"
+    )
+    assert lacking[1].endswith("vertex-training emulator allow-host pubsub.googleapis.com")
+    assert unsupported[1] == (
+        "The emulator does not implement google.storage.v2.Storage.ListBuckets of storage.googleapis.com."
+    )
+
+
 def test_token_endpoint_takes_no_other_key(shell: dict[str, str]) -> None:
     form = "grant_type=refresh_token&refresh_token=x"
     command = [tool("curl"), "-sS", "-d", form, "https://oauth2.googleapis.com/token"]

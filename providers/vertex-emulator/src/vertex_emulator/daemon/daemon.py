@@ -427,6 +427,7 @@ class Daemon:
                 data_dir=self.folder.root,
                 reserve=self._database.reserve,
                 gate=self._projects.gate,
+                host_of=self._gateways.host_of,
             ),
             port=port,
             timeouts=self._timeouts,

@@ -98,6 +98,10 @@ class Gateways:
         self._proxy_tried.wait()
         return None if self._proxy is None else self.reserved_proxy
 
+    def host_of(self, peer: str) -> str | None:
+        """Return the host of Google that a client of the gRPC server called, if it came through the proxy."""
+        return None if self._proxy is None else self._proxy.host_of(peer)
+
     def await_proxy(self) -> None:
         """Wait until the certificates are there, or cannot be made."""
         self._proxy_tried.wait()

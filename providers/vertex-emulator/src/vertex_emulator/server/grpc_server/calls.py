@@ -27,6 +27,7 @@ from vertex_emulator.server.http.connection import Faults, Gate, Intervention, n
 from vertex_emulator.server.http.messages import Headers, HttpError, Response
 from vertex_emulator.server.http.request_log import RequestLog
 from vertex_emulator.server.permissions.gate import path_of_parameters
+from vertex_emulator.server.proxy import allowed_hosts
 from vertex_emulator.server.rpc import descriptors, payload
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import HTTP_STATUS, Binding, RpcError, Unary, WithHeaders
@@ -49,7 +50,8 @@ _GRPC: Mapping[str, grpc.StatusCode] = {code.name: code for code in grpc.StatusC
 class Surroundings:
     """The parts of the emulator that every call needs. `data_dir` is named where the disk is full.
 
-    Calls that make space may use the `reserve` then.
+    Calls that make space may use the `reserve` then. `host_of` returns the host of Google that a client at an
+    address called, or None.
     """
 
     authenticator: Authenticator
@@ -60,6 +62,7 @@ class Surroundings:
     data_dir: Path
     reserve: Reserve
     gate: Gate | None = None
+    host_of: Callable[[str], str | None] = lambda _: None
 
 
 def _read_mask(message: Any) -> None:
@@ -272,11 +275,14 @@ class Call:
         return found
 
 
-def unimplemented(name: str) -> Callable[[Any, grpc.ServicerContext], Any]:
-    """Return a handler of any kind of call that names the method and answers UNIMPLEMENTED."""
+def unimplemented(name: str, host_of: Callable[[str], str | None]) -> Callable[..., NoReturn]:
+    """Return a handler of any kind of call that names the method and its host, and answers UNIMPLEMENTED."""
 
     def refuse(_: Any, context: grpc.ServicerContext) -> NoReturn:
-        abort(context, RpcError("UNIMPLEMENTED", refusal(name)))
+        host = host_of(context.peer())
+        if host is not None and (lacks := allowed_hosts.refusal(host)) is not None:
+            abort(context, RpcError("UNIMPLEMENTED", f"{refusal(name)} {lacks}"))
+        abort(context, RpcError("UNIMPLEMENTED", refusal(name, host=host)))
 
     return refuse
 

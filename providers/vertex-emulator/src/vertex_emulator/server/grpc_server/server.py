@@ -202,7 +202,7 @@ class _Methods(grpc.GenericRpcHandler):
         name = given.replace(BETA, f"{descriptors.VERTEX_AI}.", 1) if is_beta else given
         binding = self._bindings.get(name)
         if binding is None:
-            return self._refusing(unimplemented(given))
+            return self._refusing(unimplemented(given, self._surroundings.host_of))
         method = Method(
             name=name,
             request=descriptors.message_class(self._requests[name]),

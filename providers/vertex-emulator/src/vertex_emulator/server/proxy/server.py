@@ -77,11 +77,16 @@ class ProxyServer:
         self._timeouts = self._limits.timeouts
         self._connect = connect or partial(destinations.connect, seconds=self._timeouts.upstream)
         self.connections = OpenConnections(self._limits.connections)
+        self._grpc_hosts: dict[str, str] = {}
         self._secured: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._stopping = False
         self._thread = threading.Thread(target=self._accept, name="proxy", daemon=True)
         self._thread.start()
+
+    def host_of(self, peer: str) -> str | None:
+        """Return the host that a client of the gRPC server called through the proxy, by its address there."""
+        return self._grpc_hosts.get(peer)
 
     def stop(self) -> None:
         """Close the port and all connections."""
@@ -194,22 +199,27 @@ class ProxyServer:
                     return
                 secured.do_handshake()
                 if secured.selected_alpn_protocol() == "h2":
-                    self._pass_to_grpc(secured)
+                    self._pass_to_grpc(secured, host)
                 else:
                     self._serve_http(secured, host)
             finally:
                 with self._lock:
                     self._secured.discard(secured)
 
-    def _pass_to_grpc(self, secured: SecuredSocket) -> None:
+    def _pass_to_grpc(self, secured: SecuredSocket, called: str) -> None:
         address = self._grpc_address()
         if address is None:
             return
         host, _, port = address.partition(":")
         with socket.create_connection((host, int(port)), self._timeouts.tunnel_head) as other:
             other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            peer = f"ipv4:127.0.0.1:{other.getsockname()[1]}"
+            self._grpc_hosts[peer] = called
             first = FirstCall(seconds=self._timeouts.tunnel_head)
-            pipe_secured(secured, other, idle_seconds=self._limits.idle_seconds, first=first)
+            try:
+                pipe_secured(secured, other, idle_seconds=self._limits.idle_seconds, first=first)
+            finally:
+                del self._grpc_hosts[peer]
 
 
 def _headers(fields: list[str]) -> dict[str, str]:

@@ -37,10 +37,14 @@ _PREDICTION = re.compile(
 )
 
 
-def refusal(name: str) -> str:
-    """Return the message for a method, by its full name, or for an unknown path, such as "POST /v1/..."."""
+def refusal(name: str, *, host: str | None = None) -> str:
+    """Return the message for a method, by its full name, or for an unknown path, such as "POST /v1/...".
+
+    `host` is the host of Google that was called, if it is known.
+    """
     short = ".".join(name.split(".")[-2:])
     if _PREDICTION.search(name):
         short = "PredictionService.Predict"
     reason = next((words for pattern, words in _REASONS.items() if fnmatchcase(short, pattern)), "")
-    return f"The emulator does not implement {name}." + (f" {reason}" if reason else "")
+    of_host = f" of {host}" if host else ""
+    return f"The emulator does not implement {name}{of_host}." + (f" {reason}" if reason else "")
