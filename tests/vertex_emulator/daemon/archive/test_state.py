@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import math
@@ -123,6 +124,35 @@ def test_a_snapshot_has_neither_secrets_nor_settings_of_tests(source: JobEmulato
     tables = rows(unpacked(archive)["state.sqlite3"])
     assert all(not tables[name] for name in LEFT_OUT - {"schema_versions"})
     assert source.daemon.token.encode() not in archive.read_bytes()
+
+
+def test_secrets_are_exported_without_their_values(tmp_path: Path) -> None:
+    archive = tmp_path / "state.tar"
+    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+
+        def ask(daemon: Daemon, method: str, path: str, body: Any = None) -> Any:
+            secrets = f"/v1/projects/local/secrets{path}"
+            return call(daemon.url, method, secrets, body=body, token=daemon.token)
+
+        secret = {"replication": {"automatic": {}}, "labels": {"team": "a"}}
+        assert ask(source, "POST", "?secretId=hub", secret).status == 200
+        value = {"payload": {"data": base64.b64encode(b"the-value-of-a-secret").decode()}}
+        assert ask(source, "POST", "/hub:addVersion", value).status == 200
+        control(source).allow_host("pubsub.googleapis.com")
+        control(source).export_state(archive)
+        assert b"the-value-of-a-secret" not in archive.read_bytes()
+        assert control(other).import_state(archive)["resources"] == {"secrets": 1}
+        assert control(other).allowed_hosts() == []
+        for path in ("/hub", "/hub/versions"):
+            assert ask(other, "GET", path).json() == ask(source, "GET", path).json()
+        refused = ask(other, "GET", "/hub/versions/latest:access")
+        assert (refused.status, refused.json()["error"]["status"]) == (400, "FAILED_PRECONDITION")
+        assert "came with a snapshot, which has no values of secrets" in refused.message
+        assert ask(other, "POST", "/hub:addVersion", value).status == 200
+        found = ask(other, "GET", "/hub/versions/latest:access").json()["payload"]["data"]
+        assert found == value["payload"]["data"]
+    with running(tmp_path / "other") as restarted:
+        assert control(restarted).allowed_hosts() == []
 
 
 def test_tar_reads_it(source: JobEmulator, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ _NOUNS = {
     "datasets": "datasets",
     "persistentResources": "persistent resources",
     "logEntries": "log entries",
+    "secrets": "secrets without their values",
 }
 
 
@@ -262,7 +263,7 @@ def export(options: argparse.Namespace, _: Output) -> Answer:
             raise InputError(f"{options.file} already exists. Name a new file.", path="FILE") from None
         except OSError as error:
             raise _unusable(options, error) from error
-    said = f"Exported all data to {options.file} ({size} bytes)."
+    said = f"Exported the data to {options.file} ({size} bytes), without values of secrets."
     return Sentences({"file": str(options.file), "bytes": size}, [said])
 
 

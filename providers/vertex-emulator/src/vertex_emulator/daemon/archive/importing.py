@@ -59,6 +59,7 @@ _RESOURCE_TABLES = {
     "datasets": "datasets",
     "persistent_resources": "persistentResources",
     "log_entries": "logEntries",
+    "secrets": "secrets",
 }
 """The tables whose rows an import reports, with the names in its answer."""
 _NAMES = re.compile(

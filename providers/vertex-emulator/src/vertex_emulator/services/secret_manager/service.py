@@ -1,7 +1,7 @@
 """The methods of Secret Manager that store, read and grant a secret.
 
-Source: Secret Manager API reference, v1. Payloads are in the database of the data folder, unencrypted. A
-policy grants and denies nothing, as everywhere in the emulator; a denial does.
+Source: Secret Manager API reference, v1. Payloads are in the database of the data folder, unencrypted, and in
+no snapshot of it. A policy grants and denies nothing, as everywhere in the emulator; a denial does.
 """
 
 from __future__ import annotations
@@ -199,6 +199,12 @@ class SecretManager:
         if version.state != _ENABLED:
             state = "DISABLED" if version.state == _DISABLED else "DESTROYED"
             raise RpcError("FAILED_PRECONDITION", f"Secret Version [{version.name}] is in {state} state.")
+        if row["payload"] is None:
+            raise RpcError(
+                "FAILED_PRECONDITION",
+                f"Secret Version [{version.name}] came with a snapshot, which has no values of secrets. Add "
+                "a version with the value.",
+            )
         answer = _message("AccessSecretVersionResponse")
         answer.name = version.name
         answer.payload.data = row["payload"]
