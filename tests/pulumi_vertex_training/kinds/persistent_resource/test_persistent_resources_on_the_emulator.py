@@ -267,3 +267,13 @@ def test_every_mistake_is_found_at_once(plugin: PluginProcess) -> None:
     text = str(failures)
     for words in ("'GPU pool' cannot be", "'x' is not a machine type", "did you mean network", "project"):
         assert words in text
+
+
+def test_a_ray_cluster_is_refused_in_the_preview(plugin: PluginProcess) -> None:
+    ray = {"ray_spec": {"image_uri": "us-docker.pkg.dev/vertex-ai/training/ray-cpu.2-47.py311:latest"}}
+    _, failures = plugin.check(PROVIDER, declared("ray", resource_runtime_spec=ray))
+    assert list(failures) == ["resource_runtime_spec.ray_spec"]
+    assert "the emulator runs no Ray" in str(failures)
+    at_google = {"endpoint": "google", "project": "my-project"}
+    _, failures = plugin.check(PROVIDER, {**declared("ray", resource_runtime_spec=ray), **at_google})
+    assert failures == {}

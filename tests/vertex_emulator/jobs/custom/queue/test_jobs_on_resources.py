@@ -127,7 +127,7 @@ def test_a_pool_cannot_be_smaller_than_what_is_used(emulator: JobEmulator) -> No
 
 @pytest.mark.parity("Custom jobs: jobs on a persistent resource")
 @pytest.mark.parity("Persistent resources: jobs on it")
-@pytest.mark.parity("Persistent resources: network, keys, service account, Ray")
+@pytest.mark.parity("Persistent resources: network, keys, service account")
 @pytest.mark.parametrize(
     ("resource", "body", "field"),
     [

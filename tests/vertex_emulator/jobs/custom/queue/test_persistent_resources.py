@@ -108,14 +108,14 @@ def test_what_the_service_fills_in(emulator: JobEmulator) -> None:
 
 @pytest.mark.parity("Persistent resources: create, get, list")
 @pytest.mark.parity(
-    "Persistent resources: network, keys, service account, Ray",
-    not_done="stored, returned and compared with the jobs on it, without effect; no Ray is started",
+    "Persistent resources: network, keys, service account",
+    not_done="stored, returned and compared with the jobs on it, without effect",
     fields=(
         "network",
         "psc_interface_config",
         "encryption_spec",
         "reserved_ip_ranges",
-        "resource_runtime_spec",
+        "resource_runtime_spec.service_account_spec",
     ),
 )
 def test_every_other_field_is_echoed(emulator: JobEmulator) -> None:
@@ -125,8 +125,7 @@ def test_every_other_field_is_echoed(emulator: JobEmulator) -> None:
         "pscInterfaceConfig": {"networkAttachment": "a"},
         "encryptionSpec": {"kmsKeyName": "k"},
         "resourceRuntimeSpec": {
-            "serviceAccountSpec": {"enableCustomServiceAccount": True, "serviceAccount": "a@p"},
-            "raySpec": {"imageUri": "ray", "rayLogsSpec": {"disabled": True}},
+            "serviceAccountSpec": {"enableCustomServiceAccount": True, "serviceAccount": "a@p"}
         },
     }
     found = made(emulator, **more)
@@ -306,12 +305,21 @@ def test_it_is_not_rebooted_under_a_job(emulator: JobEmulator) -> None:
     assert (error["status"], name in error["message"]) == ("FAILED_PRECONDITION", True)
 
 
-@pytest.mark.parity("Persistent resources: reboot")
-@pytest.mark.parity("Persistent resources: network, keys, service account, Ray")
-def test_a_ray_cluster_is_not_rebooted(emulator: JobEmulator) -> None:
-    made(emulator, resourceRuntimeSpec={"raySpec": {"imageUri": "ray"}})
-    error = emulator.call("POST", f"{COLLECTION}/gpus:reboot", {}).json()["error"]
-    assert error["status"] == "FAILED_PRECONDITION"
+@pytest.mark.parity(
+    "Persistent resources: Ray clusters",
+    not_done="refused with UNIMPLEMENTED and the name of the field, also in a preview",
+    fields=("resource_runtime_spec.ray_spec",),
+)
+def test_a_ray_cluster_is_refused(emulator: JobEmulator) -> None:
+    ray = {"raySpec": {"resourcePoolImages": {"head": "ray"}}}
+    body = {"resourcePools": [machines()], "resourceRuntimeSpec": ray}
+    error = emulator.refused(body, path=f"{COLLECTION}?persistentResourceId=gpus")
+    assert (error["code"], error["status"]) == (400, "UNIMPLEMENTED")
+    assert error["message"].startswith(
+        "The emulator does not support persistent_resource.resource_runtime_spec.ray_spec, because it runs "
+        "no Ray"
+    )
+    assert emulator.call("GET", f"{COLLECTION}/gpus").status == 404
 
 
 @pytest.mark.parity("Persistent resources: deletion")

@@ -68,6 +68,14 @@ class PersistentResourceInputs(PersistentResource):
 def _input_problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterator[Problem]:
     yield from rules.id_problems(inputs.persistent_resource_id)
     yield from rules.validate(inputs, options=options)
+    runtime = inputs.resource_runtime_spec
+    if inputs.endpoint == "emulator" and runtime and runtime.ray_spec:
+        yield Problem(
+            path="resource_runtime_spec.ray_spec",
+            message="the emulator runs no Ray. Leave it out and call ray.init() in the program of a "
+            "CustomJob, or deploy to Google Cloud (pulumi config set vertex-training:endpoint google)",
+            rests_on=("endpoint", "resource_runtime_spec"),
+        )
 
 
 def _get_unless_deleting(endpoint: Endpoint, name: str) -> ResourceRecord:

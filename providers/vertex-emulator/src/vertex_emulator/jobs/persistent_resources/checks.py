@@ -81,6 +81,17 @@ def _resize(resource: DynamicMessage, wanted: DynamicMessage) -> None:
         pool.replica_count = given.replica_count
 
 
+def refuse_ray(resource: DynamicMessage) -> None:
+    """Refuse a Ray cluster. Raises `RpcError` UNIMPLEMENTED."""
+    if resource.resource_runtime_spec.HasField("ray_spec"):
+        raise RpcError(
+            "UNIMPLEMENTED",
+            "The emulator does not support persistent_resource.resource_runtime_spec.ray_spec, because it "
+            "runs no Ray: leave it out and call ray.init() in the program of a CustomJob, or create the "
+            "cluster on Google Cloud.",
+        )
+
+
 def violations(resource: DynamicMessage, *, allow_unknown: bool) -> Iterator[Violation]:
     """Check a resource, and yield each violation."""
     top = "persistent_resource"
@@ -96,7 +107,7 @@ def violations(resource: DynamicMessage, *, allow_unknown: bool) -> Iterator[Vio
         if ids[pool.id] > 1:
             yield Violation(f"{path}.id", f"{pool.id!r} is not unique.")
         yield from _machine_violations(pool, path, allow_unknown=allow_unknown)
-        yield from _size_violations(pool, path, for_ray=resource.resource_runtime_spec.HasField("ray_spec"))
+        yield from _size_violations(pool, path)
 
 
 def _machine_violations(pool: DynamicMessage, path: str, *, allow_unknown: bool) -> Iterator[Violation]:
@@ -116,14 +127,14 @@ def _machine_violations(pool: DynamicMessage, path: str, *, allow_unknown: bool)
         yield Violation(f"{path}.disk_spec.boot_disk_size_gb", words)
 
 
-def _size_violations(pool: DynamicMessage, path: str, *, for_ray: bool) -> Iterator[Violation]:
+def _size_violations(pool: DynamicMessage, path: str) -> Iterator[Violation]:
     if not pool.HasField("autoscaling_spec"):
         if pool.replica_count < 1:
             yield Violation(f"{path}.replica_count", "The replica count must be greater than 0.")
         return
     least, most = pool.autoscaling_spec.min_replica_count, pool.autoscaling_spec.max_replica_count
     below = f"{path}.autoscaling_spec"
-    if least < 0 or (least == 0 and not for_ray):
+    if least < 1:
         yield Violation(f"{below}.min_replica_count", "min_replica_count must be > 0.")
     if most <= least:
         yield Violation(f"{below}.max_replica_count", "max_replica_count must be > min_replica_count.")

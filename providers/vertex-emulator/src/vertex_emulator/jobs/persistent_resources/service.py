@@ -125,6 +125,7 @@ class PersistentResources(Service):
 
     def create(self, request: DynamicMessage, headers: Mapping[str, str]) -> DynamicMessage:
         """Answer CreatePersistentResource."""
+        checks.refuse_ray(request.persistent_resource)
         allow = self._jobs.unknown_types.are_allowed(headers)
         found = checks.violations(request.persistent_resource, allow_unknown=allow)
         with self._lock, self._records.transaction():
@@ -154,9 +155,6 @@ class PersistentResources(Service):
         with self._lock:
             record = self._find(request.name)
             self._require(record, resources.RUNNING, resources.ERROR, doing="rebooted")
-            if record.message.resource_runtime_spec.HasField("ray_spec"):
-                words = f'The PersistentResource "{record.name}" is a Ray cluster and cannot be rebooted.'
-                raise RpcError("FAILED_PRECONDITION", words)
             if busy := self._allocator.jobs_of(record):
                 raise RpcError(
                     "FAILED_PRECONDITION",
