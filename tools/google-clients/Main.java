@@ -1,6 +1,7 @@
 // Use Google's libraries for Java as their users do: no address, no certificate and no proxy is set here.
 
 import com.google.api.gax.rpc.NotFoundException;
+import com.google.api.gax.rpc.UnimplementedException;
 import com.google.auth.oauth2.AccessToken;
 import com.google.auth.oauth2.GoogleCredentials;
 import com.google.cloud.WriteChannel;
@@ -10,11 +11,13 @@ import com.google.cloud.aiplatform.v1.CustomJobSpec;
 import com.google.cloud.aiplatform.v1.JobServiceClient;
 import com.google.cloud.aiplatform.v1.JobServiceSettings;
 import com.google.cloud.aiplatform.v1.MachineSpec;
+import com.google.cloud.aiplatform.v1.NasJob;
 import com.google.cloud.aiplatform.v1.WorkerPoolSpec;
 import com.google.cloud.storage.Blob;
 import com.google.cloud.storage.BlobInfo;
 import com.google.cloud.storage.Bucket;
 import com.google.cloud.storage.BucketInfo;
+import com.google.cloud.storage.NotificationInfo;
 import com.google.cloud.storage.Storage;
 import com.google.cloud.storage.StorageBatch;
 import com.google.cloud.storage.StorageBatchResult;
@@ -82,6 +85,11 @@ public final class Main {
     } catch (StorageException error) {
       results.put("taken", error.getCode());
     }
+    try {
+      storage.createNotification("from-java", NotificationInfo.newBuilder("projects/p/topics/t").build());
+    } catch (StorageException error) {
+      results.put("refused", List.of(error.getCode(), error.getMessage()));
+    }
   }
 
   private static void jobs(GoogleCredentials credentials) throws Exception {
@@ -113,6 +121,11 @@ public final class Main {
         client.getCustomJob(PLACE + "/customJobs/1");
       } catch (NotFoundException error) {
         results.put("missing", error.getStatusCode().getCode().toString());
+      }
+      try {
+        client.createNasJob(PLACE, NasJob.getDefaultInstance());
+      } catch (UnimplementedException error) {
+        results.put("unsupported", error.getMessage());
       }
     }
   }

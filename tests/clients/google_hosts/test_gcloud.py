@@ -20,6 +20,7 @@ from support.clients.tools import tool
 from support.emulated.clients.google_hosts import image_in, output, shell_of
 from support.emulated.emulator import Answer, call
 from support.emulated.job_emulator import JobEmulator
+from vertex_emulator.client.control import Control
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
@@ -99,6 +100,36 @@ def test_service_accounts(gcloud: Run) -> None:
     assert bindings() == [{"role": role, "members": [member]}]
     run("delete", email)
     assert "NOT_FOUND" in run("get-iam-policy", email, fails=True)
+
+
+@pytest.mark.parametrize(
+    ("command", "refusal"),
+    [
+        pytest.param(
+            "storage buckets create gs://nests --enable-hierarchical-namespace --uniform-bucket-level-access",
+            "does not support the field 'hierarchicalNamespace' of a bucket",
+            id="a field",
+        ),
+        pytest.param(
+            f"ai indexes list {REGION}", "does not implement GET /v1/projects/local/", id="a method"
+        ),
+        pytest.param(
+            f"ai endpoints predict 1 {REGION} --json-request=REQUEST", "serves no model", id="a prediction"
+        ),
+        pytest.param("pubsub topics list", "does not have pubsub.googleapis.com", id="a host"),
+    ],
+)
+def test_refusals_are_reported_at_once(
+    gcloud: Run, daemon: Daemon, tmp_path: Path, command: str, refusal: str
+) -> None:
+    """Expect one request: gcloud repeats no 400."""
+    request = tmp_path / "request.json"
+    request.write_text('{"instances": []}')
+    control = Control(url=daemon.url, token=daemon.token)
+    control.forget_requests()
+    assert refusal in gcloud(*command.replace("REQUEST", str(request)).split(), fails=True)
+    sent = [each for each in control.requests()["requests"] if "gcloud" in each["client"]]
+    assert [each["status"] for each in sent] == [400]
 
 
 @pytest.fixture(scope="module")

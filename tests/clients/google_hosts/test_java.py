@@ -21,6 +21,7 @@ from support.clients.forged_certificates import forged
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import client, output, shell_of
 from support.emulated.emulator import running
+from vertex_emulator.client.control import Control
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.server.proxy import variables
 from vertex_emulator.server.proxy.java import AGENT
@@ -33,9 +34,17 @@ def shell(daemon: Daemon) -> dict[str, str]:
 
 
 @pytest.mark.parity("The interface: programs that only know Google's hosts")
-def test_googles_libraries(shell: dict[str, str]) -> None:
-    """Expect Cloud Storage over REST, and Vertex AI over gRPC."""
-    assert json.loads(output([client(google_clients.JAVA)], shell)) == {
+def test_googles_libraries(daemon: Daemon, shell: dict[str, str]) -> None:
+    """Expect Cloud Storage over REST, Vertex AI over gRPC, and each refusal after one request."""
+    found = json.loads(output([client(google_clients.JAVA)], shell))
+    code, refusal = found.pop("refused")
+    assert (code, "notifications, because it has no Pub/Sub" in refusal) == (400, True)
+    assert "does not implement google.cloud.aiplatform.v1.JobService.CreateNasJob of" in found.pop(
+        "unsupported"
+    )
+    sent = Control(url=daemon.url, token=daemon.token).requests()["requests"]
+    assert len([each for each in sent if "/notificationConfigs" in each["target"]]) == 1
+    assert found == {
         "read": "hello from java",
         "size": 9_000_000,
         "metadata": {"step": "3"},

@@ -72,6 +72,7 @@ def test_targets_that_are_refused(target: str, why: str) -> None:
         ("my-bucket.storage.googleapis.com", True),
         ("europe-west4-aiplatform.googleapis.com", True),
         ("aiplatform.us-central1.rep.googleapis.com", True),
+        ("us-central1-prediction-aiplatform.googleapis.com", True),
         ("cloudresourcemanager.googleapis.com", True),
         ("serviceusage.googleapis.com", True),
         ("cloudquotas.googleapis.com", True),

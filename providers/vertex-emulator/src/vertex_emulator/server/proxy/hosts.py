@@ -11,7 +11,7 @@ _REGION = r"[a-z]+-[a-z]+[0-9]{1,2}"
 _EMULATED = re.compile(
     r"(?:www|storage|logging|artifactregistry|cloudresourcemanager|cloudscheduler"
     r"|serviceusage|cloudquotas|monitoring|iam|compute|oauth2|iamcredentials|secretmanager"
-    rf"|aiplatform|{_REGION}-aiplatform)"
+    rf"|aiplatform|{_REGION}-(?:prediction-)?aiplatform)"
     r"\.googleapis\.com"
     r"|[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]\.storage\.googleapis\.com"
     rf"|aiplatform\.{_REGION}\.rep\.googleapis\.com"
