@@ -166,6 +166,7 @@ def test_the_default_policy_is_kept_within_bounds(daemon: Daemon, client: Any) -
     assert len(list(daemon.folder.aside.iterdir())) == 6
 
 
+@pytest.mark.parity("Cloud Storage: holds, retention, soft deletion")
 def test_deleting_a_bucket_that_nobody_wants_back(daemon: Daemon, client: Any) -> None:
     bucket = client.create_bucket("unasked")
     put(bucket, "a", b"x").delete()
@@ -187,6 +188,7 @@ def test_a_choice_made_later(client: Any, chosen_later: bool) -> None:
 # --- buckets
 
 
+@pytest.mark.parity("Cloud Storage: holds, retention, soft deletion")
 def test_a_bucket_comes_back_with_its_objects(daemon: Daemon, client: Any) -> None:
     bucket = chosen(client, labels={"a": "b"})
     generation = bucket.generation
