@@ -43,9 +43,12 @@ func main() {
 	check(err)
 	attributes, err := bucket.Object("big").Attrs(ctx)
 	check(err)
+	topic := storage.Notification{TopicProjectID: "p", TopicID: "t", PayloadFormat: storage.JSONPayload}
+	_, refused := bucket.AddNotification(ctx, &topic)
 	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"read": string(data),
-		"size": attributes.Size,
-		"jobs": jobs(ctx, token),
+		"read":    string(data),
+		"size":    attributes.Size,
+		"refused": fmt.Sprint(refused),
+		"jobs":    jobs(ctx, token),
 	}))
 }

@@ -8,7 +8,7 @@ import pytest
 
 from scripts import google_clients
 from support.clients.tools import tool
-from support.emulated.clients.google_hosts import client, output
+from support.emulated.clients.google_hosts import client, output, times_refused
 from support.emulated.emulator import call
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -31,9 +31,12 @@ def test_curl(daemon: Daemon, shell: dict[str, str]) -> None:
     "The interface: programs that only know Google's hosts",
     own_way="reach the emulator through its proxy, unmodified; shells have to ask for it",
 )
-def test_go(shell: dict[str, str]) -> None:
-    """Expect Cloud Storage over REST, and Vertex AI over gRPC."""
-    assert json.loads(output([client(google_clients.GO)], shell)) == {
+def test_go(daemon: Daemon, shell: dict[str, str]) -> None:
+    """Expect Cloud Storage over REST, Vertex AI over gRPC, and a refusal after one request."""
+    found = json.loads(output([client(google_clients.GO)], shell))
+    assert "notifications, because it has no Pub/Sub" in found.pop("refused")
+    assert times_refused(daemon, "from-go") == 1
+    assert found == {
         "read": "hello from go",
         "size": 9_000_000,
         "jobs": {"listed": ["from-go"], "state": "JOB_STATE_CANCELLED", "missing": True},

@@ -19,9 +19,8 @@ from cryptography import x509
 from scripts import build_java_agent, google_clients
 from support.clients.forged_certificates import forged
 from support.clients.tools import tool
-from support.emulated.clients.google_hosts import client, output, shell_of
+from support.emulated.clients.google_hosts import client, output, shell_of, times_refused
 from support.emulated.emulator import running
-from vertex_emulator.client.control import Control
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.server.proxy import variables
 from vertex_emulator.server.proxy.java import AGENT
@@ -42,8 +41,7 @@ def test_googles_libraries(daemon: Daemon, shell: dict[str, str]) -> None:
     assert "does not implement google.cloud.aiplatform.v1.JobService.CreateNasJob of" in found.pop(
         "unsupported"
     )
-    sent = Control(url=daemon.url, token=daemon.token).requests()["requests"]
-    assert len([each for each in sent if "/notificationConfigs" in each["target"]]) == 1
+    assert times_refused(daemon, "from-java") == 1
     assert found == {
         "read": "hello from java",
         "size": 9_000_000,

@@ -17,6 +17,7 @@ import pytest
 from scripts import google_clients
 from scripts.layout import layout
 from vertex_emulator.client import addresses
+from vertex_emulator.client.control import Control
 from vertex_emulator.client.launcher import find
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -48,6 +49,12 @@ def client(name: str) -> Path:
         message = f"{name} is not installed. To run this test: make tools"
         pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
     return found
+
+
+def times_refused(daemon: Daemon, bucket: str) -> int:
+    """Return how often a program has tried to create a notification of a bucket, which is refused."""
+    sent = Control(url=daemon.url, token=daemon.token).requests()["requests"]
+    return len([each for each in sent if f"/b/{bucket}/notificationConfigs" in each["target"]])
 
 
 def image_in(folder: Path) -> Path:
