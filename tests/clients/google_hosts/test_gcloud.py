@@ -102,6 +102,16 @@ def test_service_accounts(gcloud: Run) -> None:
     assert "NOT_FOUND" in run("get-iam-policy", email, fails=True)
 
 
+@pytest.mark.parity("The interface: programs that only know Google's hosts")
+def test_gsutil(gcloud: Run, shell: dict[str, str], tmp_path: Path) -> None:
+    gcloud("storage", "buckets", "create", "gs://of-gsutil")
+    program, content = tool("gsutil"), tmp_path / "content"
+    content.write_text("by gsutil")
+    output([program, "cp", content, "gs://of-gsutil/a/b"], shell)
+    assert output([program, "ls", "gs://of-gsutil/a"], shell).split() == ["gs://of-gsutil/a/b"]
+    assert output([program, "cat", "gs://of-gsutil/a/b"], shell) == "by gsutil"
+
+
 @pytest.mark.parametrize(
     ("command", "refusal"),
     [
