@@ -161,6 +161,9 @@ LOCAL_REPLICA: Mapping[str, str] = {
     "VERTEX_CLUSTER_LEGACY_ENVIRONMENT": "What a program of the legacy AI Platform needs to know about "
     "its job "
     "(`vertex_cluster.use_legacy_environment`).",
+    "VERTEX_CLUSTER_CHECKPOINT_DIR": "If you set it: the folder or gs:// address of the checkpoints of "
+    "`vertex_cluster.checkpoints`, instead of `AIP_CHECKPOINT_DIR`. See "
+    "docs/guides/frameworks/checkpoints.md.",
     "LAUNCHER_PORT": "If you set it: the port of a framework's launcher, instead of the port in "
     "CLUSTER_SPEC.",
     "LOCAL_RANK": "Rank of a process on its machine, set by torchrun. `vertex_cluster.report` writes "
