@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from vertex_cluster import checkpoints
 TRAINING = """
 import os, sys, time
 sys.path.insert(0, "/gcs/code")
+import vertex_cluster
 from vertex_cluster import checkpoints
 
 weights = [0]
@@ -21,6 +23,7 @@ first = store.resume(lambda at: weights.append(int((at / "weights").read_text())
 print("from", first, "with", weights[-1], flush=True)
 for step in range(first, 31):
     weights.append(weights[-1] + step)
+    vertex_cluster.report(step=step, total=30)
     if step % 5 == 0 or stop:
         store.save(step, lambda at: (at / "weights").write_text(str(weights[-1])))
     if stop:
@@ -61,6 +64,8 @@ def test_a_spot_job_continues_within_the_job(emulator: JobEmulator) -> None:
         f"from 21 with {sum(range(21))}",
         f"trained {sum(range(31))}",
     ]
+    report = json.loads((emulator.flags / "run" / "vertex_cluster_progress.json").read_text())
+    assert (report["step"], report["resumedFrom"], report["attempt"]) == (30, 20, 3)
     found = checkpoints.starts(at)
     assert [(one.job, one.attempt, one.step) for one in found] == [
         (job_id(name), 1, 0),

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple, Uni
 
 from ..frameworks import trainers
 from ..paths import gcs_path
+from ..reporting import note_start
 from ..variables import from_environment
 from . import folder as folders
 from . import records
@@ -117,6 +118,7 @@ class Checkpoints:
         if start.checkpoint is not None:
             load(self._folder / start.checkpoint)
         self._wait()
+        note_start(resumed_from=start.step, attempt=start.attempt)
         if self._rank == 0:
             records.record_loaded(self._folder, start)
             self._remove_old(self._folder)  # an earlier start may have been killed before it had done so
