@@ -97,7 +97,7 @@ class AuthenticatedRequest:
 
 
 class Tickets(Protocol):
-    """Cloud Storage's signed URLs and addresses of resumable uploads."""
+    """Cloud Storage's signed URLs, signed headers, and addresses of resumable uploads."""
 
     def accept(
         self, method: str, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]
@@ -144,7 +144,7 @@ class Authenticator:
         host = _check_host(headers)
         prefixed = _PREFIX.fullmatch(path)
         inner = prefixed[2] if prefixed else path
-        ticket = bool(query and self.tickets and self.tickets.accept(method, inner, query, headers))
+        ticket = bool(self.tickets and self.tickets.accept(method, inner, query or {}, headers))
         if not ticket:
             _check_browser(headers)
         if self.metadata_secret is not None and (metadata := _METADATA.fullmatch(path)):
@@ -181,7 +181,7 @@ class Authenticator:
             raise HttpError(421, "", f"The Host header is {given!r}, but the connection is to {host}.")
         if (why := self.host_refusal(host)) is not None:
             raise not_supported(why)
-        ticket = bool(query and self.tickets and self.tickets.accept(method, path, query, headers))
+        ticket = bool(self.tickets and self.tickets.accept(method, path, query or {}, headers))
         if not ticket:
             _check_browser(headers)
         bucket = host.removesuffix(".storage.googleapis.com")

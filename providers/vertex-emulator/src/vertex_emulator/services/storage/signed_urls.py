@@ -26,6 +26,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import write_private
+from vertex_emulator.services.storage import signed_headers
 from vertex_emulator.services.storage.xml.documents import XmlError
 
 if TYPE_CHECKING:
@@ -94,13 +95,15 @@ class ServiceKey:
             raise ValueError(f"{self._path} has no key")
         return loaded.id, loaded.private.sign(message, PKCS1v15(), SHA256())
 
-    def signed_by_hmac(self, access_id: str, moment: datetime, message: bytes, signature: bytes) -> bool:
-        """Return whether the HMAC key with this id signed the message on the day of `moment`."""
+    def signed_by_hmac(
+        self, access_id: str, scope: str, message: bytes, signature: bytes, *, form: str = "GOOG4"
+    ) -> bool:
+        """Return whether the HMAC key with this id signed the message. `scope` has the steps to its key."""
         loaded = self._key()
         if loaded is None or not hmac.compare_digest(access_id.encode(), loaded.access_id.encode()):
             return False
-        key = f"GOOG4{loaded.secret}".encode()
-        for step in (moment.strftime("%Y%m%d"), "auto", "storage", "goog4_request"):
+        key = f"{form}{loaded.secret}".encode()
+        for step in scope.split("/"):
             key = hmac.digest(key, step.encode(), "sha256")
         return hmac.compare_digest(hmac.digest(key, message, "sha256"), signature)
 
@@ -205,6 +208,9 @@ class Tickets:
                 return True
         if _SERVICE_PATH.fullmatch(path):
             return False
+        if signed_headers.is_signed(headers):
+            self._check_header(method, path, query, headers)
+            return True
         names = {name.lower() for name in query}
         if "x-goog-signature" in names or "x-goog-algorithm" in names:
             self._check_v4(method, path, query, headers)
@@ -213,6 +219,18 @@ class Tickets:
             self._check_v2(method, path, query, headers)
             return True
         return False
+
+    def _check_header(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> None:
+        signed = signed_headers.read(headers)
+        request = _canonical_request(method, path, query, headers, signed.names, payload=signed.payload)
+        digest = hashlib.sha256(request.encode("utf-8", "surrogateescape")).hexdigest()
+        message = "\n".join((signed.algorithm, signed.moment, signed.scope, digest)).encode()
+        if not self._key.signed_by_hmac(
+            signed.access_id, signed.scope, message, signed.signature, form=signed.algorithm.partition("-")[0]
+        ):
+            raise _mismatch(request)
+        _check_headers(headers, signed.names, prefix=signed.prefix)
+        signed_headers.check_time(_moment(signed.moment), self._clock.moment())
 
     def _check_v4(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> None:
         signed = SignedParameters({name.lower(): values[-1] for name, values in query.items()})
@@ -239,7 +257,8 @@ class Tickets:
             ).encode("utf-8", "surrogateescape")
             if algorithm == "GOOG4-RSA-SHA256":
                 return self._key.signed_by_rsa(scope[1], message, signature)
-            return self._key.signed_by_hmac(scope[1], moment, message, signature)
+            steps = f"{scope[2]}/auto/storage/goog4_request"
+            return self._key.signed_by_hmac(scope[1], steps, message, signature)
 
         request = _canonical_request(method, path, query, headers, names)
         # Google's client for Node signs the host without its port.
@@ -290,7 +309,13 @@ class Tickets:
 
 
 def _canonical_request(
-    method: str, path: str, query: Query, headers: Mapping[str, str], names: list[str]
+    method: str,
+    path: str,
+    query: Query,
+    headers: Mapping[str, str],
+    names: list[str],
+    *,
+    payload: str | None = None,
 ) -> str:
     """Return the text that was signed ("Canonical requests")."""
     pairs = sorted(
@@ -306,19 +331,19 @@ def _canonical_request(
             "&".join(f"{name}={value}" for name, value in pairs),
             "".join(f"{name}:{_folded(headers.get(name, ''))}\n" for name in names),
             ";".join(names),
-            headers.get("x-goog-content-sha256", "UNSIGNED-PAYLOAD"),
+            payload or headers.get("x-goog-content-sha256", "UNSIGNED-PAYLOAD"),
         )
     )
 
 
-def _check_headers(headers: Mapping[str, str], names: list[str]) -> None:
+def _check_headers(headers: Mapping[str, str], names: list[str], *, prefix: str = "x-goog-") -> None:
     if "host" not in names:
-        raise _bad("MalformedSecurityHeader", "X-Goog-SignedHeaders must include the header host.")
+        raise _bad("MalformedSecurityHeader", "The signed headers must include the header host.")
     for name in names:
         if name not in headers:
             raise _bad("MalformedSecurityHeader", f"The signed header {name} is not in the request.")
     for name in headers:
-        if name.startswith("x-goog-") and name not in names:
+        if name.startswith(prefix) and name not in names:
             raise _bad("MalformedSecurityHeader", f"The header {name} of the request was not signed.")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
 from vertex_emulator.server.http.auth import SERVICE_SEGMENTS
-from vertex_emulator.server.http.messages import Request, Response, Route, with_error_form
-from vertex_emulator.services.storage import names
+from vertex_emulator.server.http.messages import Handler, Request, Response, Route, with_error_form
+from vertex_emulator.services.storage import names, signed_headers
 from vertex_emulator.services.storage.disk.object_store import ObjectStore
 from vertex_emulator.services.storage.disk.records import StoredObject, object_of
 from vertex_emulator.services.storage.names import after_prefix, decode
@@ -224,7 +225,7 @@ class XmlService:
             Route("POST", item, self._post, "storage.multipartUploads.create"),
             Route("DELETE", item, self._delete, "storage.objects.delete"),
         )
-        return with_error_form(as_xml, routes)
+        return with_error_form(as_xml, (replace(each, handler=_renamed(each.handler)) for each in routes))
 
     def _get_bucket(self, request: Request, match: re.Match[str]) -> Response:
         bucket = decode(match[1])
@@ -282,6 +283,11 @@ class XmlService:
 
     def _other(self, request: Request, _: re.Match[str]) -> Response:
         raise unsupported(f"{request.method} on a bucket", "Use the JSON API.")
+
+
+def _renamed(handler: Handler) -> Handler:
+    """Return a handler that also reads the headers of clients of S3."""
+    return lambda request, match: handler(signed_headers.with_google_names(request), match)
 
 
 def _check_subresource(request: Request) -> None:
