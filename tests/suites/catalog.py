@@ -2,65 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
-Setting = Literal["shell", "account", "testbench"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reason:
-    """Why tests are left out, or do not pass: those whose id the regular expression `tests` finds."""
-
-    tests: str
-    why: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class PythonSuite:
-    """Tests in the source distribution of a package.
-
-    `folder` is the part of the distribution that is unpacked; pytest runs `tests` in the distribution's root.
-    In the setting "shell" they get the variables of `vertex-training emulator env`; with "account" the key of
-    a service account and the emulator's address instead, as Google's clients get them; with "testbench" an
-    address where `suites.testbench` stands in front of the emulator. `requirements` are what to install.
-    `aliases` are packages that the tests import under a second name, which has no distribution.
-    """
-
-    name: str
-    distribution: str
-    version: str
-    folder: str
-    tests: tuple[str, ...]
-    requirements: tuple[str, ...]
-    setting: Setting = "shell"
-    aliases: tuple[tuple[str, str], ...] = ()
-    variables: tuple[tuple[str, str], ...] = ()
-    left_out: tuple[Reason, ...] = ()
-    not_passed: tuple[Reason, ...] = ()
-    workers: int = 4
-
-    @property
-    def source(self) -> str:
-        return f"{self.distribution} {self.version}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class GoSuite:
-    """A program of a Go module that tests a registry and writes junit.xml."""
-
-    name: str
-    module: str
-    version: str
-    left_out: tuple[Reason, ...] = ()
-    not_passed: tuple[Reason, ...] = ()
-
-    @property
-    def source(self) -> str:
-        return f"{self.module.removeprefix('github.com/')} {self.version.rpartition('-')[2]}"
-
-
-Suite = PythonSuite | GoSuite
+from suites import data_libraries
+from suites.suite import GoSuite, PythonSuite, Reason, Suite
 
 _PYTEST = ("pytest==8.4.2", "pytest-asyncio==1.5.0", "pytest-timeout==2.4.0", "pytest-xdist==3.8.0")
 _STORAGE = ("google-cloud-storage", "3.17.1")
@@ -197,6 +140,7 @@ SUITES: tuple[Suite, ...] = (
         module="github.com/opencontainers/distribution-spec/conformance",
         version="v0.0.0-20260831232431-97274622c111",
     ),
+    *data_libraries.SUITES,
 )
 """All suites. A version is a pin; to move one, change it here and look at what no longer passes."""
 
@@ -212,5 +156,6 @@ NOT_RUN = (
         "the Go and Node clients' own tests",
         "not tried yet: `tests/clients` has flows of our own",
     ),
+    *data_libraries.NOT_RUN,
 )
 """Suites that are left out whole, with the reason."""

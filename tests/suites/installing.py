@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scripts.layout import layout
-from suites.catalog import GoSuite, PythonSuite
+from suites.suite import GoSuite, PythonSuite
 
 
 @contextmanager
@@ -84,22 +84,27 @@ def program_of(suite: GoSuite, *, cache: Path | None = None) -> Path:
     cache = cache or layout().cache
     folder = cache / f"suites-{suite.name}-{suite.version}"
     program = folder / suite.name
-    go = shutil.which("go")
-    if go is None and not program.exists():
-        raise FileNotFoundError("Go is needed to build it. Install Go.")
+    go = tool("go") if not program.exists() else ""
     with locked(cache):
         if not program.exists():
             folder.mkdir(exist_ok=True)
-            # `go install` would ask for the list of all versions, which not every module proxy provides.
-            found = subprocess.run(
-                [str(go), "mod", "download", "-json", f"{suite.module}@{suite.version}"],
-                check=True,
-                capture_output=True,
-                text=True,
-                cwd=folder,
-            ).stdout
-            subprocess.run(
-                [str(go), "build", "-o", folder / "new", "."], check=True, cwd=json.loads(found)["Dir"]
-            )
+            source = module(go, suite.module, suite.version, folder)
+            subprocess.run([go, "build", "-o", folder / "new", "."], check=True, cwd=source)
             (folder / "new").rename(program)
     return program
+
+
+def module(go: str, name: str, version: str, folder: Path) -> Path:
+    """Return the folder of a Go module's source. It is fetched once."""
+    # `go install` would ask for the list of all versions, which not every module proxy provides.
+    command = [go, "mod", "download", "-json", f"{name}@{version}"]
+    found = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
+    return Path(json.loads(found)["Dir"])
+
+
+def tool(name: str) -> str:
+    """Return the path of a program that builds suites. Raises FileNotFoundError without it."""
+    path = shutil.which(name)
+    if path is None:
+        raise FileNotFoundError(f"{name} is needed to build it. Install {name}.")
+    return path

@@ -13,52 +13,70 @@ BEGIN = "<!-- `make suites ARGS=--write` writes this part. -->\n"
 END = "<!-- End of the written part. -->\n"
 
 
-def table(found: Sequence[Results]) -> str:
+_HEAD = (
+    "| suite | from | tests | passed | not passed | left out | skipped by itself | run on |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+)
+_WHY_HEAD = "| suite | tests | | why |\n| --- | --- | --- | --- |\n"
+
+
+def table(found: Sequence[Results], *, today: str) -> str:
     """Return the results as a table in Markdown."""
-    lines = [
-        "| suite | from | tests | passed | not passed | left out | skipped by itself |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for each in found:
-        left_out, skipped = (sum(n for _, n in counts) for counts in (each.left_out, each.skipped))
-        numbers = (each.total, len(each.passed), len(each.failed), left_out, skipped)
-        lines.append(f"| {each.suite.name} | {each.suite.source} | {' | '.join(map(str, numbers))} |")
-    return "\n".join(lines) + "\n"
+    return _HEAD + "".join(f"{_row(each, today)}\n" for each in found)
 
 
 def reasons(found: Sequence[Results]) -> str:
     """Return a table with the reason for each test that did not pass or did not run."""
-    lines = ["| suite | tests | | why |", "| --- | --- | --- | --- |"]
-    for each in found:
-        counts: Mapping[str, Sequence[tuple[str, int]]] = {
-            "not passed": (
-                *each.explained(),
-                *((f"not explained: `{name}`", 1) for name in each.unexplained()),
-            ),
-            "left out": each.left_out,
-            "skipped by itself": each.skipped,
-        }
-        for kind, of_kind in counts.items():
-            lines += [f"| {each.suite.name} | {n} | {kind} | {_cell(why)} |" for why, n in of_kind]
-    lines += [f"| {what} | all | not run | {why} |" for what, why in NOT_RUN]
-    return "\n".join(lines) + "\n"
+    lines = [line for each in found for line in _whys(each)]
+    return _WHY_HEAD + "".join(f"{line}\n" for line in (*lines, *_not_run()))
 
 
 def written(text: str, found: Sequence[Results], *, today: str) -> str:
-    """Return the page with new results between its two comments.
+    """Return the page with these results between its two comments, and those of other suites as they were.
 
-    Raises ValueError if the page lacks the comments, or if a suite has no results: numbers of different runs
-    would stand side by side.
+    Raises ValueError if the page lacks the comments.
     """
-    missing = {suite.name for suite in SUITES} - {each.suite.name for each in found}
-    if missing:
-        raise ValueError(f"No results of {', '.join(sorted(missing))}. Run all suites to write the page.")
     before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    old, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"{PAGE.name} has no lines {BEGIN.strip()!r} and {END.strip()!r}.")
-    part = f"Run on {today}:\n\n{table(found)}\nWhy tests did not pass or did not run:\n\n{reasons(found)}"
+    rows: dict[str, list[str]] = {}
+    for line in old.splitlines():
+        rows.setdefault(line.partition(" | ")[0].removeprefix("| "), []).append(line)
+    for each in found:
+        rows[each.suite.name] = [_row(each, today), *_whys(each)]
+    of_suites = [rows[suite.name] for suite in SUITES if suite.name in rows]
+    results = "".join(f"{row}\n" for row, *_ in of_suites)
+    whys = "".join(f"{line}\n" for line in (*(why for _, *whys in of_suites for why in whys), *_not_run()))
+    part = f"{_HEAD}{results}\nWhy tests did not pass or did not run:\n\n{_WHY_HEAD}{whys}"
     return f"{before}{begin}\n{part}\n{end}{after}"
+
+
+def _row(results: Results, today: str) -> str:
+    left_out, skipped = (sum(n for _, n in counts) for counts in (results.left_out, results.skipped))
+    numbers = (results.total, len(results.passed), len(results.failed), left_out, skipped)
+    suite = results.suite
+    return f"| {suite.name} | {suite.source} | {' | '.join(map(str, numbers))} | {today} |"
+
+
+def _whys(results: Results) -> list[str]:
+    counts: Mapping[str, Sequence[tuple[str, int]]] = {
+        "not passed": (
+            *results.explained(),
+            *((f"not explained: `{name}`", 1) for name in results.unexplained()),
+        ),
+        "left out": results.left_out,
+        "skipped by itself": results.skipped,
+    }
+    return [
+        f"| {results.suite.name} | {n} | {kind} | {_cell(why)} |"
+        for kind, of_kind in counts.items()
+        for why, n in of_kind
+    ]
+
+
+def _not_run() -> list[str]:
+    return [f"| {what} | all | not run | {why} |" for what, why in NOT_RUN]
 
 
 def _cell(text: str) -> str:

@@ -1,16 +1,26 @@
-"""The results of a suite, from the junit.xml that it wrote."""
+"""The results of a suite, from the junit.xml that it wrote or from the cases of its output."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree
 
-from suites.catalog import GoSuite, Reason, Suite
 from suites.left_out_plugin import PREFIX
+from suites.suite import GoSuite, Reason, Suite
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One test. `why` is why it was skipped; it begins with `PREFIX` if the catalog leaves the test out."""
+
+    name: str
+    outcome: Literal["passed", "failed", "skipped"]
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,26 +54,23 @@ class Results:
 
 def read(suite: Suite, junit: Path) -> Results:
     """Return the results in a junit.xml. Raises ValueError if it has no tests."""
+    return of_cases(suite, _cases(suite, junit))
+
+
+def of_cases(suite: Suite, cases: Iterable[Case]) -> Results:
+    """Return the results of a suite's tests. Raises ValueError if none ran."""
     passed, failed = set(), set()
     left_out: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
-    for number, case in enumerate(ElementTree.parse(junit).iter("testcase")):
-        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
-        if isinstance(suite, GoSuite):
-            name = f"{case.get('name')}#{number}"  # its names are not unique
-        why = case.find("skipped")
-        if case.find("failure") is not None or case.find("error") is not None:
-            failed.add(name)
-        elif why is not None or case.get("status") == "skipped":
-            message = why.get("message") if why is not None else None
-            message = message or case.findtext("system-err") or "no reason given"
-            counter = left_out if message.startswith(PREFIX) else skipped
-            counter[message.removeprefix(PREFIX).strip()] += 1
+    for case in cases:
+        if case.outcome == "skipped":
+            counter = left_out if case.why.startswith(PREFIX) else skipped
+            counter[case.why.removeprefix(PREFIX).strip()] += 1
         else:
-            passed.add(name)
+            (failed if case.outcome == "failed" else passed).add(case.name)
     passed -= failed  # in pytest, an error at the end of a test is a second entry
     if not passed and not failed:
-        raise ValueError(f"{junit} has no tests")
+        raise ValueError(f"{suite.name} ran no tests")
     return Results(
         suite=suite,
         passed=frozenset(passed),
@@ -71,6 +78,22 @@ def read(suite: Suite, junit: Path) -> Results:
         left_out=_counts(left_out),
         skipped=_counts(skipped),
     )
+
+
+def _cases(suite: Suite, junit: Path) -> Iterator[Case]:
+    for number, case in enumerate(ElementTree.parse(junit).iter("testcase")):
+        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+        if isinstance(suite, GoSuite):
+            name = f"{case.get('name')}#{number}"  # its names are not unique
+        why = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            yield Case(name=name, outcome="failed")
+        elif why is not None or case.get("status") == "skipped":
+            message = why.get("message") if why is not None else None
+            message = message or case.findtext("system-err") or "no reason given"
+            yield Case(name=name, outcome="skipped", why=message)
+        else:
+            yield Case(name=name, outcome="passed")
 
 
 def _reason(name: str, reasons: Sequence[Reason]) -> Reason | None:

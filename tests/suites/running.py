@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from suites import account, installing, left_out_plugin, results
-from suites.catalog import GoSuite, PythonSuite, Suite
+from suites import account, installing, left_out_plugin, programs, results
+from suites.suite import GoSuite, GoTests, PytestSuite, PythonSuite, RustTests, Suite
 from suites.testbench import in_front_of
-from support.emulated.emulator import running, shell_variables
+from support.emulated.clients.google_hosts import shell_of
+from support.emulated.emulator import call, running, shell_variables
 from vertex_emulator.daemon.daemon import Daemon
 
 _NOWHERE = "http://127.0.0.1:1"
-_SECONDS = 120
+_FLOWS = Path(__file__).with_name("flows")
 _ALSO = (
     "OCI_API_BLOBS_DIGEST_HEADER",
     "OCI_API_BLOBS_UPLOAD_CANCEL",
@@ -40,20 +41,43 @@ def run(suite: Suite) -> results.Results:
             program = installing.program_of(suite)
             with running(work / "data") as daemon:
                 return _run_program(suite, program, daemon, work)
-        python, source = installing.python_for(suite.requirements), installing.source_of(suite)
+        if isinstance(suite, PytestSuite):
+            python, source = installing.python_for(suite.requirements), _source(suite)
+            with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
+                return _run_pytest(suite, python, source, environment, work)
         with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
-            return _run_pytest(suite, python, source, environment, work)
+            if isinstance(suite, GoTests):
+                return programs.run_go(suite, environment, work)
+            assert isinstance(suite, RustTests)
+            return programs.run_rust(suite, environment, work)
+
+
+def _source(suite: PytestSuite) -> Path:
+    return installing.source_of(suite) if isinstance(suite, PythonSuite) else _FLOWS
 
 
 @contextmanager
-def _environment(suite: PythonSuite, daemon: Daemon, work: Path) -> Iterator[dict[str, str]]:
-    """Yield the variables that lead the suite's clients to the emulator, and nowhere else."""
+def _environment(suite: Suite, daemon: Daemon, work: Path) -> Iterator[dict[str, str]]:
+    """Yield the environment that leads the suite's clients to the emulator, and nowhere else."""
+    for bucket in suite.buckets:
+        path = "/storage/v1/b?project=local"
+        assert call(daemon.url, "POST", path, body={"name": bucket}, token=daemon.token).status == 200
+    with _variables(suite, daemon, work) as found:
+        yield {**os.environ, **found, **dict(suite.variables)}
+
+
+@contextmanager
+def _variables(suite: Suite, daemon: Daemon, work: Path) -> Iterator[dict[str, str]]:
     # Whatever would leave this machine is refused at once, so no test reaches Google.
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTPS_PROXY"), _NOWHERE)
     local = dict.fromkeys(("no_proxy", "NO_PROXY"), "127.0.0.1,localhost")
     if suite.setting == "testbench":
         with in_front_of(daemon.storage_url) as address:
             yield {**proxies, **local, "STORAGE_EMULATOR_HOST": address}
+        return
+    if suite.setting == "proxy":
+        with _no_way_out():
+            yield {**shell_of(daemon), "HOME": str(work)}
         return
     shell = shell_variables(daemon, os.environ)
     if suite.setting == "account":
@@ -65,21 +89,34 @@ def _environment(suite: PythonSuite, daemon: Daemon, work: Path) -> Iterator[dic
     yield {**shell, **proxies, **local}
 
 
+@contextmanager
+def _no_way_out() -> Iterator[None]:
+    """Let the emulator's proxy pass connections to other hosts on to a proxy that there is not."""
+    before = os.environ.get("https_proxy")
+    os.environ["https_proxy"] = _NOWHERE
+    try:
+        yield
+    finally:
+        del os.environ["https_proxy"]
+        if before is not None:
+            os.environ["https_proxy"] = before
+
+
 def _run_pytest(
-    suite: PythonSuite, python: Path, source: Path, environment: Mapping[str, str], work: Path
+    suite: PytestSuite, python: Path, source: Path, environment: Mapping[str, str], work: Path
 ) -> results.Results:
-    junit, programs = work / "junit.xml", work / "programs"
+    junit, plugins = work / "junit.xml", work / "programs"
     shutil.copytree(source, work / "source")
-    programs.mkdir()
-    shutil.copy(left_out_plugin.__file__, programs)
+    plugins.mkdir()
+    shutil.copy(left_out_plugin.__file__, plugins)
     # The conformance tests start storage-testbench with docker. Here it already runs.
-    docker = programs / "docker"
+    docker = plugins / "docker"
     docker.write_text("#!/bin/sh\n")
     docker.chmod(0o755)
     left_out = [(each.tests, each.why) for each in suite.left_out]
-    paths = [str(programs), environment.get("PYTHONPATH", "")]
+    paths = [str(plugins), environment.get("PYTHONPATH", "")]
     command: list[str | Path] = [python, "-m", "pytest", *suite.tests, "-p", "left_out_plugin"]
-    command += ["--quiet", "--color=no", f"--timeout={_SECONDS}", f"--junitxml={junit}", "--tb=short"]
+    command += ["--quiet", "--color=no", f"--timeout={suite.seconds}", f"--junitxml={junit}", "--tb=short"]
     if suite.workers:
         command += ["-n", str(suite.workers)]
     subprocess.run(
@@ -88,11 +125,9 @@ def _run_pytest(
         cwd=work / "source",
         stdout=sys.stderr,
         env={
-            **os.environ,
             **environment,
-            **dict(suite.variables),
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{plugins}{os.pathsep}{python.parent}{os.pathsep}{os.environ['PATH']}",
             "SUITES_LEFT_OUT": json.dumps(left_out),
             "SUITES_ALIASES": json.dumps(suite.aliases),
         },

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.catalog import SUITES, PythonSuite
+from suites.catalog import SUITES
 from suites.installing import unpack
+from suites.suite import PythonSuite
 
 
 def archive(folder: Path, *names: str) -> Path:

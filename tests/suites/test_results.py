@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from suites.catalog import SUITES, GoSuite, PythonSuite, Reason
+from suites.catalog import SUITES
 from suites.page import BEGIN, END, PAGE, reasons, table, written
 from suites.results import Results, read
+from suites.suite import GoSuite, PythonSuite, Reason
 
 SUITE = PythonSuite(
     name="s",
@@ -63,12 +64,12 @@ def test_equal_names_of_a_go_program_are_tests_of_their_own(tmp_path: Path) -> N
 def test_a_run_without_tests_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "junit.xml"
     file.write_text("<testsuites/>")
-    with pytest.raises(ValueError, match="no tests"):
+    with pytest.raises(ValueError, match="s ran no tests"):
         read(SUITE, file)
 
 
 def test_the_tables(results: Results) -> None:
-    assert "| s | d 1 | 6 | 1 | 3 | 1 | 1 |" in table([results])
+    assert "| s | d 1 | 6 | 1 | 3 | 1 | 1 | 2026-01-02 |" in table([results], today="2026-01-02")
     why = reasons([results])
     assert "| s | 1 | not passed | needs Google |" in why
     assert "| s | 1 | skipped by itself | no / network |" in why
@@ -79,12 +80,19 @@ def test_only_the_part_between_the_comments_is_written(results: Results) -> None
     found = [replace(results, suite=suite) for suite in SUITES]
     text = written(f"before\n{BEGIN}old\n{END}after\n", found, today="2026-01-02")
     assert text.startswith(f"before\n{BEGIN}") and text.endswith(f"{END}after\n")
-    assert "Run on 2026-01-02" in text and "old" not in text
+    assert "| 2026-01-02 |" in text and "old" not in text
 
 
-def test_numbers_of_some_suites_are_not_written(results: Results) -> None:
-    with pytest.raises(ValueError, match="No results of storage-system"):
-        written(f"{BEGIN}{END}", [replace(results, suite=suite) for suite in SUITES[1:]], today="")
+def test_rows_of_suites_that_did_not_run_stay(results: Results) -> None:
+    found = [replace(results, suite=suite) for suite in SUITES]
+    page = written(f"{BEGIN}{END}", found, today="2026-01-02")
+    again = written(page, [replace(found[1], failed=frozenset())], today="2026-01-03")
+    assert again.count("| 2026-01-02 |") == len(SUITES) - 1
+    of_second = [line for line in again.splitlines() if line.startswith(f"| {SUITES[1].name} |")]
+    assert "| 2026-01-03 |" in of_second[0] and not any("not passed" in line for line in of_second)
+    assert [line for line in again.splitlines() if line.startswith(f"| {SUITES[0].name} |")] == [
+        line for line in page.splitlines() if line.startswith(f"| {SUITES[0].name} |")
+    ]
 
 
 def test_the_page_has_a_row_for_each_pinned_suite() -> None:

@@ -1,4 +1,4 @@
-"""Requests that an HMAC key signs in their Authorization header: those of DuckDB, and of clients of S3.
+"""Requests that an HMAC key signs in their Authorization header, as DuckDB and clients of S3 send them.
 
 The service accepts two forms, which differ in the names of headers and in the text before the secret
 ("Authenticate requests to the XML API"). The body may be unsigned. If its hash is signed, the hash is not
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vertex_emulator.server.http.messages import Headers, Request
 from vertex_emulator.services.storage.xml.documents import XmlError
 
 _FORMS: Mapping[str, tuple[str, str]] = {
@@ -89,18 +88,6 @@ def check_time(moment: datetime, now: datetime) -> None:
             f"The request was signed at {moment.isoformat()}, but the emulator's time is {now.isoformat()}.",
             status=403,
         )
-
-
-def with_google_names(request: Request) -> Request:
-    """Return a request of a client of S3 with the names that headers have in the service's own form."""
-    headers = request.headers
-    if not headers.get("authorization", "").startswith("AWS4-"):
-        return request
-    renamed = {
-        (f"x-goog-{name.removeprefix('x-amz-')}" if name.startswith("x-amz-") else name): value
-        for name, value in headers.items()
-    }
-    return replace(request, headers=Headers(renamed))
 
 
 def _bad(code: str, message: str, *, status: int = 400) -> XmlError:

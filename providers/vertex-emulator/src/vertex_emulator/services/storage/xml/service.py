@@ -8,8 +8,8 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from vertex_emulator.server.http.auth import SERVICE_SEGMENTS
-from vertex_emulator.server.http.messages import Handler, Request, Response, Route, with_error_form
-from vertex_emulator.services.storage import names, signed_headers
+from vertex_emulator.server.http.messages import Handler, Headers, Request, Response, Route, with_error_form
+from vertex_emulator.services.storage import names
 from vertex_emulator.services.storage.disk.object_store import ObjectStore
 from vertex_emulator.services.storage.disk.records import StoredObject, object_of
 from vertex_emulator.services.storage.names import after_prefix, decode
@@ -286,8 +286,15 @@ class XmlService:
 
 
 def _renamed(handler: Handler) -> Handler:
-    """Return a handler that also reads the headers of clients of S3."""
-    return lambda request, match: handler(signed_headers.with_google_names(request), match)
+    """Return a handler that gets the headers of a client of S3 by the service's own names."""
+
+    def handle(request: Request, match: re.Match[str]) -> Response:
+        if request.headers.get("authorization", "").startswith("AWS4-"):
+            own = {name.replace("x-amz-", "x-goog-", 1): value for name, value in request.headers.items()}
+            request = replace(request, headers=Headers(own))
+        return handler(request, match)
+
+    return handle
 
 
 def _check_subresource(request: Request) -> None:
