@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites.suite import Flows, GoTests, RustTests, Suite
+from suites.suite import Flows, GoTests, Reason, RustTests, Suite
 
 _PYTEST = ("pytest==8.4.2", "pytest-timeout==2.4.0", "pytest-xdist==3.8.0")
 _RCLONE = ("github.com/rclone/rclone", "v1.74.3")
@@ -65,6 +65,13 @@ SUITES: tuple[Suite, ...] = (
         features=("gcp", "integration"),
         path="gcp::",
         buckets=("of-object-store",),
+        versioning=True,
+        not_passed=(
+            Reason(
+                tests="gcs_test$",
+                why="its part 16 of 17 expects the length of text that it stores as `gzip`; 1 to 15 pass",
+            ),
+        ),
         variables=(("TEST_INTEGRATION", "1"), ("GOOGLE_BUCKET", "of-object-store")),
         setting="proxy",
     ),

@@ -46,7 +46,11 @@ def run_rust(suite: RustTests, environment: Mapping[str, str], work: Path) -> re
     left_out = list(_left_out(listed, suite.left_out))
     skip = [argument for case in left_out for argument in ("--skip", case.name)]
     return results.of_cases(
-        suite, [*rust_cases(_output([program, suite.path, *skip], work, environment, work)), *left_out]
+        suite,
+        [
+            *rust_cases(_output([program, suite.path, "--include-ignored", *skip], work, environment, work)),
+            *left_out,
+        ],
     )
 
 

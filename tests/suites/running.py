@@ -61,7 +61,8 @@ def _environment(suite: Suite, daemon: Daemon, work: Path) -> Iterator[dict[str,
     """Yield the environment that leads the suite's clients to the emulator, and nowhere else."""
     for bucket in suite.buckets:
         path = "/storage/v1/b?project=local"
-        assert call(daemon.url, "POST", path, body={"name": bucket}, token=daemon.token).status == 200
+        body = {"name": bucket, "versioning": {"enabled": suite.versioning}}
+        assert call(daemon.url, "POST", path, body=body, token=daemon.token).status == 200
     with _variables(suite, daemon, work) as found:
         yield {**os.environ, **found, **dict(suite.variables)}
 

@@ -23,12 +23,14 @@ class Suite:
     In the setting "shell" they get the variables of `vertex-training emulator env`, with "proxy" also
     `--proxy`; with "account" the key of a service account and the emulator's address instead, as Google's
     clients get them; with "testbench" an address where `suites.testbench` stands in front of the
-    emulator. `buckets` are created first, and `variables` are set on top.
+    emulator. `buckets` are created first, with object versioning if `versioning` is set, and `variables` are
+    set on top.
     """
 
     name: str
     setting: Setting = "shell"
     buckets: tuple[str, ...] = ()
+    versioning: bool = False
     variables: tuple[tuple[str, str], ...] = ()
     left_out: tuple[Reason, ...] = ()
     not_passed: tuple[Reason, ...] = ()

@@ -472,3 +472,21 @@ class TestDocuments:
         text = "a & b < c > d \"e\" 'f' é \U0001f600"
         document = documents.element("root", documents.text("t", text), namespace="urn:x")
         assert documents.parsed(documents.written(document)).children[0].content == text
+
+
+def test_conditions_on_the_time_of_an_object(ask: Any) -> None:
+    assert ask("PUT", "o", body=b"content").status == 200
+    modified = ask("GET", "o").headers["Last-Modified"]
+    early, late = "Mon, 01 Jan 2024 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
+
+    def statuses(**headers: str) -> list[int]:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        return [ask(method, "o", headers=sent).status for method in ("GET", "HEAD")]
+
+    assert statuses(if_unmodified_since=early) == [412, 412]
+    assert statuses(if_unmodified_since=modified) == statuses(if_unmodified_since=late) == [200, 200]
+    assert statuses(if_modified_since=modified) == statuses(if_modified_since=late) == [304, 304]
+    assert statuses(if_modified_since=early) == statuses(if_modified_since="yesterday") == [200, 200]
+    # A condition on the etag replaces one on the time.
+    assert statuses(if_unmodified_since=early, if_match="*") == [200, 200]
+    assert statuses(if_modified_since=late, if_none_match="x") == [200, 200]

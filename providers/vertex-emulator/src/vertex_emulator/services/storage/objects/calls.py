@@ -107,14 +107,21 @@ class Objects:
         preconditions.from_request(request).check(stored, reading=True)
         return answer(request, object_resource(stored, request.base_url))
 
-    def download(self, request: Request, match: re.Match[str]) -> Response:
-        """Return the content, or the part that the Range header requests."""
+    def download(
+        self,
+        request: Request,
+        match: re.Match[str],
+        *,
+        check: Callable[[StoredObject], None] = lambda _: None,
+    ) -> Response:
+        """Return the content, or the part that the Range header requests. `check` may refuse the object."""
         parameters.check(request, _SELECTION, alternatives=("json", "media"))
         bucket, name = decode(match[1]), decode(match[2])
         self._object_store.hash_large_file(bucket, name)
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored, reading=True)
+            check(stored)
             if needs_decompression(stored, request.headers):
                 return self._decompressed(stored)
             span = _span(request.headers.get("range"), stored.size)

@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from email.utils import format_datetime
+from datetime import datetime, timezone
+from email.utils import format_datetime, parsedate_to_datetime
+from functools import partial
 from typing import Any
 
 from vertex_emulator.kernel import times
@@ -16,6 +18,7 @@ from vertex_emulator.services.storage.disk.checksums import Expected
 from vertex_emulator.services.storage.disk.object_store import ObjectStore
 from vertex_emulator.services.storage.disk.preconditions import Preconditions
 from vertex_emulator.services.storage.disk.records import StoredObject
+from vertex_emulator.services.storage.errors import StorageError, condition_not_met
 from vertex_emulator.services.storage.fields import object as object_fields
 from vertex_emulator.services.storage.fields import parameters
 from vertex_emulator.services.storage.names import check_object_name, decode
@@ -171,7 +174,8 @@ class XmlObjects:
 
     def get(self, request: Request, match: re.Match[str], bucket: str, name: str) -> Response:
         """Return the content. Groups 1 and 2 of the match are the percent-encoded bucket and object."""
-        response = self._objects.download(_as_json_call(request, alt="media"), match)
+        call, check = _as_json_call(request, alt="media"), partial(_check_times, request.headers)
+        response = self._objects.download(call, match, check=check)
         if response.status not in (200, 206):
             return response
         headers = dict(response.headers)
@@ -277,6 +281,27 @@ def target_of(request: Request, bucket: str, name: str) -> Target:
 def stored_answer(stored: StoredObject) -> Response:
     """Return the response to an upload."""
     return Response(200, b"", _TEXT, of_object(stored))
+
+
+def _check_times(headers: Headers, stored: StoredObject) -> None:
+    """Check conditions on the time of an object (RFC 9110, section 13.2.2). Raises `StorageError` 304, 412.
+
+    A condition on the etag comes first, and a time that cannot be read is ignored.
+    """
+    modified = times.parse(stored.updated).replace(microsecond=0)
+    since = _http_time(headers.get("if-unmodified-since"))
+    if since is not None and "if-match" not in headers and modified > since:
+        raise condition_not_met()
+    since = _http_time(headers.get("if-modified-since"))
+    if since is not None and "if-none-match" not in headers and modified <= since:
+        raise StorageError(304, "notModified", "Not Modified")
+
+
+def _http_time(value: str | None) -> datetime | None:
+    try:
+        return parsedate_to_datetime(value).astimezone(timezone.utc) if value else None
+    except ValueError:
+        return None
 
 
 def _as_json_call(request: Request, *, alt: str | None = None) -> Request:
