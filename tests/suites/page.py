@@ -17,6 +17,7 @@ _HEAD = (
     "| suite | from | tests | passed | not passed | left out | skipped by itself | run on |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
 )
+_SHOWN, _RARE = 1, 5
 _WHY_HEAD = "| suite | tests | | why |\n| --- | --- | --- | --- |\n"
 
 
@@ -66,13 +67,22 @@ def _whys(results: Results) -> list[str]:
             *((f"not explained: `{name}`", 1) for name in results.unexplained()),
         ),
         "left out": results.left_out,
-        "skipped by itself": results.skipped,
+        "skipped by itself": _with_rare_ones_together(results.skipped),
     }
     return [
         f"| {results.suite.name} | {n} | {kind} | {_cell(why)} |"
         for kind, of_kind in counts.items()
         for why, n in of_kind
     ]
+
+
+def _with_rare_ones_together(counts: Sequence[tuple[str, int]]) -> Sequence[tuple[str, int]]:
+    """Return the reasons of a suite to skip its tests; after the first, the rare ones as one row."""
+    rare = [(why, n) for at, (why, n) in enumerate(counts) if at >= _SHOWN and n < _RARE]
+    if len(rare) < 2:
+        return counts
+    rest = (f"{len(rare)} other reasons", sum(n for _, n in rare))
+    return (*(each for each in counts if each not in rare), rest)
 
 
 def _not_run() -> list[str]:
