@@ -33,7 +33,7 @@ def reasons(found: Sequence[Results]) -> str:
 
 
 def written(text: str, found: Sequence[Results], *, today: str) -> str:
-    """Return the page with these results between its two comments, and those of other suites as they were.
+    """Return the page with these results between its two comments. Other suites keep their rows.
 
     Raises ValueError if the page lacks the comments.
     """
