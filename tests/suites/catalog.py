@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites import data_libraries
+from suites import data_libraries, orchestrators
 from suites.suite import GoSuite, PythonSuite, Reason, Suite
 
 _PYTEST = ("pytest==8.4.2", "pytest-asyncio==1.5.0", "pytest-timeout==2.4.0", "pytest-xdist==3.8.0")
@@ -141,6 +141,7 @@ SUITES: tuple[Suite, ...] = (
         version="v0.0.0-20260831232431-97274622c111",
     ),
     *data_libraries.SUITES,
+    *orchestrators.SUITES,
 )
 """All suites. A version is a pin; to move one, change it here and look at what no longer passes."""
 
@@ -157,5 +158,6 @@ NOT_RUN = (
         "not tried yet: `tests/clients` has flows of our own",
     ),
     *data_libraries.NOT_RUN,
+    *orchestrators.NOT_RUN,
 )
 """Suites that are left out whole, with the reason."""
