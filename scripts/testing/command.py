@@ -84,10 +84,10 @@ def _entries(layout: Layout, report: Report, options: argparse.Namespace, seed: 
     if options.slow_sample:
         commit = _commit(layout)
         found = queue.with_sample(layout.root, found, commit=commit, seed=seed)
-        part = next(entry.part for entry in found if entry.part is not None)
-        report.line(
-            f"Slow tests for commit {commit[:8]}: the smoke tests, and part {part} of 0 to {queue.PARTS - 1}"
-        )
+        report.line(f"Slow tests for commit {commit[:8]}: the smoke tests, and those of")
+        for entry in sorted(found, key=str):
+            if entry.marks == queue.SLOW:
+                report.line(f"  {entry.file}{'' if entry.part is None else ' (a quarter)'}")
     return found
 
 

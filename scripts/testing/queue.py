@@ -11,11 +11,14 @@ from pathlib import Path
 FAST, SLOW = "not slow", "slow"
 """The mark expressions of the tests that `make test` runs, and of those that it leaves out."""
 
-SMOKE = "smoke"
-"""The mark of one slow test of each third-party client. Every sample has these."""
+SMOKE = "slow and smoke"
+"""One slow test of each third-party client."""
 
 PARTS = 4
-"""A sample has one of so many parts of the slow tests."""
+"""A sample has one of so many parts of the files with slow tests."""
+
+DIVIDED = ("tests/pulumi_vertex_training/core/test_kills_everywhere.py",)
+"""Files of which each sample has a part of the tests: one process would take longer for all than a run may."""
 
 _DEAREST = (
     "tests/pulumi_vertex_training/core/test_kills_everywhere.py",
@@ -35,7 +38,7 @@ _DEAREST = (
 class Entry:
     """Tests of one file: those to which a mark expression of pytest applies. An empty one means all.
 
-    With a `part`, only the tests of this part of a sample and those with the mark SMOKE.
+    With a `part`, only the tests of this part of a sample.
     """
 
     file: str
@@ -75,18 +78,19 @@ def entries(root: Path, files: Sequence[str], *, marks: str, seed: int) -> list[
 
 
 def with_sample(root: Path, fast: Sequence[Entry], *, commit: str, seed: int) -> list[Entry]:
-    """Add the slow smoke tests, and those slow tests of all files that a commit's hash chooses."""
+    """Add the slow smoke tests, and all slow tests of a part of the files, which a commit's hash chooses."""
     part = int(commit[:8], 16) % PARTS
     slow = [file for file in test_files(root) if has_mark(root, file, "slow")]
-    return _ordered([*fast, *(Entry(file, SLOW, part) for file in slow)], seed)
+    chosen = {file for file in slow if file not in DIVIDED and part_of(file) == part}
+    whole = [Entry(file, SLOW) for file in sorted(chosen)]
+    divided = [Entry(file, SLOW, part) for file in DIVIDED if file in slow]
+    smoke = [Entry(file, SMOKE) for file in slow if file not in chosen and has_mark(root, file, "smoke")]
+    return _ordered([*fast, *whole, *divided, *smoke], seed)
 
 
-def part_of(test: str) -> int:
-    """Return the part that a test belongs to.
-
-    Parts are of tests, not of files: the file of the kills alone would take longer than all others.
-    """
-    return int(hashlib.sha256(test.encode()).hexdigest()[:8], 16) % PARTS
+def part_of(name: str) -> int:
+    """Return the part that a file, or a test of a divided file, belongs to."""
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % PARTS
 
 
 def _ordered(found: list[Entry], seed: int) -> list[Entry]:

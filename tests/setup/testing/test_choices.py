@@ -44,14 +44,28 @@ def test_four_parts_have_about_the_same_size() -> None:
     assert sum(sizes) == len(names) and all(35 < size < 65 for size in sizes)
 
 
-def test_a_sample_has_an_entry_for_the_part_of_each_slow_file(root: Path) -> None:
+def test_four_samples_have_every_slow_file_once_and_a_part_of_each_divided_one(root: Path) -> None:
+    slow = {entry.file for entry in queue.entries(root, queue.test_files(root), marks="slow", seed=1)}
+    whole = []
+    for part in range(queue.PARTS):
+        found = queue.with_sample(root, [], commit=f"0000000{part}" + "1" * 32, seed=3)
+        whole += [entry.file for entry in found if entry.marks == queue.SLOW and entry.part is None]
+        assert [entry for entry in found if entry.part is not None] == [
+            Entry(file, queue.SLOW, part) for file in queue.DIVIDED
+        ]
+        assert all(Entry.parse(str(entry)) == entry for entry in found)
+    assert sorted(whole) == sorted(slow - set(queue.DIVIDED))
+
+
+def test_a_sample_has_the_smoke_tests_of_all_other_slow_files(root: Path) -> None:
     fast = [Entry("tests/test_fast.py", queue.FAST)]
-    found = queue.with_sample(root, fast, commit="0000000e" + "1" * 32, seed=3)
-    slow = queue.entries(root, queue.test_files(root), marks="slow", seed=1)
-    assert {entry for entry in found if entry not in fast} == {
-        Entry(entry.file, queue.SLOW, 2) for entry in slow
-    }
-    assert all(Entry.parse(str(entry)) == entry for entry in found)
+    found = queue.with_sample(root, fast, commit="1" * 40, seed=3)
+    slow = [entry.file for entry in queue.entries(root, queue.test_files(root), marks="slow", seed=1)]
+    whole = {entry.file for entry in found if entry.marks == queue.SLOW}
+    smoke = {entry.file for entry in found if entry.marks == queue.SMOKE}
+    assert smoke == {file for file in slow if queue.has_mark(root, file, "smoke")} - whole
+    assert len(whole | smoke) + 1 == len(found)
+    assert "tests/clients/storage/test_client_gcloud.py" in whole | smoke
 
 
 @pytest.mark.parametrize(

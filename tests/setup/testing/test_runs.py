@@ -29,7 +29,6 @@ from support.suite import worker
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: a slow test")
-    config.addinivalue_line("markers", "smoke: a slow test of every sample")
     worker.register(config)
 """
 
@@ -90,16 +89,12 @@ def test_the_mark_expression_of_an_entry_chooses_tests(small: Layout) -> None:
     assert len(outcomes(run(small, file=program, marks=""))) == 2
 
 
-def test_the_part_of_an_entry_chooses_tests_and_takes_smoke_tests_always(small: Layout) -> None:
-    program = (
-        "import pytest\n@pytest.mark.smoke\ndef test_smoke(): pass\n"
-        "@pytest.mark.parametrize('number', range(20))\ndef test_it(number): pass\n"
-    )
+def test_the_part_of_an_entry_chooses_tests(small: Layout) -> None:
+    program = "import pytest\n@pytest.mark.parametrize('number', range(20))\ndef test_it(number): pass\n"
     rows = [f"tests/test_file.py::test_it[{number}]" for number in range(20)]
     for part in range(PARTS):
         done = run(small, file=program, marks="", part=part)
-        chosen = {row for row in rows if part_of(row) == part}
-        assert {test.name for test in done.results.tests} == chosen | {"tests/test_file.py::test_smoke"}
+        assert {test.name for test in done.results.tests} == {row for row in rows if part_of(row) == part}
 
 
 def test_fixtures_of_a_module_end_before_the_next_file_and_those_of_the_session_after_all(

@@ -21,7 +21,7 @@ import pytest
 
 from scripts.testing.processes import RUN, group_of
 from scripts.testing.processor_time import own_meter
-from scripts.testing.queue import SMOKE, Entry, part_of
+from scripts.testing.queue import Entry, part_of
 from support.suite import kept_logs
 from support.suite.rings import NAMES, FixtureRings, Ring, watched
 
@@ -150,4 +150,4 @@ class Worker:
 
 def _in_part(item: pytest.Item, part: int | None) -> bool:
     """Return whether a test belongs to a part of a sample, or to all of them."""
-    return part is None or part_of(item.nodeid) == part or item.get_closest_marker(SMOKE) is not None
+    return part is None or part_of(item.nodeid) == part

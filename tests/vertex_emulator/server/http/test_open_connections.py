@@ -130,6 +130,33 @@ def test_the_one_that_waited_longest_is_closed(held: ExitStack) -> None:
             assert rest.recv(12) == b"HTTP/1.1 401"
 
 
+def test_idle_connections_with_the_token_give_way_to_new_ones(held: ExitStack) -> None:
+    """Open many clients that stay idle, as tests with Google's clients do, beside one that is busy."""
+    begun, release = threading.Event(), threading.Event()
+
+    def wait(*_: object) -> Response:
+        begun.set()
+        assert release.wait(TIMEOUT)
+        return json_response("done")
+
+    with serving(Limits(connections=4), Route("GET", "/wait", wait)) as server:
+        busy = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=TIMEOUT)
+        held.callback(busy.close)
+        busy.request("GET", "/wait", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert begun.wait(TIMEOUT)
+        for _ in range(12):
+
+            def another() -> bool:
+                with suppress(AssertionError, OSError, http.client.HTTPException):
+                    return ok(kept_alive(server.server_port, held, TOKEN), TOKEN)
+                return False
+
+            eventually(another)
+            assert len(server.connections) <= 4
+        release.set()
+        assert busy.getresponse().read() == b'"done"'
+
+
 def test_the_first_byte_has_a_deadline_without_a_token(held: ExitStack) -> None:
     """Connect again where the test was too slow for the deadline itself."""
 

@@ -292,6 +292,24 @@ def test_those_with_the_secret_keep_their_connections(tmp_path: Path) -> None:
         eventually(lambda: len(server.connections) == 0)
 
 
+def test_hundreds_of_idle_clients_leave_room_for_another(door: Door) -> None:
+    """Keep more connections to hosts of Google open than the proxy or the server has."""
+    head = "GET /storage/v1/b?project=local HTTP/1.1\r\nHost: storage.googleapis.com\r\n"
+    request = f"{head}Authorization: Bearer {door.daemon.token}\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(300):
+
+            def another() -> bool:
+                try:
+                    client = stack.enter_context(door.secured("storage.googleapis.com"))
+                    client.sendall(request.encode())
+                    return client.recv(12) == b"HTTP/1.1 200"
+                except (AssertionError, OSError):  # none has been idle for long enough yet
+                    return False
+
+            eventually(another)
+
+
 def test_a_tunnel_passes_bytes_on_unchanged_and_half_closed(tmp_path: Path) -> None:
     ends: list[socket.socket] = []
     with proxy(tmp_path, connect=joined(ends)) as (server, knock):

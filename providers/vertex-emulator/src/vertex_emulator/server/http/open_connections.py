@@ -2,8 +2,9 @@
 
 Everybody on this machine can connect, also users and programs without a secret. A connection that never
 showed a secret is therefore worth nothing: if no more fit, the one that has waited longest is closed. After
-those come idle connections of programs that have a lesser secret, such as replicas. Connections with the
-emulator's token stay, and some are reserved for them.
+those come idle connections of programs that have a lesser secret, such as replicas, and at last those of
+clients with the emulator's token: libraries that open new clients all the time leave hundreds idle. Some
+connections are reserved for clients with the token.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from vertex_emulator.server.http.auth import Access
 _MOST = 256
 _RESERVED = 8
 """One of so many connections is reserved for clients with the emulator's token."""
+_REST_SECONDS = 1.0
+"""A connection with the token that has been idle for less is not closed: its next request may be on the way."""
 
 
 def most_connections() -> int:
@@ -109,7 +112,9 @@ class OpenConnections:
     def _close_one(self) -> bool:
         unproven = [each for each in self._open.values() if each.access is Access.NONE]
         lesser = [each for each in self._open.values() if each.access is Access.SERVICES and each.idle]
-        if not (candidates := unproven or lesser):
+        rested = machine_clock.monotonic() - _REST_SECONDS
+        resting = [each for each in self._open.values() if each.idle and each.since <= rested]
+        if not (candidates := unproven or lesser or resting):
             return False
         closed = min(candidates, key=lambda each: each.since)
         del self._open[closed.socket]
