@@ -84,7 +84,7 @@ def _entries(layout: Layout, report: Report, options: argparse.Namespace, seed: 
     if options.slow_sample:
         commit = _commit(layout)
         found = queue.with_sample(layout.root, found, commit=commit, seed=seed)
-        report.line(f"Slow tests for commit {commit[:8]}: the smoke tests, and those of")
+        report.line(f"Slow tests for commit {commit[:8]}: the smoke tests, and all of")
         for entry in sorted(found, key=str):
             if entry.marks == queue.SLOW:
                 report.line(f"  {entry.file}{'' if entry.part is None else ' (a quarter)'}")

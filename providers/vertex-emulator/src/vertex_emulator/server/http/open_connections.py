@@ -2,8 +2,8 @@
 
 Everybody on this machine can connect, also users and programs without a secret. A connection that never
 showed a secret is therefore worth nothing: if no more fit, the one that has waited longest is closed. After
-those come idle connections of programs that have a lesser secret, such as replicas, and at last those of
-clients with the emulator's token: libraries that open new clients all the time leave hundreds idle. Some
+those come idle connections of programs that have a lesser secret, such as replicas, and at last idle ones
+with the emulator's token: libraries that open new clients all the time leave hundreds of them. Some
 connections are reserved for clients with the token.
 """
 
