@@ -1,7 +1,7 @@
 """The connections to the gRPC server, and which of them are closed so that others can be opened.
 
 The library has a limit of connections and no rule for them. So this checks the sockets among the files of
-this process. The rule is that of the HTTP server: a connection that never showed a token is worth nothing,
+this process. The HTTP server's rule holds: a connection that never showed a token is worth nothing,
 replicas have a share, and connections of programs with the emulator's token stay.
 """
 

@@ -14,7 +14,7 @@ from vertex_emulator.server.permissions.denials import Denial, DenialError, Deni
 
 _PATH = "/_local/denials"
 _MISSPELT = 0.95
-"""How similar to a known permission one must be to count as misspelt, not as that of another call."""
+"""How similar to a known permission one must be to count as misspelt, not as a permission of another call."""
 
 
 def denial_routes(denials: Denials) -> Sequence[Route]:
