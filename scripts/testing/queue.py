@@ -18,7 +18,7 @@ PARTS = 4
 """A sample has one of so many parts of the files with slow tests."""
 
 DIVIDED = ("tests/pulumi_vertex_training/core/test_kills_everywhere.py",)
-"""Files of which each sample has a part of the tests: one process would take longer for all than a run may."""
+"""Files of which each sample has a part of the tests: for all, one process takes longer than a run may."""
 
 _DEAREST = (
     "tests/pulumi_vertex_training/core/test_kills_everywhere.py",

@@ -44,4 +44,4 @@ NOT_RUN = (
     ("XManager's own tests", "they mock Vertex AI: `tests/suites/flows` has tests of its client"),
     ("Vertex AI Pipelines (`PipelineJob`)", "refused by name"),
 )
-"""What is left out whole, with the reason."""
+"""The suites that are left out whole, with the reason."""

@@ -92,7 +92,7 @@ def _variables(suite: Suite, daemon: Daemon, work: Path) -> Iterator[dict[str, s
 
 @contextmanager
 def _no_way_out() -> Iterator[None]:
-    """Let the emulator's proxy pass connections to other hosts on to a proxy that there is not."""
+    """Let the emulator's proxy pass connections to other hosts on to a proxy that does not exist."""
     before = os.environ.get("https_proxy")
     os.environ["https_proxy"] = _NOWHERE
     try:

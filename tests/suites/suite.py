@@ -1,4 +1,4 @@
-"""What a suite is: where its tests come from, how they reach the emulator, and which do not pass, and why."""
+"""The kinds of suites: where tests come from, how they reach the emulator, which do not pass, and why."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_upload_and_delete_of_a_model(tmp_path: Path) -> None:
 
 
 def test_component_of_the_sdk(tmp_path: Path) -> None:
-    """A step of a dataset component calls a method of google-cloud-aiplatform."""
+    """Run a step of a dataset component, which calls a method of google-cloud-aiplatform."""
     artifact = {"metadata": {}, "name": "set", "uri": "", "type": {"schemaTitle": "google.VertexDataset"}}
     outputs = {"outputs": {"artifacts": {"dataset": {"artifacts": [artifact]}}}}
     outputs["outputs"]["outputFile"] = str(tmp_path / "outputs.json")

@@ -21,7 +21,7 @@ _MOST = 256
 _RESERVED = 8
 """One of so many connections is reserved for clients with the emulator's token."""
 _REST_SECONDS = 1.0
-"""A connection with the token that has been idle for less is not closed: its next request may be on the way."""
+"""A connection with the token that has been idle for less stays: its next request may be on the way."""
 
 
 def most_connections() -> int:

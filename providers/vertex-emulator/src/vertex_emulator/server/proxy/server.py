@@ -47,9 +47,10 @@ class ProxyServer:
     """The proxy at the port of `listener`.
 
     `secrets` has the access of each secret. Replicas have one of their own, so that they cannot use up the
-    owner's connections. `serve_http` answers HTTP/1.1 on a connection to a host until it ends, and has limits
-    of its own; `grpc_address` returns the address of the gRPC server, or None. If all connections are in use, one that has not shown a
-    secret is closed. Connections to hosts that `is_refused` end here too, and each request is refused.
+    owner's connections. `serve_http` answers HTTP/1.1 on a connection to a host until it ends, within limits
+    of its own; `grpc_address` returns the address of the gRPC server, or None. If all connections are in use,
+    one that has not shown a secret is closed. Connections to hosts that `is_refused` end here too, and each
+    request is refused.
     """
 
     def __init__(
@@ -201,7 +202,8 @@ class ProxyServer:
                 if secured.selected_alpn_protocol() == "h2":
                     self._pass_to_grpc(secured, host)
                 else:
-                    self.connections.remove(connection)  # it is one of the server's now, which knows idle ones
+                    # It counts as the HTTP server's now, which knows whether it is idle.
+                    self.connections.remove(connection)
                     self._serve_http(secured, host)
             finally:
                 with self._lock:
