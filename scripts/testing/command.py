@@ -87,7 +87,8 @@ def _entries(layout: Layout, report: Report, options: argparse.Namespace, seed: 
         report.line(f"Slow tests for commit {commit[:8]}: the smoke tests, and all of")
         for entry in sorted(found, key=str):
             if entry.marks == queue.SLOW:
-                report.line(f"  {entry.file}{'' if entry.part is None else ' (a quarter)'}")
+                some = "" if entry.part is None else f" (one of {queue.DIVIDED[entry.file]} parts)"
+                report.line(f"  {entry.file}{some}")
     return found
 
 

@@ -17,8 +17,8 @@ SMOKE = "slow and smoke"
 PARTS = 4
 """A sample has one of so many parts of the files with slow tests."""
 
-DIVIDED = ("tests/pulumi_vertex_training/core/test_kills_everywhere.py",)
-"""Files of which each sample has a part of the tests: for all, one process takes longer than a run may."""
+DIVIDED = {"tests/pulumi_vertex_training/core/test_kills_everywhere.py": 16}
+"""Files of which each sample has one of so many parts: all 249 kills take one process more than an hour."""
 
 _DEAREST = (
     "tests/pulumi_vertex_training/core/test_kills_everywhere.py",
@@ -38,7 +38,7 @@ _DEAREST = (
 class Entry:
     """Tests of one file: those to which a mark expression of pytest applies. An empty one means all.
 
-    With a `part`, only the tests of this part of a sample.
+    Of a file in DIVIDED, only the tests of a `part`, if one is given.
     """
 
     file: str
@@ -47,6 +47,10 @@ class Entry:
 
     def __str__(self) -> str:
         return f"{self.file}\t{self.marks}\t{'' if self.part is None else self.part}"
+
+    def has(self, test: str) -> bool:
+        """Return whether the test with this id is in the part."""
+        return self.part is None or part_of(test, DIVIDED[self.file]) == self.part
 
     @classmethod
     def parse(cls, line: str) -> Entry:
@@ -79,18 +83,18 @@ def entries(root: Path, files: Sequence[str], *, marks: str, seed: int) -> list[
 
 def with_sample(root: Path, fast: Sequence[Entry], *, commit: str, seed: int) -> list[Entry]:
     """Add the slow smoke tests, and all slow tests of a part of the files, which a commit's hash chooses."""
-    part = int(commit[:8], 16) % PARTS
+    number = int(commit[:8], 16)
     slow = [file for file in test_files(root) if has_mark(root, file, "slow")]
-    chosen = {file for file in slow if file not in DIVIDED and part_of(file) == part}
+    chosen = {file for file in slow if file not in DIVIDED and part_of(file, PARTS) == number % PARTS}
     whole = [Entry(file, SLOW) for file in sorted(chosen)]
-    divided = [Entry(file, SLOW, part) for file in DIVIDED if file in slow]
+    divided = [Entry(file, SLOW, number % parts) for file, parts in DIVIDED.items() if file in slow]
     smoke = [Entry(file, SMOKE) for file in slow if file not in chosen and has_mark(root, file, "smoke")]
     return _ordered([*fast, *whole, *divided, *smoke], seed)
 
 
-def part_of(name: str) -> int:
+def part_of(name: str, parts: int) -> int:
     """Return the part that a file, or a test of a divided file, belongs to."""
-    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % PARTS
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % parts
 
 
 def _ordered(found: list[Entry], seed: int) -> list[Entry]:

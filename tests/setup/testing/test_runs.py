@@ -18,7 +18,7 @@ from scripts.layout import Layout
 from scripts.report import Report
 from scripts.testing import command, processes, summary
 from scripts.testing.processes import Run
-from scripts.testing.queue import PARTS, Entry, part_of
+from scripts.testing.queue import DIVIDED, Entry, part_of
 from scripts.testing.results import Results
 from support.waiting import eventually
 
@@ -50,8 +50,8 @@ def run(
     layout: Layout,
     *,
     marks: str = "not slow",
-    part: int | None = None,
     arguments: Sequence[str] = (),
+    entries: Sequence[Entry] = (),
     **files: str,
 ) -> Run:
     """Run a suite of these files, each with its program."""
@@ -59,7 +59,7 @@ def run(
         (layout.root / "tests" / f"test_{name}.py").write_text(program)
     return processes.run(
         layout,
-        [Entry(f"tests/test_{name}.py", marks, part) for name in files],
+        [*entries, *(Entry(f"tests/test_{name}.py", marks) for name in files)],
         env=os.environ,
         arguments=["--randomly-seed=17", *arguments],
         processes=2,
@@ -90,11 +90,17 @@ def test_the_mark_expression_of_an_entry_chooses_tests(small: Layout) -> None:
 
 
 def test_the_part_of_an_entry_chooses_tests(small: Layout) -> None:
-    program = "import pytest\n@pytest.mark.parametrize('number', range(20))\ndef test_it(number): pass\n"
-    rows = [f"tests/test_file.py::test_it[{number}]" for number in range(20)]
-    for part in range(PARTS):
-        done = run(small, file=program, marks="", part=part)
-        assert {test.name for test in done.results.tests} == {row for row in rows if part_of(row) == part}
+    file, parts = next(iter(DIVIDED.items()))
+    path = small.root / file
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "import pytest\n@pytest.mark.parametrize('number', range(40))\ndef test_it(number): pass\n"
+    )
+    rows = [f"{file}::test_it[{number}]" for number in range(40)]
+    for part in (0, parts - 1):
+        done = run(small, entries=[Entry(file, "", part)])
+        chosen = {row for row in rows if part_of(row, parts) == part}
+        assert chosen and {test.name for test in done.results.tests} == chosen
 
 
 def test_fixtures_of_a_module_end_before_the_next_file_and_those_of_the_session_after_all(

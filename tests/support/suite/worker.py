@@ -21,7 +21,7 @@ import pytest
 
 from scripts.testing.processes import RUN, group_of
 from scripts.testing.processor_time import own_meter
-from scripts.testing.queue import Entry, part_of
+from scripts.testing.queue import Entry
 from support.suite import kept_logs
 from support.suite.rings import NAMES, FixtureRings, Ring, watched
 
@@ -74,7 +74,7 @@ class Worker:
         session.config.option.markexpr = entry.marks
         self._file_began = time.time()
         wall, used = time.perf_counter(), self._meter.seconds()
-        items = [item for item in session.perform_collect([entry.file]) if _in_part(item, entry.part)]
+        items = [item for item in session.perform_collect([entry.file]) if entry.has(item.nodeid)]
         self._write(
             event="collected",
             file=entry.file,
@@ -146,8 +146,3 @@ class Worker:
 
     def _write(self, **row: object) -> None:
         self._results.write(json.dumps(row) + "\n")
-
-
-def _in_part(item: pytest.Item, part: int | None) -> bool:
-    """Return whether a test belongs to a part of a sample, or to all of them."""
-    return part is None or part_of(item.nodeid) == part
