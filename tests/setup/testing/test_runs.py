@@ -46,20 +46,17 @@ def small(tmp_path: Path) -> Layout:
     return Layout(root=root, local=root / ".local", cache=tmp_path / "cache")
 
 
-def run(
-    layout: Layout,
-    *,
-    marks: str = "not slow",
-    arguments: Sequence[str] = (),
-    entries: Sequence[Entry] = (),
-    **files: str,
-) -> Run:
+def run(layout: Layout, *, marks: str = "not slow", arguments: Sequence[str] = (), **files: str) -> Run:
     """Run a suite of these files, each with its program."""
     for name, program in files.items():
         (layout.root / "tests" / f"test_{name}.py").write_text(program)
+    return run_entries(layout, [Entry(f"tests/test_{name}.py", marks) for name in files], arguments)
+
+
+def run_entries(layout: Layout, entries: Sequence[Entry], arguments: Sequence[str] = ()) -> Run:
     return processes.run(
         layout,
-        [*entries, *(Entry(f"tests/test_{name}.py", marks) for name in files)],
+        entries,
         env=os.environ,
         arguments=["--randomly-seed=17", *arguments],
         processes=2,
@@ -98,7 +95,7 @@ def test_the_part_of_an_entry_chooses_tests(small: Layout) -> None:
     )
     rows = [f"{file}::test_it[{number}]" for number in range(40)]
     for part in (0, parts - 1):
-        done = run(small, entries=[Entry(file, "", part)])
+        done = run_entries(small, [Entry(file, "", part)])
         chosen = {row for row in rows if part_of(row, parts) == part}
         assert chosen and {test.name for test in done.results.tests} == chosen
 
