@@ -18,6 +18,7 @@ image = vt.TrainingImage(
     "pytorch-trainer",
     repository=repository,
     source="trainer",
+    vertex_cluster=True,
     base_image="us-docker.pkg.dev/vertex-ai/training/pytorch-gpu.2-4.py310:latest",
     # The base has PyTorch. The emulator's stand-in for it takes a folder of this machine, or the lock file.
     env={"PYTHONPATH": torch_folder, **OLD_TORCHRUN} if torch_folder and not on_google else None,

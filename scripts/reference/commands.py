@@ -111,6 +111,7 @@ EMULATOR_GROUPS = (
         title="Faults",
         examples={
             "fault": ("emulator fault add CreateCustomJob --drop after", "emulator fault clear"),
+            "stale-objects": ("emulator stale-objects on",),
             "replica": (
                 "emulator replica kill train workerpool1-0 --after 60",
                 "emulator replica forward train workerpool0-0 6006",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +19,7 @@ from scripts.reference import examples
 from scripts.reference.markdown import HEADER, REFERENCE, code, prose, table
 from scripts.reference.signatures import a_class, aliases, function
 from scripts.reference.types_in_words import WORDS
+from vertex_cluster import checkpoints
 from vertex_emulator.client import control
 from vertex_emulator.testing import emulator as testing
 from vertex_emulator.testing import plugin
@@ -91,6 +92,11 @@ CLUSTER_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Legacy AI Platform": ("legacy_variables", "use_legacy_environment"),
 }
 _CONSTANTS = ("ROLES", "FRAMEWORKS", "STANDARD_PS_OPS")
+_CHECKPOINTS = (
+    *("Checkpoints", "Checkpoint", "CheckpointError", "newest", "starts", "Start"),
+    *("sigterm_flag", "SigtermFlag"),
+)
+_CHECKPOINT_CONSTANTS = ("VARIABLES", "MARKER")
 
 
 _ALIASES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
@@ -191,15 +197,24 @@ def _cluster() -> Iterator[str]:
     yield prose(inspect.getdoc(vertex_cluster) or "")
     for title, names in CLUSTER_GROUPS.items():
         yield f"## {title}"
-        for name in names:
-            value = getattr(vertex_cluster, name)
-            yield f"### {name}"
-            if inspect.isclass(value):
-                yield from a_class(CLUSTER_PAGE, name, value, level=4)
-            else:
-                yield from function(CLUSTER_PAGE, name, value)
+        yield from _names(vertex_cluster, names)
+    yield "## Checkpoints"
+    yield prose(inspect.getdoc(checkpoints) or "")
+    public = set(checkpoints.__all__)
+    _check({*_CHECKPOINTS, *_CHECKPOINT_CONSTANTS}, public, CLUSTER_PAGE.name)
+    yield from _names(checkpoints, _CHECKPOINTS)
     yield "## Constants"
     for name in _CONSTANTS:
         value = getattr(vertex_cluster, name)
         shown = ", ".join(f"`{each}`" for each in (sorted(value) if isinstance(value, frozenset) else value))
         yield f"`{name}`: {shown}"
+
+
+def _names(module: ModuleType, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        value = getattr(module, name)
+        yield f"### {name}"
+        if inspect.isclass(value):
+            yield from a_class(CLUSTER_PAGE, name, value, level=4)
+        else:
+            yield from function(CLUSTER_PAGE, name, value)

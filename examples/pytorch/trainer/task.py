@@ -19,6 +19,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from vertex_cluster import checkpoints
+
 HELD_OUT, BATCH = 360, 30
 CHECKPOINT_EPOCHS = 5
 RESTART_SECONDS = 120
@@ -48,14 +50,17 @@ def main() -> None:
     network = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10)).to(
         device
     )
-    checkpoint = folder_of("AIP_CHECKPOINT_DIR") / "latest.pt"
-    done = resume(network, checkpoint)
+    store = checkpoints.Checkpoints(barrier=dist.barrier)
+    done = store.resume(lambda at: network.load_state_dict(torch.load(at / "model.pt", map_location=device)))
+    if done:
+        log(f"continues after epoch {done}")
     model = DistributedDataParallel(network)
     try:
         for epoch in range(done + 1, options.epochs + 1):
             loss = train_epoch(model, pixels[:-HELD_OUT], labels[:-HELD_OUT], epoch)
-            if rank == 0 and (epoch % CHECKPOINT_EPOCHS == 0 or epoch in (1, options.epochs)):
-                save({"epoch": epoch, "weights": network.state_dict()}, checkpoint)
+            due = epoch % CHECKPOINT_EPOCHS == 0 or epoch in (1, options.epochs)
+            # Process 0 alone saves, and gets True.
+            if due and store.save(epoch, lambda at: torch.save(network.state_dict(), at / "model.pt")):
                 log(f"finished {epoch} loss {loss:.4f}")
     except RuntimeError as error:
         # Another process was lost. How it ended decides whether the job restarts, so it has to end first.
@@ -94,19 +99,6 @@ def train_epoch(
         total += loss.detach()
     dist.all_reduce(total)
     return float(total) / steps / size
-
-
-def resume(network: torch.nn.Module, checkpoint: Path) -> int:
-    """Load the latest checkpoint in process 0. Return its epoch in all processes, 0 without a checkpoint."""
-    epoch = torch.zeros(1, device=next(network.parameters()).device)
-    if dist.get_rank() == 0 and checkpoint.exists():
-        saved = torch.load(checkpoint)
-        network.load_state_dict(saved["weights"])
-        epoch += saved["epoch"]
-    dist.broadcast(epoch, 0)
-    if epoch:
-        log(f"continues after epoch {int(epoch)}")
-    return int(epoch)
 
 
 def save(value: object, path: Path) -> None:

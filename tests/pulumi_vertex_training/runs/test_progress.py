@@ -32,6 +32,15 @@ RUNNING = JobRecord(
         pytest.param(Report(step=45, total=0), None, None, "step 45", id="a total of nothing"),
         pytest.param(Report(step=45, total=40, seconds_per_step=1), 100, 0, "100%", id="past its end"),
         pytest.param(Report(metrics={"loss": 2}), None, None, "loss 2", id="metrics only"),
+        pytest.param(Report(step=1, resumed_from=0, attempt=1), None, None, "step 1", id="a first start"),
+        pytest.param(Report(step=1, resumed_from=0, attempt=2), None, None, "step 1, attempt 2", id="lost"),
+        pytest.param(
+            Report(step=250, metrics={"loss": 2}, resumed_from=200, attempt=3),
+            None,
+            None,
+            "step 250, loss 2, resumed from step 200, attempt 3",
+            id="resumed",
+        ),
     ],
 )
 def test_percent_time_left_and_words(
@@ -73,3 +82,5 @@ def test_the_line_begins_with_the_important() -> None:
     shown = line(RUNNING, Counts("4/4", "worker 2/2 done"), report)
     assert shown == "running 4/4 45%, 2m18s left, worker 2/2 done, loss 0.25"
     assert line(RUNNING, Counts(), None) == "running"
+    resumed = Report(step=250, resumed_from=200, attempt=1)
+    assert line(RUNNING, Counts(), resumed) == "running, step 250, resumed from step 200"

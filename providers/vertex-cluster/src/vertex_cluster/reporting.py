@@ -20,7 +20,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from .paths import gcs_path
 from .variables import from_environment
 
-__all__ = ["REPORT_FILE", "Reporter", "report", "report_path"]
+__all__ = ["REPORT_FILE", "Reporter", "note_start", "report", "report_path"]
 
 REPORT_FILE = "vertex_cluster_progress.json"
 """Name of the file in the job's output directory."""
@@ -48,6 +48,17 @@ def report(*, step: Any = None, total: Any = None, **metrics: Any) -> None:
         _reporter().add(step, total, metrics)
     except Exception as error:  # a report must never end a training
         _log.warning("the progress is not reported: %s", error)
+
+
+_start: Dict[str, int] = {}
+
+
+def note_start(*, resumed_from: int, attempt: int) -> None:
+    """Add to the reports of this process from which step its training resumed, and at which start of the job.
+
+    `vertex_cluster.checkpoints` calls it.
+    """
+    _start.update(resumedFrom=resumed_from, attempt=attempt)
 
 
 def report_path(environ: Mapping[str, str]) -> Optional[str]:
@@ -152,6 +163,7 @@ class Reporter:
             "metrics": {name: value for name, value in values.items() if value is not None},
             "time": datetime.now(timezone.utc).isoformat(),
             "secondsPerStep": pace,
+            **_start,
         }
 
     def _run(self) -> None:

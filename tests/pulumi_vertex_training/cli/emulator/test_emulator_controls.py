@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tarfile
 from collections.abc import Iterator
@@ -200,6 +201,18 @@ def test_the_replica_limit(env: dict[str, str]) -> None:
     words = "At most 64 replicas run at the same time; other jobs wait.\n"
     assert said("replica-limit", "64", env=env) == words
     assert printed("replica-limit", env=env) == {"replicas": 64}
+
+
+def test_stale_objects(env: dict[str, str]) -> None:
+    fresh = "Replicas of new jobs see objects as they are.\n"
+    assert said("stale-objects", env=env) == fresh
+    if os.access("/dev/fuse", os.R_OK | os.W_OK):
+        words = "Replicas of new jobs see an object that another replica rewrites as it was.\n"
+        assert said("stale-objects", "on", env=env) == words
+        assert printed("stale-objects", env=env) == {"stale": True}
+    else:
+        assert "cannot have stale objects on this machine" in refused("stale-objects", "on", env=env)
+    assert said("stale-objects", "off", env=env) == fresh
 
 
 def test_a_replica_is_killed(env: dict[str, str], control: Control) -> None:

@@ -76,7 +76,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
 def test_commands_options_and_choices_are_completed(shell: Shell) -> None:
     assert shell("vertex-training wat") == ["watch"]
     assert {"top", "watch", "jobs", "emulator", "completion"} <= set(shell("vertex-training "))
-    assert sorted(shell("vertex-training emulator sta")) == ["start", "start-delay", "status"]
+    found = ["stale-objects", "start", "start-delay", "status"]
+    assert sorted(shell("vertex-training emulator sta")) == found
     assert shell("vertex-training explain --s") == ["--svg"]
     assert sorted(shell("vertex-training jobs --kind t")) == ["training-pipeline", "tuning-job"]
 

@@ -22,6 +22,8 @@ class Report:
     """The latest report of a run.
 
     `time` is when the program made it (RFC 3339). `seconds_per_step` is the mean since the first report.
+    `resumed_from` is the step of the checkpoint from which the program continued, 0 without one, and
+    `attempt` the number of its start in this job; None for a program without `vertex_cluster.checkpoints`.
     """
 
     step: float | None = None
@@ -29,6 +31,8 @@ class Report:
     metrics: Mapping[str, float] = field(default_factory=dict)
     time: str | None = None
     seconds_per_step: float | None = None
+    resumed_from: float | None = None
+    attempt: float | None = None
 
     @property
     def percent(self) -> int | None:
@@ -75,6 +79,8 @@ def _report(document: object) -> Report | None:
         metrics={name: value for name, value in found.items() if value is not None},
         time=time if isinstance(time, str) else None,
         seconds_per_step=_number(document.get("secondsPerStep")),
+        resumed_from=_number(document.get("resumedFrom")),
+        attempt=_number(document.get("attempt")),
     )
 
 
@@ -102,6 +108,14 @@ def metrics_in_words(report: Report) -> str:
     return ", ".join(shown)
 
 
+def start_in_words(report: Report) -> str:
+    """Describe the start, such as `resumed from step 200, attempt 3`; "" for a first start at step 0."""
+    parts = [f"resumed from step {report.resumed_from:g}"] if report.resumed_from else []
+    if report.attempt is not None and report.attempt > 1:
+        parts.append(f"attempt {report.attempt:g}")
+    return ", ".join(parts)
+
+
 def in_words(report: Report) -> str:
     """Describe a report, such as `45%, 2m05s left, loss 0.25`; without a total `step 12, loss 0.25`."""
     parts = []
@@ -111,9 +125,13 @@ def in_words(report: Report) -> str:
         parts.append(f"step {report.step:g}")
     if report.seconds_left:
         parts.append(f"{duration(report.seconds_left)} left")
-    return ", ".join(part for part in (*parts, metrics_in_words(report)) if part)
+    return ", ".join(part for part in (*parts, metrics_in_words(report), start_in_words(report)) if part)
 
 
 def as_json(report: Report | None) -> Any:
     """Return the JSON of a report, see docs/reference/json.md."""
-    return json_of(report, "step total percent seconds_left metrics time") if report is not None else None
+    return (
+        json_of(report, "step total percent seconds_left metrics time resumed_from attempt")
+        if report is not None
+        else None
+    )

@@ -201,6 +201,14 @@ class Control:
         """Set the network of the replicas of new jobs."""
         self.call("PUT", "/_local/network", {"network": network})
 
+    def stale_objects(self) -> bool:
+        """Return whether replicas of new jobs see an object that another one rewrites as it was."""
+        return bool(self.call("GET", "/_local/stale-objects")["stale"])
+
+    def set_stale_objects(self, stale: bool) -> None:
+        """Let replicas of new jobs see an object below /gcs that another one rewrites as it was, or not."""
+        self.call("PUT", "/_local/stale-objects", {"stale": stale})
+
     def network_of_replica(self, job_id: str, replica: str) -> dict[str, Any]:
         """Return the `folder` with which `forwarding.connect` reaches a replica in a network of its own."""
         return self.call("GET", f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/network")

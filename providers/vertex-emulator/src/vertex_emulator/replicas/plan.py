@@ -73,6 +73,7 @@ class Plan:
 
     `job` is its resource name. `environment` is added to the variables of every replica. `lines` are added to
     the service's log. `contract` is the form of CLUSTER_SPEC, `network` the network of the replicas.
+    `stale_objects`: a replica sees an object that another one rewrites as it was.
 
     `project` is the project's id; `emulator_url` and `proxy` (host and port) are where the emulator and its
     proxy answered when the job was created, "" if its replicas do not get the emulator's address.
@@ -99,6 +100,7 @@ class Plan:
     lines: tuple[str, ...] = ()
     contract: Contract = "observed"
     network: Network = "host"
+    stale_objects: bool = False
     timeout_scale: float = LOWEST
 
     @property

@@ -279,6 +279,13 @@ class VertexEmulator:
         """Set the network of new jobs: the machine's, or a network for each job (Linux only)."""
         self.control.set_network(network)
 
+    def stale_objects(self, stale: bool = True) -> None:
+        """Let replicas of new jobs see an object below /gcs as it was when another one has rewritten it.
+
+        A new name is seen. Needs Linux, and a user who may open /dev/fuse.
+        """
+        self.control.set_stale_objects(stale)
+
     def replica_limit(self, replicas: int) -> None:
         """Limit the number of replicas that run at once.
 

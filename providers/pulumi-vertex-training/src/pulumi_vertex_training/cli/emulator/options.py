@@ -92,6 +92,12 @@ def _add_settings(emulator: Parser) -> None:
         "network",
         choices=("host", "namespace"),
     )
+    add(
+        "stale-objects",
+        "let a replica see an object below /gcs that another one rewrites as it was (Linux)",
+        "answer",
+        choices=("on", "off"),
+    )
 
 
 def _add_clock(emulator: Parser) -> None:

@@ -186,6 +186,17 @@ _SETTINGS = {
             else "New jobs use the network of this machine."
         ),
     ),
+    "stale-objects": _Setting(
+        argument="answer",
+        key="stale",
+        read=lambda control: control.stale_objects(),
+        write=lambda control, answer: control.set_stale_objects(answer == "on"),
+        sentence=lambda stale: (
+            "Replicas of new jobs see an object that another replica rewrites as it was."
+            if stale
+            else "Replicas of new jobs see objects as they are."
+        ),
+    ),
     "replica-limit": _Setting(
         argument="replicas",
         key="replicas",

@@ -16,6 +16,7 @@ from vertex_emulator.jobs.custom import store
 from vertex_emulator.jobs.custom.admin import ClusterContract
 from vertex_emulator.jobs.custom.queue.slots import Slots, StartDelay
 from vertex_emulator.jobs.custom.reconciler import Reconciler
+from vertex_emulator.jobs.custom.stale_objects import StaleObjects
 from vertex_emulator.jobs.custom.store import JobStore
 from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import Clock
@@ -53,6 +54,7 @@ class AllJobs:
         unknown_types: UnknownTypes,
         contract: ClusterContract,
         network: ReplicaNetwork,
+        stale_objects: StaleObjects,
         clock: Clock,
         timeouts: DaemonTimeouts,
     ) -> None:
@@ -66,6 +68,7 @@ class AllJobs:
         self._unknown_types = unknown_types
         self._contract = contract
         self._network = network
+        self._stale_objects = stale_objects
         self._clock = clock
         self._timeouts = timeouts
         self.before_removal: Callable[[], None] = lambda: None
@@ -119,6 +122,7 @@ class AllJobs:
         self._unknown_types.allowed = False
         self._contract.reset()
         self._network.reset()
+        self._stale_objects.chosen = False
         self._end_all()
         for record in self._store.everywhere():
             if record.state in store.TERMINAL:  # otherwise it was created just now

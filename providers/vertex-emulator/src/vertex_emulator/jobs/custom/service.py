@@ -19,6 +19,7 @@ from vertex_emulator.jobs.custom.job_watcher import JobWatcher, OnEnd
 from vertex_emulator.jobs.custom.queue.queue import Allocator, Queue
 from vertex_emulator.jobs.custom.queue.slots import Slots, StartDelay
 from vertex_emulator.jobs.custom.reconciler import Reconciler, Supervisors
+from vertex_emulator.jobs.custom.stale_objects import StaleObjects
 from vertex_emulator.jobs.custom.store import CUSTOM_JOBS, JobStore, WaitingJobs
 from vertex_emulator.jobs.custom.submission import JobDefaults, JobSubmitter, cannot_write
 from vertex_emulator.jobs.custom.usage import UsageRoutes
@@ -92,6 +93,7 @@ class JobService:
         self.contract = ClusterContract()
         self.may_act_as: Callable[[str], bool] = lambda _: True
         self.network = ReplicaNetwork(lambda: self._submitter.sandbox(), timeouts=timeouts)
+        self.stale_objects = StaleObjects(lambda: self._submitter.sandbox())
         self.quotas = Quotas(database, self._quota_uses, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._usage = UsageRoutes(self.records, self.replicas)
@@ -109,6 +111,7 @@ class JobService:
             self.unknown_types,
             self.contract,
             self.network,
+            self.stale_objects,
             self._clock,
             timeouts,
         )
@@ -128,6 +131,7 @@ class JobService:
             queue=self._queue,
             contract=self.contract,
             network=self.network,
+            stale_objects=self.stale_objects,
             clock=self._clock,
             sandbox=sandbox,
         )
@@ -148,6 +152,7 @@ class JobService:
             *self.unknown_types.routes(),
             *self.contract.routes(),
             *self.network.routes(),
+            *self.stale_objects.routes(),
             *quota_routes(self.quotas),
             *self.slots.routes(),
         ]

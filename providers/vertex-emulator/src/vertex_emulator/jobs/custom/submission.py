@@ -28,6 +28,7 @@ from vertex_emulator.jobs.custom.admin import ClusterContract
 from vertex_emulator.jobs.custom.checks import image_rules, limitations, validation
 from vertex_emulator.jobs.custom.queue.queue import Queue
 from vertex_emulator.jobs.custom.reconciler import Reconciler
+from vertex_emulator.jobs.custom.stale_objects import StaleObjects
 from vertex_emulator.jobs.custom.store import CUSTOM_JOB, CUSTOM_JOBS
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
@@ -193,6 +194,7 @@ class JobSubmitter:
         queue: Queue,
         contract: ClusterContract,
         network: ReplicaNetwork,
+        stale_objects: StaleObjects,
         clock: Clock,
         sandbox: Sandbox | None = None,
     ) -> None:
@@ -202,6 +204,7 @@ class JobSubmitter:
         self._queue = queue
         self._contract = contract
         self._network = network
+        self._stale_objects = stale_objects
         self._clock = clock
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
@@ -289,7 +292,11 @@ class JobSubmitter:
             venvs_dir=self._defaults.data_dir / "venvs",
             sandbox=self.sandbox(),
             replicas=replica_plans(spec, images, self.sandbox(), self._defaults.timeouts),
-            lines=(*lines(spec, data_dir=self._defaults.data_dir), *self._network.lines()),
+            lines=(
+                *lines(spec, data_dir=self._defaults.data_dir),
+                *self._network.lines(),
+                *self._stale_objects.lines(),
+            ),
             environment=self._defaults.environment,
             grace_seconds=self._defaults.grace_seconds,
             restart_seconds=self._defaults.restart_seconds,
@@ -300,6 +307,7 @@ class JobSubmitter:
             addition=addition,
             contract=self._contract.chosen,
             network=self._network.chosen,
+            stale_objects=self._stale_objects.chosen,
             timeout_scale=self._defaults.timeouts.scale,
         )
         folder.create(job=document, plan=plan.to_json())

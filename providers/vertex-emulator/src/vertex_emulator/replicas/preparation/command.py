@@ -134,6 +134,7 @@ def replica_command(
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts({name: each.ip for name, each in zip(names, placement.addresses, strict=True)}),
         resolver=placement.resolver,
+        stale_objects=plan.stale_objects,
         image=unpacked_image.image_view(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
         shown={

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.replicas.sandbox import idmaps, masks, privileges
+from vertex_emulator.replicas.sandbox import cached_buckets, idmaps, masks, privileges
 from vertex_emulator.replicas.sandbox import namespaces as ns
 from vertex_emulator.replicas.sandbox.file_shares import KINDS, ROOT
 from vertex_emulator.replicas.sandbox.idmaps import HostUser
@@ -102,7 +102,8 @@ class View:
     text of /etc/hosts. `image` is the unpacked image, None for a stand-in alone. `shares` are folders by
     their mount points in the replica. `shown` are further folders by their paths in a root of the image's
     own. `resolver` is the text of /etc/resolv.conf, None for the machine's. `system_only`: of the machine's
-    folders, only the system's and the `visible` ones are shown.
+    folders, only the system's and the `visible` ones are shown. `stale_objects`: an object that another
+    replica rewrites looks unchanged.
     """
 
     folder: Path
@@ -116,6 +117,7 @@ class View:
     shown: Mapping[Path, Path] = field(default_factory=dict)
     resolver: str | None = None
     system_only: bool = False
+    stale_objects: bool = False
 
 
 def make_folders(view: View) -> None:
@@ -181,6 +183,7 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
         return []
     root, image = view.folder / "root", view.image
     notes: list[str] = []
+    device = cached_buckets.open_device() if view.stale_objects else None  # before the user changes
     ns.mount("none", "/", flags=ns.MS_REC | ns.MS_PRIVATE)
     if user is not None:
         notes += _own(view, user)
@@ -221,7 +224,10 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
             ns.set_hostname(view.hostname)
     if view.resolver is not None:
         masks.replace_resolver(root, view.folder / "resolv.conf", own=image is not None and image.own)
-    ns.bind_at(root, "gcs", view.buckets, writable=True)
+    if device is None:
+        ns.bind_at(root, "gcs", view.buckets, writable=True)
+    else:
+        cached_buckets.mount_at(root, "gcs", view.buckets, device, user.host_id if user is not None else None)
     for at, folder in view.shares.items():
         _mount_share(root, at, folder)
     ns.pivot_root(root)

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core.running.declaration import Counts
-from pulumi_vertex_training.runs.progress import Report, duration, metrics_in_words
+from pulumi_vertex_training.runs.progress import Report, duration, metrics_in_words, start_in_words
 from vertex_training.fields import timestamps
 
 
@@ -30,5 +30,7 @@ def line(record: JobRecord, counts: Counts, report: Report | None) -> str:
         parts.append(f"step {report.step:g}")
     if report and report.seconds_left:
         parts.append(f"{duration(report.seconds_left)} left")
-    parts += [counts.details, metrics_in_words(report) if report else ""]
+    parts.append(counts.details)
+    if report:
+        parts += [metrics_in_words(report), start_in_words(report)]
     return ", ".join(filter(None, parts))
