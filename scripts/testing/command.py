@@ -19,6 +19,9 @@ from scripts.testing.results import Results
 _PROCESSES = min((os.cpu_count() or 2) + 2, 6)
 """More than the cores, because tests of the engine and of jobs wait about half of their time."""
 
+_SLOW_MACHINE = 0.75
+"""The speed below which a sample has the smoke tests alone, so that a run ends in the time of a usual one."""
+
 _ONE_PROCESS = {"--collect-only", "--co", "--fixtures", "--markers", "--pdb", "--trace", "-s", "-h", "--help"}
 """Options of pytest that need the terminal, or run no test."""
 
@@ -81,6 +84,11 @@ def _entries(layout: Layout, report: Report, options: argparse.Namespace, seed: 
         below = changed.chosen(layout.root, paths)
         report.line(f"{len(paths)} paths differ from {base}; they concern {changed.below(below)}")
     found = queue.entries(layout.root, queue.test_files(layout.root, below), marks=marks, seed=seed)
+    if options.slow_sample and (speed := minutes.speed()) < _SLOW_MACHINE:
+        report.line(
+            f"This machine has {speed:.0%} of the usual speed: of the slow tests, the smoke tests alone."
+        )
+        return queue.with_smoke(layout.root, found, seed=seed)
     if options.slow_sample:
         commit = _commit(layout)
         found = queue.with_sample(layout.root, found, commit=commit, seed=seed)
