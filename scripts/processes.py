@@ -69,14 +69,17 @@ def run_quietly(
 def run_openly(argv: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str]) -> int:
     """Run a program on the user's terminal and return its exit code.
 
-    Ctrl-C is left to the program.
+    Ctrl-C is left to the program, and SIGTERM is passed on to it.
     """
     previous = signal.signal(signal.SIGINT, _leave_it_to_the_program)
+    before = signal.getsignal(signal.SIGTERM)
     try:
         process = subprocess.Popen([str(part) for part in argv], cwd=cwd, env=dict(env))  # noqa: S603
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         code = process.wait()
     finally:
         signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGTERM, before)
     return code if code >= 0 else 128 - code
 
 

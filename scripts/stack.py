@@ -64,7 +64,15 @@ def up(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) 
     ready = prepare(layout, report, stack=stack)
     consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
     printing = _printing_commands(layout, ready, stack=stack)
-    return _become(layout, printing, ["up", "--stack", stack, *consent, *arguments])
+    command = ["up", "--stack", stack, *consent, *arguments]
+    if stack != environment.LOCAL_STACK or layout.folder:
+        return _become(layout, printing, command)
+    code = run_openly([ready.cli.program, *command], cwd=layout.project, env=printing.env)
+    if code == 0 and "--json" not in arguments:
+        program = printing.env.get(environment.COMMAND_VARIABLE, _COMMAND)
+        report.line(f"In the browser: {program} ui --open")
+        report.line(f"The job's log:  {program} logs train")
+    return code
 
 
 def preview(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:

@@ -1,4 +1,6 @@
 // The search wants every word of a question. Leave out the words that say nothing, and endings: "jobs" also finds "job".
+// Of the pages that it finds, those of the reference and the architecture come last: a reader who asks in words wants a
+// guide. A name, such as run_token or CustomJob, is looked up, so the order stays.
 (() => {
   const fillers = new Set(
     ("a after all am an and any are as at be been but by can could did do does for from get had has have how i if in into " +
@@ -21,9 +23,30 @@
     return (kept.length ? kept : words).map(stem).join(" ");
   }
 
+  let pages = [];
+  let isLookUp = false;
+
+  function isAside(result) {
+    return /\/(reference|architecture|package)\//.test(pages[result.id] || "");
+  }
+
+  function reordered(event) {
+    const message = event.data;
+    if (isLookUp || message.type !== 3 || !Array.isArray(message.data.items)) return event;
+    const found = message.data.items;
+    const items = [...found.filter((each) => !isAside(each)), ...found.filter(isAside)];
+    return new MessageEvent("message", { data: { ...message, data: { ...message.data, items } } });
+  }
+
   const post = Worker.prototype.postMessage;
   Worker.prototype.postMessage = function (message, ...others) {
+    if (message && message.type === 0 && message.data && this.onmessage) {
+      const show = this.onmessage;
+      pages = message.data.items.map((item) => item.location);
+      this.onmessage = (event) => show.call(this, reordered(event));
+    }
     if (message && message.type === 2 && message.data && typeof message.data.input === "string") {
+      isLookUp = /[a-z][A-Z]|[_.\d]|--/.test(message.data.input);
       message = { ...message, data: { ...message.data, input: important(message.data.input) } };
     }
     return post.call(this, message, ...others);

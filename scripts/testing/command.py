@@ -88,7 +88,7 @@ def _entries(layout: Layout, report: Report, options: argparse.Namespace, seed: 
         report.line(
             f"This machine has {speed:.0%} of the usual speed: of the slow tests, the smoke tests alone."
         )
-        return queue.with_smoke(layout.root, found, seed=seed)
+        return queue.with_sample(layout.root, found, commit=None, seed=seed)
     if options.slow_sample:
         commit = _commit(layout)
         found = queue.with_sample(layout.root, found, commit=commit, seed=seed)

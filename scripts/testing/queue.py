@@ -81,26 +81,21 @@ def entries(root: Path, files: Sequence[str], *, marks: str, seed: int) -> list[
     return _ordered([Entry(file, marks) for file in files], seed)
 
 
-def with_smoke(root: Path, fast: Sequence[Entry], *, seed: int) -> list[Entry]:
-    """Add the slow smoke tests."""
-    return _ordered(
-        [*fast, *(Entry(file, SMOKE) for file in test_files(root) if _has_smoke(root, file))], seed
-    )
+def with_sample(root: Path, fast: Sequence[Entry], *, commit: str | None, seed: int) -> list[Entry]:
+    """Add the slow smoke tests, and all slow tests of a part of the files, which a commit's hash chooses.
 
-
-def with_sample(root: Path, fast: Sequence[Entry], *, commit: str, seed: int) -> list[Entry]:
-    """Add the slow smoke tests, and all slow tests of a part of the files, which a commit's hash chooses."""
-    number = int(commit[:8], 16)
+    Without a commit, the smoke tests alone.
+    """
     slow = [file for file in test_files(root) if has_mark(root, file, "slow")]
-    chosen = {file for file in slow if file not in DIVIDED and part_of(file, PARTS) == number % PARTS}
-    whole = [Entry(file, SLOW) for file in sorted(chosen)]
-    divided = [Entry(file, SLOW, number % parts) for file, parts in DIVIDED.items() if file in slow]
-    smoke = [Entry(file, SMOKE) for file in slow if file not in chosen and _has_smoke(root, file)]
+    whole, divided = [], []
+    if commit is not None:
+        number = int(commit[:8], 16)
+        chosen = (file for file in slow if file not in DIVIDED and part_of(file, PARTS) == number % PARTS)
+        whole = [Entry(file, SLOW) for file in chosen]
+        divided = [Entry(file, SLOW, number % parts) for file, parts in DIVIDED.items() if file in slow]
+    done = {each.file for each in whole}
+    smoke = [Entry(file, SMOKE) for file in slow if file not in done and has_mark(root, file, "smoke")]
     return _ordered([*fast, *whole, *divided, *smoke], seed)
-
-
-def _has_smoke(root: Path, file: str) -> bool:
-    return has_mark(root, file, "slow") and has_mark(root, file, "smoke")
 
 
 def part_of(name: str, parts: int) -> int:

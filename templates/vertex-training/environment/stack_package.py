@@ -10,6 +10,7 @@ from pathlib import Path
 
 NAME = "pulumi-vertex-training"
 PARTS = ("vertex-cluster", "vertex-training", "vertex-emulator", NAME)  # what a release consists of
+EXTRAS = "ui"  # the dashboard, `vertex-training ui`
 PROJECT = Path(__file__).resolve().parent.parent
 REMEDY = """
 Run one of these, then `pulumi install`:
@@ -29,7 +30,7 @@ def build_wheel(
         "Metadata-Version: 2.1",
         "Name: stack-package",
         "Version: 0",
-        *(f"Requires-Dist: {requirement}" for requirement in requirements()),
+        *(f"Requires-Dist: {requirement}" for requirement in (*requirements(), f"{NAME}[{EXTRAS}]")),
     )
     files = {
         "METADATA": "\n".join(metadata) + "\n",

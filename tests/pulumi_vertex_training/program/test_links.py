@@ -36,7 +36,7 @@ def test_the_log_is_filtered_by_the_job() -> None:
 
 def test_the_emulator_has_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VERTEX_TRAINING_COMMAND", "vertex-training")
-    assert links.console_url("emulator", JOB) == "vertex-training status 7"
+    assert links.console_url("emulator", JOB) == "vertex-training ui --open"
     assert links.logs_url("emulator", JOB) == links.logs_command(JOB) == "vertex-training logs 7"
 
 
@@ -55,6 +55,16 @@ def test_the_commands_of_a_stack_find_its_jobs(
     stack = {f"vertex-training:{key}": value for key, value in configured.items()}
     monkeypatch.setenv("PULUMI_CONFIG", json.dumps(stack))
     assert links.logs_command(JOB) == f"vertex-training {expected}"
+
+
+def test_the_dashboard_opens_where_the_job_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERTEX_TRAINING_COMMAND", "vertex-training")
+    stack = {"vertex-training:project": "my-project", "vertex-training:dataDir": "/data/mine"}
+    monkeypatch.setenv("PULUMI_CONFIG", json.dumps(stack))
+    elsewhere = JOB.replace("us-central1", "europe-west4")
+    assert links.console_url("emulator", elsewhere) == (
+        "vertex-training ui --open --project my-project --location europe-west4 --data-dir /data/mine"
+    )
 
 
 def test_event_files_are_below_the_buckets(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ from scripts.site.pages import (
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
-_COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
@@ -29,12 +27,6 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 def test_only_the_reference_has_long_pages() -> None:
     assert list(long_pages(DOCS)) == []
-
-
-def test_the_dark_picture_is_the_light_one_in_other_colours() -> None:
-    light, dark = ((DOCS / "pictures" / name).read_text() for name in ("pools.svg", "pools-dark.svg"))
-    assert light != dark
-    assert _COLOUR.sub("", light) == _COLOUR.sub("", dark)
 
 
 def test_continuous_integration_builds_the_site() -> None:

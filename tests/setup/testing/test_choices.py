@@ -65,7 +65,7 @@ def test_a_sample_has_the_smoke_tests_of_all_other_slow_files(root: Path) -> Non
     smoke = {entry.file for entry in found if entry.marks == queue.SMOKE}
     assert smoke == {file for file in slow if queue.has_mark(root, file, "smoke")} - whole
     assert len(whole | smoke) + 1 == len(found)
-    alone = queue.with_smoke(root, fast, seed=3)
+    alone = queue.with_sample(root, fast, commit=None, seed=3)
     assert {entry.file for entry in alone if entry.marks == queue.SMOKE} == {
         file for file in slow if queue.has_mark(root, file, "smoke")
     }

@@ -300,7 +300,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
     def console_url(self) -> pulumi.Output[str]:
         """Address of the job's page in the Google Cloud console.
 
-        On the emulator, the command that shows the job: `vertex-training status ID`.
+        On the emulator, the command that opens the dashboard: `vertex-training ui --open`.
         """
         return self._link(links.console_url)
 

@@ -11,7 +11,7 @@ import pulumi
 
 from pulumi_vertex_training import printed_commands
 from pulumi_vertex_training.program.resource import stack_settings
-from pulumi_vertex_training.runs.command_arguments import of_emulator_job, of_google_job
+from pulumi_vertex_training.runs.command_arguments import of_emulator_job, of_emulator_view, of_google_job
 from vertex_emulator import DataFolder, chosen_data_dir
 from vertex_training.fields.resource_names import resource_id
 
@@ -38,13 +38,15 @@ CONSOLE = "https://console.cloud.google.com"
 
 
 def console_url(endpoint: str, name: str) -> str:
-    """Return the address of a job's page, or the command that shows its state on the emulator.
+    """Return the address of a job's page, or the command that opens the dashboard of the emulator.
 
     Custom jobs, tuning jobs and pipelines have the same kind of page (google-cloud-aiplatform,
     `_dashboard_uri`). Project and location are "" for a name that Pulumi's mocks make up.
     """
     if endpoint != "google":
-        return job_command("status", name)
+        settings = stack_settings()
+        shown = of_emulator_view(name, project=settings.project, data_dir=settings.data_dir)
+        return f"{printed_commands.own_command(pulumi.get_root_directory())} ui --open{shown}"
     project, location = _parts(name)
     return f"{CONSOLE}/agent-platform/locations/{location}/training/{resource_id(name)}?project={project}"
 

@@ -27,6 +27,21 @@ def of_emulator_job(name: str, *, project: str | None, data_dir: Path | None) ->
 
     `project` is the job's, None for the emulator's own.
     """
-    location = name.partition("/locations/")[2].partition("/")[0]
+    location = _location(name)
     is_elsewhere = project not in (None, EMULATOR_PROJECT) or location not in ("", EMULATOR_LOCATION)
     return f"{name if is_elsewhere else resource_id(name)}{of_data_dir(data_dir)}"
+
+
+def of_emulator_view(name: str, *, project: str | None, data_dir: Path | None) -> str:
+    """Return the arguments of `vertex-training ui` that show the project and location of a job; often "".
+
+    `project` is the job's, None for the emulator's own.
+    """
+    named = "" if project in (None, EMULATOR_PROJECT) else f" --project {project}"
+    location = _location(name)
+    placed = "" if location in ("", EMULATOR_LOCATION) else f" --location {location}"
+    return f"{named}{placed}{of_data_dir(data_dir)}"
+
+
+def _location(name: str) -> str:
+    return name.partition("/locations/")[2].partition("/")[0]
