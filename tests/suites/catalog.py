@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites import data_libraries, orchestrators
+from suites import data_libraries, go_client, orchestrators
 from suites.suite import GoSuite, PythonSuite, Reason, Suite
 
 _PYTEST = ("pytest==8.4.2", "pytest-asyncio==1.5.0", "pytest-timeout==2.4.0", "pytest-xdist==3.8.0")
@@ -140,6 +140,7 @@ SUITES: tuple[Suite, ...] = (
         module="github.com/opencontainers/distribution-spec/conformance",
         version="v0.0.0-20260831232431-97274622c111",
     ),
+    *go_client.SUITES,
     *data_libraries.SUITES,
     *orchestrators.SUITES,
 )
@@ -154,9 +155,10 @@ NOT_RUN = (
     ("`test_bidi_*.py` of google-cloud-storage's conformance tests", "zonal buckets, over gRPC"),
     ("gcsfs 2026.10, cloudpathlib 0.26", "their source distributions have no tests"),
     (
-        "the Go and Node clients' own tests",
-        "not tried yet: `tests/clients` has flows of our own",
+        "the system tests of Google's client of Cloud Storage for Node",
+        "its package has none: `tests/clients` has flows of our own",
     ),
+    *go_client.NOT_RUN,
     *data_libraries.NOT_RUN,
     *orchestrators.NOT_RUN,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites.suite import Flows, GoTests, Reason, RustTests, Suite
+from suites.suite import Edit, Flows, GoTests, Reason, RustTests, Suite
 
 _PYTEST = ("pytest==8.4.2", "pytest-timeout==2.4.0", "pytest-xdist==3.8.0")
 _RCLONE = ("github.com/rclone/rclone", "v1.74.3")
@@ -18,6 +18,7 @@ _RCLONE_VARIABLES = (
 
 def _rclone(name: str, package: str, *arguments: str) -> GoTests:
     linked = ("googlecloudstorage", "local", "memory", "onedrive")
+    imports = "".join(f'import _ "{_RCLONE[0]}/backend/{each}"\n' for each in linked)
     return GoTests(
         name=f"rclone-{name}",
         module=_RCLONE[0],
@@ -25,7 +26,7 @@ def _rclone(name: str, package: str, *arguments: str) -> GoTests:
         package=package,
         arguments=("-remote", f"{_REMOTE}:", "-test.timeout=20m", *arguments),
         # To build all of rclone's 70 services takes too long. The tests need these; OneDrive has a hash.
-        imports=("backend/all/all.go", tuple(f"{_RCLONE[0]}/backend/{each}" for each in linked)),
+        edits=(Edit(path="backend/all/all.go", new=f"package all\n\n{imports}"),),
         setting="proxy",
         variables=_RCLONE_VARIABLES,
     )

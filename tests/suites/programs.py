@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scripts.layout import layout
@@ -18,7 +18,7 @@ from suites import installing, results
 from suites.left_out_plugin import PREFIX
 from suites.outputs import go_cases, rust_cases
 from suites.results import Case
-from suites.suite import GoTests, Reason, RustTests
+from suites.suite import Edit, GoTests, Reason, RustTests
 
 
 def run_go(suite: GoTests, environment: Mapping[str, str], work: Path) -> results.Results:
@@ -72,14 +72,14 @@ def _left_out(names: list[str], reasons: tuple[Reason, ...]) -> Iterator[Case]:
 
 def _go_program(suite: GoTests, go: str) -> tuple[Path, Path]:
     """Return the test program of a package, and the folder that it runs in."""
-    digest = hashlib.sha256(repr((suite.module, suite.package, suite.imports)).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(repr((suite.module, suite.package, suite.edits)).encode()).hexdigest()[:8]
     folder = layout().cache / f"suites-{suite.name}-{suite.version}-{digest}"
     program = folder / "tests"
     with installing.locked(layout().cache):
         folder.mkdir(exist_ok=True)
         source = installing.module(go, suite.module, suite.version, folder)
-        if suite.imports:
-            source = _with_imports(source, folder / "source", *suite.imports)
+        if suite.edits:
+            source = edited(source, folder / "source", suite.edits)
         if not program.exists():
             command = [go, "test", "-c", "-o", str(folder / "new"), suite.package]
             subprocess.run(command, check=True, cwd=source, stdout=sys.stderr)
@@ -87,16 +87,22 @@ def _go_program(suite: GoTests, go: str) -> tuple[Path, Path]:
     return program, source / suite.package
 
 
-def _with_imports(source: Path, copy: Path, path: str, packages: tuple[str, ...]) -> Path:
-    """Return a copy of a module in which one file imports only these packages."""
+def edited(source: Path, copy: Path, edits: Sequence[Edit]) -> Path:
+    """Return a copy of a module with these edits. Raises ValueError if a file lacks the text to edit."""
     if not copy.exists():
         new = copy.with_name("new-source")
         shutil.rmtree(new, ignore_errors=True)
         shutil.copytree(source, new, copy_function=shutil.copyfile)
         for folder, *_ in os.walk(new):
             Path(folder).chmod(0o755)
-        lines = "".join(f'import _ "{each}"\n' for each in packages)
-        (new / path).write_text(f"package {Path(path).parent.name}\n\n{lines}")
+        for edit in edits:
+            file = new / edit.path
+            text = file.read_text(encoding="utf-8")
+            if edit.old and text.count(edit.old) != 1:
+                raise ValueError(
+                    f"{edit.path} of {source.name} has not exactly one {edit.old!r}. Change the edit."
+                )
+            file.write_text(text.replace(edit.old, edit.new) if edit.old else edit.new, encoding="utf-8")
         new.rename(copy)
     return copy
 

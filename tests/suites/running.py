@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from string import Template
 
 from suites import account, installing, left_out_plugin, programs, results
 from suites.suite import GoSuite, GoTests, PytestSuite, PythonSuite, RustTests, Suite
@@ -64,7 +65,8 @@ def _environment(suite: Suite, daemon: Daemon, work: Path) -> Iterator[dict[str,
         body = {"name": bucket, "versioning": {"enabled": suite.versioning}}
         assert call(daemon.url, "POST", path, body=body, token=daemon.token).status == 200
     with _variables(suite, daemon, work) as found:
-        yield {**os.environ, **found, **dict(suite.variables)}
+        more = {name: Template(value).substitute(found) for name, value in suite.variables}
+        yield {**os.environ, **found, **more}
 
 
 @contextmanager

@@ -24,7 +24,7 @@ class Suite:
     `--proxy`; with "account" the key of a service account and the emulator's address instead, as Google's
     clients get them; with "testbench" an address where `suites.testbench` stands in front of the
     emulator. `buckets` are created first, with object versioning if `versioning` is set, and `variables` are
-    set on top.
+    set on top; their values may name variables of the setting as `$NAME`.
     """
 
     name: str
@@ -96,23 +96,35 @@ class GoSuite(Suite):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Edit:
+    """A change of one file of a module: the text `old`, which it has once, becomes `new`.
+
+    Without `old`, `new` is the whole file.
+    """
+
+    path: str
+    old: str = ""
+    new: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class GoTests(Suite):
     """The tests of one package of a Go module.
 
-    `arguments` are given to the test program. `imports` replaces the imports of one file of the module, a
-    list of packages to link: its path, and the imports that are enough. Reasons to leave out name tests of
-    the first level.
+    `arguments` are given to the test program. `edits` are made to a copy of the module. Reasons to leave out
+    name tests of the first level; an edit leaves out tests below them, by `t.Skip("left out: ...")`.
     """
 
     module: str
     version: str
     package: str
     arguments: tuple[str, ...] = ()
-    imports: tuple[str, tuple[str, ...]] | None = None
+    edits: tuple[Edit, ...] = ()
 
     @property
     def source(self) -> str:
-        return f"{self.module.removeprefix('github.com/')} {self.version}, {self.package}"
+        package = "" if self.package == "." else f", {self.package}"
+        return f"{self.module.removeprefix('github.com/')} {self.version}{package}"
 
 
 @dataclass(frozen=True, kw_only=True)
