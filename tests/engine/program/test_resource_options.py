@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.runs import secret_arguments
 from support.client.engine import Engine, Result
 
 URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::"
@@ -80,7 +81,7 @@ NEW_IDS = 'models("numbers", "pool")\n'
 REPLACED_IDS = 'models("numbers", "pool", route="/second", machine="n1-standard-8")\n'
 SECRET = """
 word = pulumi.Output.secret("hunter" + (config.get("more") or ""))
-job("secret", pool(env=[{"name": "KEY", "value": word}]))
+job("secret", pool(env=[{"name": "KEY", "value": word}], args=["--token", word]))
 """
 
 
@@ -99,6 +100,7 @@ class Steps:
     directory: str
     with_secret: list[Result]
     with_another: Result
+    secret_label: str
     state: list[dict[str, Any]]
 
 
@@ -142,6 +144,7 @@ def steps(shared_engine: Engine) -> Steps:
     engine.write(last + SECRET)
     with_secret = [engine.preview("--diff").ok(), engine.up().ok()]
     note()
+    labels = custom_jobs.list_by_label(engine.endpoint(), {"pulumi-resource": "secret"})[0].labels
     with_another = engine.preview("--diff", "--config", "more=2").ok()
     engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
     return Steps(
@@ -156,6 +159,7 @@ def steps(shared_engine: Engine) -> Steps:
         directory=demanded.wire["jobSpec"]["baseOutputDirectory"]["outputUriPrefix"],
         with_secret=with_secret,
         with_another=with_another,
+        secret_label=labels[secret_arguments.LABEL],
         state=engine.state(),
     )
 
@@ -210,3 +214,4 @@ def test_a_secret_is_nowhere_in_clear_nor_is_its_hash(steps: Steps) -> None:
         assert "secret" in text
         assert "hunter" not in text
         assert "v1-" not in text
+    assert steps.secret_label == "0-4", "the place of the argument after command and flag"

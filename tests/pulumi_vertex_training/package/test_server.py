@@ -20,6 +20,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_job
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipeline
 from pulumi_vertex_training.package.properties import Properties
+from pulumi_vertex_training.runs import secret_arguments
 from pulumi_vertex_training.runs.gateway import RunGateway
 from support.client.package_process import BUCKET, JOB, STACK_KEY, InitFailed, PackageProcess
 from support.waiting import eventually
@@ -310,7 +311,7 @@ def test_a_job_of_another_declaration_is_only_imported_with_its_run(plugin: Pack
     assert plugin.read(JOB, "hand", "123456")[0] == ""
 
 
-def test_secrets_stay_secrets_and_are_shown_nowhere(plugin: PackageProcess) -> None:
+def test_secrets_stay_secrets_and_are_shown_nowhere(plugin: PackageProcess, endpoint: Endpoint) -> None:
     secret = "hush-hush-hush"
     script = f"echo {secret}; exit 3"
     news = {"workerPoolSpecs": [pool(script, env=[{"name": "KEY", "value": secret}])], "wait": "done"}
@@ -323,6 +324,8 @@ def test_secrets_stay_secrets_and_are_shown_nowhere(plugin: PackageProcess) -> N
         plugin.create(JOB, "masked", inputs)
     assert secret not in str(failed.value)
     assert not [text for _, text in plugin.lines if secret in text]
+    (record,) = GATEWAY.list_by_label(endpoint, {"pulumi-resource": "masked"})
+    assert record.labels[secret_arguments.LABEL] == "0-2"
     wrong = {**news, "displayName": secret * 20}
     _, reasons = plugin.check(JOB, "masked", wrong, secrets=paths | {"displayName"})
     assert reasons

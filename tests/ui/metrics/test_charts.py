@@ -14,9 +14,9 @@ from pulumi_vertex_training.ui import command
 from pulumi_vertex_training.ui.pages.curves.chart import MOST_POINTS, Chart, Series, curves, thinned
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
 from pulumi_vertex_training.ui.server import rendering
-from pulumi_vertex_training.ui.source.metrics.curve import Curve
-from pulumi_vertex_training.ui.source.metrics.metrics import Metrics
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage, of_samples
+from pulumi_vertex_training.views.metrics.curve import Curve
+from pulumi_vertex_training.views.metrics.metrics import Metrics
 
 ASSETS = Path(command.__file__).parent / "assets"
 HOSTILE = "\"><img src=x onerror=alert(1)>'"

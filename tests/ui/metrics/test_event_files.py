@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.ui.source.metrics.curve import Points
-from pulumi_vertex_training.ui.source.metrics.event_files import DamagedFileError, scalars
+from pulumi_vertex_training.views.metrics.curve import Points
+from pulumi_vertex_training.views.metrics.event_files import DamagedFileError, scalars
 
 FILES = Path(__file__).parent / "event_files"
 TENSORBOARD = (FILES / "tensorboard.tfevents").read_bytes()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from html import unescape
 
 import pytest
 
@@ -48,7 +50,15 @@ def test_the_job_links_to_its_trials(dashboard: Dashboard, made: Everything) -> 
 def test_two_runs_are_side_by_side(dashboard: Dashboard, made: Everything) -> None:
     html = dashboard.text(f"/compare?job={made.second}&job={made.first}")
     words = re.sub(r"<[^>]*>|\s+", " ", html)
-    assert "accuracy 0.91 0.94 (+0.03)" in re.sub(r" +", " ", words), "the older run is the base"
+    words = re.sub(r" +", " ", words)
+    assert "accuracy 0.91 0.94 (+0.03) best" in words, "the older run is the base"
+    assert "Run run 1 base run 2" in words
+    assert "--rate 0.1 0.2" in words, "the same in both pools"
+    assert "loss 0.5 0.5" in words and "loss, best 0.09 at 2 0.06 at 2 best" in words
+    assert "--token [secret] [secret]" in words and "hunter" not in html
+    assert "The same in all runs: kind custom job" in words
+    curves = [json.loads(unescape(one)) for one in re.findall(r'data-curve="([^"]*)"', html)]
+    assert [[one["name"] for one in chart["series"]] for chart in curves] == [["run 1", "run 2"]]
     assert "workers: 1 -&gt; 3 x n1-standard-4" in html
     assert "its spec changed" in html and "Cost" in html and "succeeded" in html
     assert "&lt;img src=x onerror=alert(1)&gt;" in html and "<img" not in html

@@ -14,10 +14,11 @@ import pytest
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
-from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs import identity, secret_arguments
 from pulumi_vertex_training.views import target
 from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.waiting import eventually
+from vertex_cluster.reporting import REPORT_FILE
 from vertex_emulator.client import launcher
 from vertex_emulator.daemon import reset as emulator_reset
 
@@ -61,14 +62,24 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
             base = f"{number}/train"
             metrics = {"loss": loss, f"only{ATTACK}{number}": 1}
             objects.upload(endpoint, BUCKET, f"{base}/model/metrics.json", json.dumps(metrics).encode())
+            history = [
+                {"step": step, "metrics": {"error": abs(step - number) + loss}} for step in range(1, 5)
+            ]
+            report = json.dumps({**history[-1], "history": history}).encode()
+            objects.upload(endpoint, BUCKET, f"{base}/{REPORT_FILE}", report)
             labels = {**identity.labels(f"aaaa-{number}", "v1-0", reason="spec"), "pulumi-resource": "train"}
+            args = ["--rate", f"{number / 10}", "--token", f"hunter{number}"]
+            request = secret_arguments.labelled(
+                {"labels": labels, "jobSpec": {"workerPoolSpecs": [_with(pool, args) for pool in pools]}},
+                lambda text: text.startswith("hunter"),
+            )
             body = {
                 "displayName": "train",
                 "jobSpec": {
-                    "workerPoolSpecs": pools,
+                    **request["jobSpec"],
                     "baseOutputDirectory": {"outputUriPrefix": f"gs://{BUCKET}/{base}"},
                 },
-                "labels": labels,
+                "labels": request["labels"],
             }
             ids.append(custom_jobs.create(endpoint, body).job_id)
         alone = {**identity.labels("bbbb-1", "v1-0", reason="first-run"), "pulumi-resource": "alone"}
@@ -79,6 +90,10 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
         yield Compared(env=env, ids=tuple(ids))
     finally:
         emulator_reset.reset(data_dir)
+
+
+def _with(pool: dict[str, Any], args: list[str]) -> dict[str, Any]:
+    return {**pool, "containerSpec": {**pool["containerSpec"], "args": args}}
 
 
 def test_without_a_choice_the_last_two_runs_are_compared(compared: Compared) -> None:
@@ -97,7 +112,8 @@ def test_the_first_of_the_chosen_runs_is_the_base(compared: Compared) -> None:
     assert document["comparison"]["base"] == "1"
     second, third = document["comparison"]["runs"]
     assert (second["run"], third["run"]) == ("2", "3")
-    assert second["changes"] == ["chief: machine type n1-standard-4 -> n1-standard-8"]
+    arguments = "arguments --rate and --token changed"
+    assert second["changes"] == [f"chief: machine type n1-standard-4 -> n1-standard-8, {arguments}"]
     assert third["changes"] == [f"{second['changes'][0]}; workers: added, 1 x n1-standard-4"]
     assert len(document["runs"]) == 3
 
@@ -107,8 +123,34 @@ def test_metrics_have_their_differences(compared: Compared) -> None:
     assert document["metricsMore"]["loss"] == -0.25
     assert document["metricsMore"][f"only{ATTACK}1"] is None
     text = compared("train", "--compare", "1", "2").out
-    assert re.search(r"^loss +0\.5 +0\.25 \(-0\.25\)$", text, re.MULTILINE)
+    assert re.search(r"^loss +0\.5 +0\.25 \(-0\.25\) \*$", text, re.MULTILINE)
     assert r"only\x1b]0;owned\x071" in text and "\x1b" not in text
+
+
+def test_arguments_that_differ_have_their_values(compared: Compared) -> None:
+    ended = compared("train", "--compare", "1", "2", "3")
+    assert re.search(r"^--rate +0\.1 +0\.2 +0\.3$", ended.out, re.MULTILINE)
+    assert re.search(r"^--token +\[secret\] +\[secret\] +\[secret\]$", ended.out, re.MULTILINE)
+    found = compared("train", "--compare", "1", "2", "--json")
+    assert found.json["comparison"]["arguments"] == [
+        {"flag": "--rate", "pools": [], "values": ["0.1", "0.2"]},
+        {"flag": "--token", "pools": [], "values": ["[secret]", "[secret]"]},
+    ]
+    assert "hunter" not in ended.out + found.out
+
+
+def test_reported_metrics_have_last_and_best_values(compared: Compared) -> None:
+    ended = compared("train", "--compare", "1", "2")
+    assert re.search(r"^error +3\.5 +2\.25 \(-1\.25\) \*$", ended.out, re.MULTILINE)
+    assert re.search(r"^error, best +0\.5 at 1 +0\.25 at 2 \*$", ended.out, re.MULTILINE)
+    metrics = compared("train", "--compare", "1", "2", "--json").json["comparison"]["metrics"]
+    assert {
+        "name": "error",
+        "better": "lower",
+        "last": [3.5, 2.25],
+        "best": [0.5, 0.25],
+        "bestStep": [1, 2],
+    } in (metrics)
 
 
 def test_one_run_is_compared_with_the_latest(compared: Compared) -> None:
@@ -143,5 +185,6 @@ def test_the_page_has_every_key(compared: Compared) -> None:
     section = page.partition("\n## runs --compare\n")[2].partition("\n## ")[0]
     comparison = compared("train", "--compare", "--json").json["comparison"]
     keys = {f"comparison.{key}" for key in comparison}
-    keys |= {f"comparison.runs[].{key}" for key in comparison["runs"][0]}
+    for name in ("runs", "arguments", "metrics"):
+        keys |= {f"comparison.{name}[].{key}" for key in comparison[name][0]}
     assert keys == set(re.findall(r"^\| `([\w.\[\]]+)`", section, re.MULTILINE))

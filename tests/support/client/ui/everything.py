@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.runs import secret_arguments
 from support.client.registries.pushed_images import push_small_image
 from support.emulated.emulator import call
 from support.emulated.job_emulator import PARENT, pool
@@ -105,18 +106,31 @@ def make_image(scene: Scene) -> str:
 
 
 def make_runs(scene: Scene, *, name: str = "digits", replicas: tuple[int, int] = (1, 3)) -> tuple[str, str]:
-    """Run two jobs of one resource with metrics, the second with more workers. Return their keys."""
+    """Run two jobs of one resource with metrics, the second with more workers and another rate.
+
+    Return their keys. The loss of each is lowest at step 2 of 3.
+    """
     keys = []
     for run, (accuracy, workers) in enumerate(zip((0.91, 0.94), replicas, strict=True), start=1):
         code = (
             "import json, os\nfolder = os.environ['AIP_MODEL_DIR'].replace('gs://', '/gcs/', 1)\n"
             f"os.makedirs(folder, exist_ok=True)\nmetrics = {{'accuracy': {accuracy}, {HOSTILE!r}: 1}}\n"
             "json.dump(metrics, open(folder + 'metrics.json', 'w'))\n"
+            f"history = [{{'step': step, 'metrics': {{'loss': loss}}}} for step, loss in enumerate("
+            f"(1.0, {round(1 - accuracy, 2)}, 0.5), start=1)]\n"
+            f"report = open('/gcs/train-dev-data/{name}/runs/{run}/vertex_cluster_progress.json', 'w')\n"
+            "json.dump({**history[-1], 'history': history}, report)\n"
         )
+        args = ["--rate", str(run / 10), "--token", f"hunter{run}"]
         labels = owned(name, run=f"{name}-{run}", reason="spec" if run > 1 else "")
+        labels[secret_arguments.LABEL] = "0-6_1-6"
         directory = {"outputUriPrefix": f"gs://train-dev-data/{name}/runs/{run}/"}
         key = scene.create(
-            pool(code), pool("", replicas=workers), name=name, labels=labels, baseOutputDirectory=directory
+            pool(code, args=args),
+            pool("", replicas=workers, args=args),
+            name=name,
+            labels=labels,
+            baseOutputDirectory=directory,
         )
         scene.wait(key)
         keys.append(key)

@@ -215,7 +215,7 @@ def _task_details(change: PoolChange, changed: Mapping[str, FieldChange]) -> Ite
 
 def _argument_details(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     """Name the flags whose values differ. The values may be secrets."""
-    before, after = _by_flag(old), _by_flag(new)
+    before, after = by_flag(old), by_flag(new)
     values = [(flag, before.get(flag), after.get(flag)) for flag in {**before, **after} if flag]
     differing = [one for one in values if one[1] != one[2]]
     yield from _named("argument", differing)
@@ -240,7 +240,7 @@ _FLAG = re.compile(r"(--[A-Za-z][\w.-]*|-[A-Za-z])(?:=(.*))?", re.DOTALL)
 """A flag with or without its value. `-pVALUE` is not a flag: nothing shows where the value begins."""
 
 
-def _by_flag(args: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def by_flag(args: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the values that follow each flag; those before the first flag have the name ""."""
     by_flag: dict[str, tuple[str, ...]] = {}
     flag = ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -21,9 +22,11 @@ from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.jobs.resources import History
+from pulumi_vertex_training.views.metrics import metrics
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.runs import comparison, history, spending
 from pulumi_vertex_training.views.runs.history import Result, changes_since, result_of
+from pulumi_vertex_training.views.runs.metric_rows import is_plain, metric_text
 from pulumi_vertex_training.views.study_view import why_failed
 from vertex_training.cost.runs import Spent
 from vertex_training.fields.document import json_of
@@ -146,7 +149,9 @@ def list_runs(options: argparse.Namespace, _: Output) -> Answer:
     runs = _runs(endpoint, found)
     compared = None
     if options.compare is not None:
-        compared = comparison.compare(comparison.choose(list(map(_side, runs)), options.compare))
+        chosen = comparison.choose(list(map(_side, runs)), options.compare)
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            compared = comparison.compare(list(pool.map(functools.partial(_with_curves, endpoint), chosen)))
     return Runs(endpoint=endpoint, found=found, runs=runs, comparison=compared)
 
 
@@ -158,7 +163,13 @@ def _side(run: Run) -> comparison.Side:
         "cost": words.spent(run.spent),
         "reason": words_of(run.code),
     }
-    return comparison.Side(number=run.number, record=run.record, metrics=run.result.metrics, facts=facts)
+    return comparison.Side(
+        number=run.number, record=run.record, metrics=run.result.metrics, curves={}, facts=facts
+    )
+
+
+def _with_curves(endpoint: Endpoint, side: comparison.Side) -> comparison.Side:
+    return replace(side, curves=metrics.by_name(metrics.read(endpoint, side.record).curves))
 
 
 def _runs(endpoint: Endpoint, found: History) -> list[Run]:
@@ -186,20 +197,19 @@ def _show_table(runs: Sequence[Run], output: Output) -> None:
          status_view.duration(run.record), words.spent(run.spent)]
         for run in runs
     ]  # fmt: skip
-    metrics = _metric_columns([run.result.metrics for run in runs])
-    shown = metrics if not output.terminal else _that_fit(metrics, rows)
+    columns = _metric_columns([run.result.metrics for run in runs])
+    shown = columns if not output.terminal else _that_fit(columns, rows)
     table = [[*row, *(cells[position] for _, cells in shown)] for position, row in enumerate(rows)]
     output.table([*_HEADINGS, *(name for name, _ in shown)], table)
-    if left := [name for name, _ in metrics[len(shown) :]]:
+    if left := [name for name, _ in columns[len(shown) :]]:
         noun = "metric" if len(left) == 1 else "metrics"
         output.note(f"{len(left)} more {noun}: {', '.join(left)}; --json has all of them.")
 
 
 def _metric_columns(each: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
     """Return name and cells of each metric that is a number or a text, in the order of their first use."""
-    plain = (name for metrics in each for name, value in metrics.items() if comparison.is_plain(value))
-    text = comparison.metric_text
-    return [(name, [text(metrics.get(name)) for metrics in each]) for name in dict.fromkeys(plain)]
+    plain = (name for values in each for name, value in values.items() if is_plain(value))
+    return [(name, [metric_text(values.get(name)) for values in each]) for name in dict.fromkeys(plain)]
 
 
 def _that_fit(

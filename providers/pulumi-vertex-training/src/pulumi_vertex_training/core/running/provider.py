@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -33,8 +34,9 @@ from pulumi_vertex_training.core.running.job_cache import job_cache_of, settle_s
 from pulumi_vertex_training.core.running.job_diff import completed
 from pulumi_vertex_training.core.running.killed_creations import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.running.rerun_decision import allow_on_demand, has_ended
+from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
-from pulumi_vertex_training.runs import deletion
+from pulumi_vertex_training.runs import deletion, secret_arguments
 from pulumi_vertex_training.runs.deletion import StillRunningError, delete_run
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL, RunKey, parse, with_number
 from pulumi_vertex_training.runs.policies import rerun
@@ -119,10 +121,15 @@ def create(provider: JobProvider, call: Call) -> Created:
         title = f"{declared.noun} {declared.resource(raw)}"
         creations.begin(provider, raw, str(run), key=note, title=title)
 
+    def request(run: RunKey) -> Mapping[str, Any]:
+        wire = declared.wire(declared.of_run(inputs, str(run)))
+        with SECRETS.of_call([call.context.given]):
+            return secret_arguments.labelled(wire, lambda text: SECRETS.masked(text) != text)
+
     record, adopted = find_or_submit(
         declared.gateway,
         dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
-        lambda run: declared.wire(declared.of_run(inputs, str(run))),
+        request,
         Submission(
             key=first,
             spec_hash=inputs.spec_hash or "",

@@ -14,14 +14,18 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
-from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL, identity_of
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
 from pulumi_vertex_training.ui.source.owner import owner_of
 from pulumi_vertex_training.views.jobs import status
+from pulumi_vertex_training.views.metrics import metrics
+from pulumi_vertex_training.views.metrics.curve import Point
 from pulumi_vertex_training.views.runs import comparison, spending
+from pulumi_vertex_training.views.runs.argument_values import ArgumentRow
 from pulumi_vertex_training.views.runs.comparison import Comparison, Side
 from pulumi_vertex_training.views.runs.history import result_of
+from pulumi_vertex_training.views.runs.metric_rows import MetricRow, rows_of
 from pulumi_vertex_training.views.study_view import job_key
 
 MOST = 6
@@ -32,6 +36,7 @@ OFFERED = 100
 
 _FIELDS = "name,displayName,state,createTime,startTime,endTime,labels"
 _AT_ONCE = 6
+_NOTHING = "Nothing else differs."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +59,24 @@ class Changes:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """Runs side by side. The first and oldest is the base. Rows have a cell for each run."""
+    """Runs side by side. The first and oldest is the base. Rows have a cell for each run.
+
+    `same` are the facts that are equal in all runs. `curves` are those of each run, by the metric's name.
+    """
 
     columns: tuple[Column, ...]
+    arguments: tuple[ArgumentRow, ...]
+    metrics: tuple[MetricRow, ...]
     facts: tuple[tuple[str, tuple[str, ...]], ...]
-    metrics: tuple[tuple[str, tuple[str, ...]], ...]
+    same: tuple[tuple[str, str], ...]
+    curves: tuple[Mapping[str, Sequence[Point]], ...]
     changes: tuple[Changes, ...]
     is_at_list_price: bool
+
+    @property
+    def has_other_changes(self) -> bool:
+        """Whether there is something to say besides the arguments that differ."""
+        return not self.arguments or any(one.sentences or one.note != _NOTHING for one in self.changes)
 
 
 def read(endpoint: Endpoint, keys: Sequence[str]) -> Compared:
@@ -73,28 +89,33 @@ def read(endpoint: Endpoint, keys: Sequence[str]) -> Compared:
             pool.map(lambda key: _record(endpoint, key), keys), key=lambda record: record.create_time or ""
         )
         results = list(pool.map(lambda record: result_of(endpoint, record), records))
+        reported = list(pool.map(lambda record: metrics.read(endpoint, record).curves, records))
     costs = spending.costs_of(endpoint, records)
     sides = [
         Side(
             number=record.job_id,
             record=record,
             metrics=result.metrics,
+            curves=metrics.by_name(curves),
             facts=_facts(record, words.spent(spent)),
         )
-        for record, result, spent in zip(records, results, costs, strict=True)
+        for record, result, curves, spent in zip(records, results, reported, costs, strict=True)
     ]
     base = records[0]
     same = [side for side in sides if side.record.collection == base.collection]
     compared = comparison.compare(same)
-    changes = dict(zip((side.number for side in same[1:]), compared.changes, strict=True))
-    all_runs = Comparison(runs=tuple(sides), changes=())
-    columns = tuple(_column(record) for record in records)
+    changes = dict(zip((side.number for side in same[1:]), compared.other_changes, strict=True))
+    everything = Comparison(runs=tuple(sides), changes=(), other_changes=())
+    columns = tuple(_columns(records))
     names = dict.fromkeys(name for side in sides for name in side.facts)
     facts = [(name, tuple(side.facts.get(name, "") for side in sides)) for name in names]
     return Compared(
         columns=columns,
-        facts=tuple((name, cells) for name, cells in facts if any(cells)),
-        metrics=tuple((name, tuple(cells)) for name, cells in comparison.metric_rows(all_runs)),
+        arguments=everything.arguments,
+        metrics=tuple(rows_of(everything.metrics)),
+        facts=tuple((name, cells) for name, cells in facts if len(set(cells)) > 1),
+        same=tuple((name, cells[0]) for name, cells in facts if len(set(cells)) == 1 and cells[0]),
+        curves=tuple(side.curves for side in sides),
         changes=tuple(
             _changes(column, side.record, base, changes.get(side.number))
             for column, side in zip(columns[1:], sides[1:], strict=True)
@@ -133,21 +154,33 @@ def _newest(endpoint: Endpoint, collection: str, wanted: str) -> Iterator[JobRec
         yield from_wire(wire)
 
 
-def _column(record: JobRecord) -> Column:
-    return Column(
-        key=job_key(record.name),
-        name=record.display_name or record.job_id,
-        title=f"{record.display_name} {record.job_id[-4:]}".strip(),
-    )
+def _columns(records: Sequence[JobRecord]) -> Iterator[Column]:
+    """Yield the columns: "run 3" if all are runs of one declaration, else the name and the end of the id."""
+    numbers = [_number(record) for record in records]
+    declarations = {
+        record.labels.get(DECLARATION_LABEL) or identity_of(record.labels.get(RUN_LABEL, ""))
+        for record in records
+    }
+    by_number = all(numbers) and len(set(numbers)) == len(records) and len(declarations) == 1
+    for record, number in zip(records, numbers, strict=True):
+        yield Column(
+            key=job_key(record.name),
+            name=record.display_name or record.job_id,
+            title=f"run {number}" if by_number else f"{record.display_name} {record.job_id[-4:]}".strip(),
+        )
+
+
+def _number(record: JobRecord) -> str:
+    """Return the number of the run, "" for a job that is not a numbered run."""
+    run = record.labels.get(RUN_LABEL, "")
+    number = run.rpartition("-")[2] if "-" in run else ""
+    return number if number != "0" else ""
 
 
 def _facts(record: JobRecord, cost: str) -> Mapping[str, str]:
-    run = record.labels.get(RUN_LABEL, "")
-    number = run.rpartition("-")[2] if "-" in run else ""
     return {
         "Kind": gateway_of(record.name).noun,
-        "Job": record.job_id,
-        "Run": number if number != "0" else "",
+        "Name": record.display_name,
         "Declared by": owner_of(record.labels).text,
         "Why it ran": words_of(record.labels.get(REASON_LABEL, "")),
         "State": record.state.word.lower(),
@@ -164,5 +197,5 @@ def _changes(column: Column, record: JobRecord, base: JobRecord, changes: Sequen
         one, other = gateway_of(record.name).noun, gateway_of(base.name).noun
         note = f"The kinds differ: a {one}, and a {other}."
     elif not sentences:
-        note = "The declaration is the same."
+        note = _NOTHING
     return Changes(column=column, sentences=sentences, note=note)

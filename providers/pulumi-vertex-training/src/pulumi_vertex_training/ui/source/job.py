@@ -22,11 +22,11 @@ from pulumi_vertex_training.runs.progress import in_words
 from pulumi_vertex_training.ui.source import costs
 from pulumi_vertex_training.ui.source.costs import JobCost
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
-from pulumi_vertex_training.ui.source.metrics.metrics import AllMetrics, Metrics
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage, usage_of
 from pulumi_vertex_training.views.jobs import lookup, status
 from pulumi_vertex_training.views.jobs.resources import histories
 from pulumi_vertex_training.views.kind_view import view_of
+from pulumi_vertex_training.views.metrics.metrics import AllMetrics, Metrics
 from pulumi_vertex_training.views.pools_view import pool_in_words
 from pulumi_vertex_training.views.runs import history
 from pulumi_vertex_training.views.study_view import job_key, stopped_early, trial_result

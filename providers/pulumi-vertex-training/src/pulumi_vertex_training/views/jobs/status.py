@@ -19,6 +19,7 @@ from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.progress import Report, as_json, in_words, latest_report
+from pulumi_vertex_training.runs.secret_arguments import pools_of
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs.hidden_values import without_values
 from pulumi_vertex_training.views.jobs.lookup import summary
@@ -227,15 +228,6 @@ def declared_replicas(record: JobRecord) -> int:
 
 
 def _replica_names(wire: Mapping[str, Any]) -> Iterator[str]:
-    for index, pool in enumerate(_pools(wire)):
+    for index, pool in enumerate(pools_of(wire)):
         for number in range(int(float(pool.get("replicaCount") or 0))):
             yield f"workerpool{index}-{number}"
-
-
-def _pools(wire: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the worker pools of a job, of a trial or of a pipeline's task."""
-    for key in ("jobSpec", "trialJobSpec", "trainingTaskInputs"):
-        inner = wire.get(key)
-        if isinstance(inner, Mapping):
-            return inner.get("workerPoolSpecs") or _pools(inner)
-    return ()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.views.metrics.curve import Point
 from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.runs.argument_values import ArgumentRow, differing
 from pulumi_vertex_training.views.runs.history import changes_since
+from pulumi_vertex_training.views.runs.metric_rows import Metric, difference, metrics_of, rows_of
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import did_you_mean
 
@@ -19,26 +21,38 @@ _LISTED = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the runs: its number, its job, its metrics, and other facts by their names."""
+    """One of the runs: its number, its job, its metrics, and other facts by their names.
+
+    `metrics` are its results, and `curves` the points of what it has reported, by name.
+    """
 
     number: str
     record: JobRecord
     metrics: Mapping[str, Any]
+    curves: Mapping[str, Sequence[Point]]
     facts: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Runs in the order of the comparison; the first is the base. `changes` has an entry for each other."""
+    """Runs in the order of the comparison; the first is the base.
+
+    `changes` has an entry for each other run; `other_changes` lacks the changes of arguments.
+    """
 
     runs: tuple[Side, ...]
     changes: tuple[tuple[str, ...], ...]
+    other_changes: tuple[tuple[str, ...], ...]
 
     @property
-    def metrics(self) -> dict[str, tuple[object, ...]]:
-        """The metrics of all runs by name, None for a run without it, in the order of their first use."""
-        names = dict.fromkeys(name for run in self.runs for name in run.metrics)
-        return {name: tuple(run.metrics.get(name) for run in self.runs) for name in names}
+    def arguments(self) -> tuple[ArgumentRow, ...]:
+        """The arguments that differ."""
+        return differing([run.record for run in self.runs])
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics of all runs, in the order of their first use."""
+        return metrics_of([run.metrics for run in self.runs], [run.curves for run in self.runs])
 
 
 def choose(runs: Sequence[Side], chosen: Sequence[str]) -> list[Side]:
@@ -64,9 +78,11 @@ def choose(runs: Sequence[Side], chosen: Sequence[str]) -> list[Side]:
 
 def compare(runs: Sequence[Side]) -> Comparison:
     """Compare the runs with the first of them."""
-    base = runs[0]
+    base = runs[0].record
     return Comparison(
-        runs=tuple(runs), changes=tuple(changes_since(base.record, run.record) for run in runs[1:])
+        runs=tuple(runs),
+        changes=tuple(changes_since(base, run.record) for run in runs[1:]),
+        other_changes=tuple(changes_since(base, run.record, arguments=False) for run in runs[1:]),
     )
 
 
@@ -96,43 +112,56 @@ def document(comparison: Comparison) -> dict[str, Any]:
             {
                 "run": run.number,
                 "changes": list(changes),
-                "secondsMore": _difference(_seconds(base), _seconds(run)),
+                "secondsMore": difference(_seconds(base), _seconds(run)),
                 "metricsMore": {
-                    name: _difference(values[0], values[position])
-                    for name, values in comparison.metrics.items()
+                    metric.name: difference(metric.last[0], metric.last[position])
+                    for metric in comparison.metrics
                 },
             }
             for position, (run, changes) in enumerate(
                 zip(comparison.runs[1:], comparison.changes, strict=True), start=1
             )
         ],
+        "arguments": [
+            {"flag": row.flag, "pools": list(row.pools), "values": list(row.values)}
+            for row in comparison.arguments
+        ],
+        "metrics": [
+            {
+                "name": metric.name,
+                "better": metric.better,
+                "last": list(metric.last),
+                "best": [None if best is None else best[1] for best in metric.best],
+                "bestStep": [None if best is None else best[0] for best in metric.best],
+            }
+            for metric in comparison.metrics
+        ],
     }
 
 
-def metric_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
-    """Return name and cells of each metric that is a number or a text, with the differences to the base."""
-    return [
-        (name, [metric_text(each[0]), *(_with_difference(each[0], value) for value in each[1:])])
-        for name, each in comparison.metrics.items()
-        if any(is_plain(value) for value in each)
-    ]
-
-
 def show(comparison: Comparison, output: Output) -> None:
-    """Print a table with a column for each run, then the changes of the specs."""
+    """Print a table with a column for each run, then the other changes of the specs."""
     runs = comparison.runs
-    rows = []
+    rows = [[row.name, *row.cells] for row in comparison.arguments]
+    metrics = rows_of(comparison.metrics)
+    for row in metrics:
+        rows.append(
+            [row.name, *(f"{cell} *" if row.winner == n else cell for n, cell in enumerate(row.cells))]
+        )
     for name in dict.fromkeys(name for run in runs for name in run.facts):
         values = [run.facts.get(name, "") for run in runs]
         if any(values):
             rows.append([name, *values])
-    rows += [[name, *cells] for name, cells in metric_rows(comparison)]
     output.table(["RUN", *(run.number for run in runs)], rows)
-    for run, changes in zip(runs[1:], comparison.changes, strict=True):
-        output.line()
-        output.paragraph(f"Run {run.number}, compared with run {runs[0].number}", style="bold")
-        for change in changes or ("the same declaration",):
-            output.paragraph(change, indent=2)
+    if any(row.winner is not None for row in metrics):
+        output.gap()
+        output.paragraph("* the best of these runs, by the name of the metric", style="dim")
+    for run, changes in zip(runs[1:], comparison.other_changes, strict=True):
+        if changes or not comparison.arguments:
+            output.gap()
+            output.paragraph(f"Run {run.number}, compared with run {runs[0].number}", style="bold")
+            for change in changes or ("the same declaration",):
+                output.paragraph(change, indent=2)
 
 
 def _seconds(run: Side) -> float | None:
@@ -141,35 +170,3 @@ def _seconds(run: Side) -> float | None:
     if not start or not end:
         return None
     return (timestamps.parse(end) - timestamps.parse(start)).total_seconds()
-
-
-def _difference(old: object, new: object) -> float | None:
-    """Return the difference of two numbers, rounded to what doubles can show; None for anything else."""
-    if isinstance(old, bool) or isinstance(new, bool):
-        return None
-    if not isinstance(old, (int, float)) or not isinstance(new, (int, float)):
-        return None
-    try:
-        difference = float(new) - float(old)
-    except OverflowError:  # JSON has whole numbers of any size
-        return None
-    return float(f"{difference:.12g}") if math.isfinite(difference) else None
-
-
-def _with_difference(old: object, new: object) -> str:
-    difference = _difference(old, new)
-    if not difference:
-        return metric_text(new)
-    return f"{metric_text(new)} ({difference:+.4g})"
-
-
-def is_plain(value: object) -> bool:
-    """Return whether a metric is a number or a text, which a table can show."""
-    return isinstance(value, (bool, int, float, str))
-
-
-def metric_text(value: object) -> str:
-    """Return a metric as a cell, "" for one that is not a number or text."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value) if is_plain(value) else ""

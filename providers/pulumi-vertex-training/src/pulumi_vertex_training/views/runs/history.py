@@ -96,27 +96,49 @@ def result_of(endpoint: Endpoint, record: JobRecord) -> Result:
     return Result(
         model_directory=models,
         model=view_of(record).model_of(record),
-        metrics=_metrics(endpoint, models) if models else latest_metrics(endpoint, directory),
+        metrics=(_metrics(endpoint, models) if models else {}) or latest_metrics(endpoint, directory),
     )
 
 
 def latest_metrics(endpoint: Endpoint, directory: str | None) -> Mapping[str, Any]:
-    """Return the metrics that a run without a model has reported so far."""
-    report = latest_report(endpoint, directory)
+    """Return the metrics in the latest report of a run; none if it cannot be read."""
+    try:
+        report = latest_report(endpoint, directory)
+    except CloudError:
+        return {}
     return report.metrics if report is not None else {}
 
 
-def changes_since(before: JobRecord, record: JobRecord) -> tuple[str, ...]:
-    """Return the changes of the spec since the run before, in words; values that may be secret are hidden."""
+def changes_since(before: JobRecord, record: JobRecord, *, arguments: bool = True) -> tuple[str, ...]:
+    """Return the changes of the spec since the run before, in words; values that may be secret are hidden.
+
+    Without `arguments`, changes of arguments are left out.
+    """
     kind = _kind(record)
     try:
         old, new = (_declared(kind, one) for one in (before, record))
+        if not arguments:
+            old, new = (kind.from_wire(_without_arguments(kind.to_wire(one))) for one in (old, new))
         keys = [one.labels.get(RUN_LABEL, "") for one in (before, record)]
         if identity.same_name(old.display_name, keys[0], new.display_name, keys[1]):
             new = replace(new, display_name=old.display_name)
         return kind.compare(old, new).changes
     except ValueError:
         return ()
+
+
+def _without_arguments(wire: Any) -> Any:
+    """Return a spec in its JSON form without the arguments of its tasks."""
+    if isinstance(wire, list):
+        return [_without_arguments(item) for item in wire]
+    if not isinstance(wire, Mapping):
+        return wire
+    return {
+        name: {key: item for key, item in value.items() if key != "args"}
+        if name in ("containerSpec", "pythonPackageSpec")
+        else _without_arguments(value)
+        for name, value in wire.items()
+    }
 
 
 def _declared(kind: JobKind[Any], record: JobRecord) -> Any:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.ui.pages.curves.chart import Chart, Series
+from pulumi_vertex_training.ui.pages.job.charts import MOST_CHARTS, short_key
 from pulumi_vertex_training.ui.pages.page import MissingError, missing_if_refused
 from pulumi_vertex_training.ui.pages.view import Query, View
 from pulumi_vertex_training.ui.source import comparison
@@ -17,10 +19,14 @@ PATH = "/compare"
 
 @dataclass(frozen=True, kw_only=True)
 class CompareView:
-    """The chosen keys, their comparison if there are at least two, and the runs to choose from."""
+    """The chosen keys, their comparison if there are at least two, and the runs to choose from.
+
+    `charts` have the curves of the compared runs, one chart for each metric.
+    """
 
     chosen: tuple[str, ...]
     compared: Compared | None
+    charts: tuple[Chart, ...]
     offered: tuple[JobRow, ...]
 
 
@@ -40,7 +46,26 @@ def _read(endpoint: Endpoint, query: Query) -> CompareView:
     with missing_if_refused():
         compared = comparison.read(endpoint, chosen) if len(chosen) > 1 else None
         rows = comparison.offered(endpoint, next(iter(chosen), ""))
-    return CompareView(chosen=chosen, compared=compared, offered=rows)
+    charts = _charts(compared) if compared else ()
+    return CompareView(chosen=chosen, compared=compared, charts=charts, offered=rows)
+
+
+def _charts(compared: Compared) -> tuple[Chart, ...]:
+    """Return a chart for each metric of which a run has more than one value."""
+    names = dict.fromkeys(name for curves in compared.curves for name in curves)
+    charts = (
+        Chart(
+            key=f"metric/{short_key(name)}",
+            title=name,
+            series=tuple(
+                Series(name=column.title, points=tuple(curves[name]))
+                for column, curves in zip(compared.columns, compared.curves, strict=True)
+                if name in curves
+            ),
+        )
+        for name in names
+    )
+    return tuple(one for one in charts if any(len(each.points) > 1 for each in one.series))[:MOST_CHARTS]
 
 
 COMPARE = View(

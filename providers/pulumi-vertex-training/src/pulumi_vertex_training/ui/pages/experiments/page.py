@@ -14,7 +14,7 @@ from pulumi_vertex_training.ui.pages.page import Fragment, MissingError, Page, P
 from pulumi_vertex_training.ui.source.experiments import experiments
 from pulumi_vertex_training.ui.source.experiments.experiments import Experiments, OneExperiment
 from pulumi_vertex_training.ui.source.experiments.time_series import MOST_RUNS
-from pulumi_vertex_training.ui.source.metrics.metrics import Metrics
+from pulumi_vertex_training.views.metrics.metrics import Metrics
 
 PATH = "/experiments"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pulumi_vertex_training.ui.pages.curves.chart import Chart, Series
-from pulumi_vertex_training.ui.source.metrics.metrics import Metrics
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage
+from pulumi_vertex_training.views.metrics.metrics import Metrics
 
 MOST_CHARTS = 40
 _MOST_REPLICAS = 8
@@ -22,7 +22,7 @@ def metric_charts(metrics: Metrics) -> tuple[Chart, ...]:
     for curve in metrics.curves:
         by_metric.setdefault(curve.metric, []).append(Series(name=curve.source, points=curve.points))
     charts = [
-        Chart(key=f"metric/{_short(name)}", title=name, series=tuple(several))
+        Chart(key=f"metric/{short_key(name)}", title=name, series=tuple(several))
         for name, several in by_metric.items()
     ]
     return tuple(charts[:MOST_CHARTS])
@@ -61,6 +61,6 @@ def _mean(points: tuple[tuple[float, float], ...]) -> float:
     return sum(y for _, y in points) / len(points) if points else 0.0
 
 
-def _short(name: str) -> str:
+def short_key(name: str) -> str:
     """Return a name as a part of an id: nothing of the user's text."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]

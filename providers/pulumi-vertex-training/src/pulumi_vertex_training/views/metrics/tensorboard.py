@@ -9,9 +9,12 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.objects import ObjectRecord
-from pulumi_vertex_training.ui.source.metrics.curve import Curve, Points
-from pulumi_vertex_training.ui.source.metrics.event_files import DamagedFileError, scalars
+from pulumi_vertex_training.views.metrics.curve import Curve, Points
+from pulumi_vertex_training.views.metrics.event_files import DamagedFileError, scalars
 from vertex_training.fields import uris
+
+TENSORBOARD = "TensorBoard"
+"""The source of curves whose files are in no folder."""
 
 _MARK = "tfevents"
 _MOST_FILES = 64
@@ -80,4 +83,4 @@ class EventFiles:
                 for step, value in points.all:
                     known.add(step, value)
         for (folder, tag), points in merged.items():
-            yield Curve(metric=tag, source=folder or "TensorBoard", points=points.all)
+            yield Curve(metric=tag, source=folder or TENSORBOARD, points=points.all)

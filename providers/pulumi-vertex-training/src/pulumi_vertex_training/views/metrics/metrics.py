@@ -6,7 +6,7 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +16,8 @@ from pulumi_vertex_training.cloud import emulator_api, objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.ui.source.metrics.curve import Curve, curves_of
-from pulumi_vertex_training.ui.source.metrics.tensorboard import EventFiles
+from pulumi_vertex_training.views.metrics.curve import Curve, Point, curves_of
+from pulumi_vertex_training.views.metrics.tensorboard import TENSORBOARD, EventFiles
 from pulumi_vertex_training.views.runs import history
 from vertex_emulator import machine_clock
 from vertex_training.fields import uris
@@ -38,6 +38,28 @@ class Metrics:
 
     curves: tuple[Curve, ...] = ()
     values: tuple[tuple[str, str], ...] = ()
+
+
+def by_name(curves: Iterable[Curve]) -> dict[str, tuple[Point, ...]]:
+    """Return the points of each metric, of all sources: "train/loss" for one in a folder of TensorBoard.
+
+    Of a metric that several sources have under one name, the first source counts.
+    """
+    found: dict[str, tuple[Point, ...]] = {}
+    for curve in curves:
+        if curve.source in (REPORTS, HYPERTUNE, TENSORBOARD):
+            name = curve.metric
+        elif curve.source.startswith(f"{HYPERTUNE} "):
+            name = f"{curve.metric} ({curve.source.removeprefix(f'{HYPERTUNE} ')})"
+        else:
+            name = f"{curve.source}/{curve.metric}"
+        found.setdefault(name, curve.points)
+    return found
+
+
+def read(endpoint: Endpoint, record: JobRecord) -> Metrics:
+    """Return the metrics of a job. What cannot be read is left out."""
+    return _read(endpoint, record, _event_files(record))
 
 
 @dataclass(kw_only=True)
