@@ -79,7 +79,7 @@ def test_every_page_reads_google_cloud_and_changes_nothing(
     for path, text in expected.items():
         html = google.text(path)
         assert text in html, path
-        assert "project <b>local</b>, us-central1, Google Cloud" in html, path
+        assert "<b>Google Cloud</b> · local · us-central1" in html, path
         assert "data-token" not in html and "data-action" not in html, path
     with google.events(f"/live/jobs/{live}") as events:
         lines = next(event for event in events if event.name == "log")

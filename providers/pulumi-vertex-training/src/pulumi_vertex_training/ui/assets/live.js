@@ -333,6 +333,40 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// Buttons that copy a text, where the browser has a clipboard
+
+function offerCopies() {
+  if (!navigator.clipboard) return;
+  for (const button of document.querySelectorAll("button[data-copy][hidden]")) button.hidden = false;
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+});
+document.addEventListener("parts", offerCopies);
+offerCopies();
+
+// A menu closes when something else is chosen, or with Escape.
+
+function closeMenus(except) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== except) menu.open = false;
+}
+
+document.addEventListener("click", (event) => {
+  const inside = event.target.closest("details.menu");
+  closeMenus(event.target.closest("button") && inside ? null : inside);
+});
+document.addEventListener("keydown", (event) => {
+  const menu = event.target.closest("details.menu[open]");
+  if (event.key !== "Escape" || !menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
 filterTables();
 if (log) startLog();
 countAges();

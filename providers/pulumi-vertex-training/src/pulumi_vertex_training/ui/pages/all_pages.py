@@ -22,3 +22,9 @@ NAVIGATION = (
     *((view.label, view.path) for view in VIEWS if view.label),
 )
 """The label and the address of each page in the navigation."""
+
+
+def tab_of(path: str) -> str:
+    """Return the address in the navigation to which a page belongs: the overview, unless another one begins it."""
+    below = (address for _, address in NAVIGATION if address != "/" and f"{path}/".startswith(f"{address}/"))
+    return next(below, "/")

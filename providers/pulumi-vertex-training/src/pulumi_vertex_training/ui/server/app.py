@@ -19,7 +19,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.ui.pages.all_pages import NAVIGATION, PAGES
+from pulumi_vertex_training.ui.pages.all_pages import NAVIGATION, PAGES, tab_of
 from pulumi_vertex_training.ui.pages.job.page import PATH as JOB_PATH
 from pulumi_vertex_training.ui.pages.job.page import record_at
 from pulumi_vertex_training.ui.pages.page import MissingError, Page
@@ -174,6 +174,7 @@ def _common(request: Request) -> Mapping[str, Any]:
     return {
         "pages": NAVIGATION,
         "path": request.url.path,
+        "tab": tab_of(request.url.path),
         "actions": request.app.state.permission if request.scope.get(KNOWN) else None,
     }
 

@@ -1,0 +1,236 @@
+"""Jobs of a team as a reader of the pictures would have them: one is live, one failed, the others ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from support.client.ui.everything import upload
+from support.emulated.job_emulator import PARENT, pool
+from support.emulated.services.studies import categorical, double, study_spec
+from support.emulated.ui.scene import FLAG, Scene
+from vertex_emulator.client.control import Control
+
+DATA = "vision-data"
+
+REPORT = """
+import json, math, os
+def report(step, total, values, seconds, folder={folder!r}):
+    os.makedirs(folder, exist_ok=True)
+    every = max(step // 80, 1)
+    history = [{{"step": each, "metrics": values(each)}} for each in range(every, step + 1, every)]
+    found = {{**history[-1], "total": total, "secondsPerStep": seconds, "history": history}}
+    with open(folder + "/.new", "w") as file:
+        json.dump(found, file)
+    os.replace(folder + "/.new", folder + "/vertex_cluster_progress.json")
+def wave(step, scale):
+    return scale * (math.sin(step * 1.7) + 0.6 * math.sin(step * 0.37))
+"""
+"""Code that writes the file of `vertex_cluster.report`: the package is not in the image."""
+
+ENDED = """
+def values(step):
+    loss = {start} * math.exp(-step / {pace}) + {floor} + wave(step, 0.006)
+    return {{"loss": loss, "{metric}": {best} * (1 - math.exp(-step / {pace})) + wave(step, 0.003)}}
+report({steps}, {steps}, values, 0.5)
+print("epoch {epochs} of {epochs}: " + ", ".join(f"{{k}} {{v:.4f}}" for k, v in values({steps}).items()), flush=True)
+"""
+
+LIVE = """
+import time
+def values(step):
+    loss = 2.3 * math.exp(-step / 700) + 0.42 + wave(step / 7, 0.02)
+    return {"loss": loss, "accuracy": 0.83 * (1 - math.exp(-step / 800)) + wave(step / 9, 0.006)}
+step, held = 1180, bytearray(70_000_000)
+while not os.path.exists("/gcs/flags/live-end"):
+    report(step, 2600, values, 0.52)
+    now = values(step)
+    print(f"epoch {step // 200 + 1:2} step {step:4}  loss {now['loss']:.4f}  acc {now['accuracy']:.4f}  "
+          f"{1650 + 40 * math.sin(step):.0f} img/s", flush=True)
+    if step % 200 < 2:
+        print("saved gs://vision-data/resnet50/3/checkpoints/" + str(step), flush=True)
+    until = time.time() + 0.12 + 0.03 * math.sin(step)
+    while time.time() < until:
+        sum(range(20_000))
+    time.sleep(0.88)
+    step += 2
+"""
+
+WORKER = """
+import os, time
+from math import sin
+number, held, turn = int(os.environ.get("SLOT", "1")), bytearray(40_000_000), 0
+print("joined the cluster, reading shard", os.environ.get("SLOT", "0"), flush=True)
+while not os.path.exists("/gcs/flags/live-end"):
+    until = time.time() + 0.05 + 0.03 * sin(turn / 3 + number)
+    while time.time() < until:
+        sum(range(20_000))
+    time.sleep(0.5)
+    turn += 1
+    if turn % 40 == 0:
+        print(f"shard {turn // 40} done, 12800 records", flush=True)
+"""
+
+FAILING = """
+print("loading the labels", flush=True)
+open("/gcs/vision-data/flowers/labels.csv")
+"""
+
+TRIAL = """
+import math, os, sys
+import hypertune
+values = dict(one[2:].split('=', 1) for one in sys.argv[1:] if one.startswith('--'))
+rate, decay = float(values['rate']), float(values['decay'])
+accuracy = 0.93 - 0.09 * abs(math.log10(rate) + 2) - 0.6 * abs(decay - 0.1)
+accuracy -= 0.02 if values['optimizer'] == 'sgd' else 0
+for step in range(1, 9):
+    hypertune.HyperTune().report_hyperparameter_tuning_metric('accuracy', accuracy * (1 - 0.6 ** step), step)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Team:
+    """The keys of the jobs that pictures show."""
+
+    live: str
+    failed: str
+    tuning: str
+    before: str
+    compared: str
+
+
+def labels(stack: str, resource: str, run: int, *, reason: str = "") -> dict[str, str]:
+    """Return the labels of a job of a stack "project/name"."""
+    project, _, name = stack.partition("/")
+    found = {
+        "pulumi-project": project,
+        "pulumi-stack": name,
+        "pulumi-resource": resource,
+        "vertex-training-run": f"{resource}-{run}",
+        "vertex-training-declaration": resource,
+    }
+    return {**found, "vertex-training-reason": reason} if reason else found
+
+
+def machine(made: dict[str, Any], kind: str, accelerator: str = "") -> dict[str, Any]:
+    """Return a pool with other machines."""
+    spec: dict[str, Any] = {"machineType": kind}
+    if accelerator:
+        spec |= {"acceleratorType": accelerator, "acceleratorCount": 1}
+    return {**made, "machineSpec": spec}
+
+
+def make(scene: Scene) -> Team:
+    """Make the jobs; the live one runs until the flag `live-end` is raised."""
+    control = Control(url=scene.emulator.url, token=scene.emulator.token)
+    scene.bucket("flags")
+    scene.bucket(DATA, {"pulumi-project": "vision", "pulumi-stack": "dev", "pulumi-resource": "data"})
+    scene.bucket("nlp-models", {"pulumi-project": "nlp", "pulumi-stack": "prod", "pulumi-resource": "models"})
+    upload(scene, DATA, "flowers/train.csv", b"path,label\n", "text/csv")
+    ended = [
+        _ended(scene, "nlp/prod", "bert-squad", 1, minutes=41, metric="f1", best=0.881, workers=3),
+        _ended(scene, "ads/prod", "two-tower-recsys", 4, minutes=23, metric="auc", best=0.784, workers=2),
+        _ended(scene, "nlp/prod", "bert-squad", 2, minutes=38, metric="f1", best=0.902, workers=7),
+        _ended(scene, "risk/dev", "xgb-fraud", 12, minutes=6, metric="auc", best=0.951, workers=1),
+    ]
+    for key, minutes, flag in ended:
+        control.advance_clock(60 * minutes)
+        scene.raise_flag(flag)
+        scene.wait(key)
+        control.advance_clock(190)
+    cancelled = scene.create(
+        machine(pool(FLAG.format(name="never")), "n1-standard-8", "NVIDIA_TESLA_T4"),
+        name="whisper-small-de",
+        labels=labels("speech/dev", "whisper-small-de", 2, reason="spec"),
+    )
+    scene.wait(cancelled, "JOB_STATE_RUNNING")
+    control.advance_clock(847)
+    assert scene.call("POST", f"{PARENT}/{cancelled}:cancel", {}).status == 200
+    scene.wait(cancelled)
+    tuning = _tuning(scene)
+    scene.wait(tuning)
+    first, _, flag = _ended(scene, "vision/dev", "resnet50", 2, minutes=9, metric="accuracy", best=0.71)
+    control.advance_clock(540)
+    scene.raise_flag(flag)
+    scene.wait(first)
+    failed = scene.create(
+        machine(pool(FAILING), "n1-standard-8"),
+        machine(pool(FLAG.format(name="never"), replicas=2), "n1-standard-8"),
+        name="flowers",
+        labels=labels("vision/dev", "flowers", 5, reason="spec"),
+    )
+    scene.wait(failed)
+    control.advance_clock(412)
+    live = _live(scene)
+    scene.wait(live, "JOB_STATE_RUNNING")
+    control.advance_clock(624)
+    return Team(live=live, failed=failed, tuning=tuning, before=ended[0][0], compared=ended[2][0])
+
+
+def _ended(
+    scene: Scene,
+    stack: str,
+    name: str,
+    run: int,
+    *,
+    minutes: int,
+    metric: str,
+    best: float,
+    workers: int = 3,
+) -> tuple[str, int, str]:
+    """Start a job that ends with its flag. Return its key, its minutes and the flag."""
+    folder, flag = f"{name}/{run}", f"{name}-{run}"
+    values: Mapping[str, Any] = {
+        "start": 2.1 - run / 40,
+        "pace": 260 + 3 * minutes,
+        "floor": 0.21,
+        "metric": metric,
+        "best": best,
+        "steps": 1600,
+        "epochs": 20,
+    }
+    chief = REPORT.format(folder=f"/gcs/{DATA}/{folder}") + ENDED.format(**values) + FLAG.format(name=flag)
+    key = scene.create(
+        machine(pool(chief), "n1-standard-8", "NVIDIA_TESLA_T4"),
+        machine(pool("", replicas=workers), "n1-standard-8", "NVIDIA_TESLA_T4"),
+        name=name,
+        labels=labels(stack, name, run, reason="spec" if run > 1 else ""),
+        baseOutputDirectory={"outputUriPrefix": f"gs://{DATA}/{folder}"},
+    )
+    scene.wait(key, "JOB_STATE_RUNNING")
+    return key, minutes, flag
+
+
+def _live(scene: Scene) -> str:
+    env = [{"name": "SLOT", "value": "1"}]
+    return scene.create(
+        machine(pool(REPORT.format(folder=f"/gcs/{DATA}/resnet50/3") + LIVE), "n1-standard-8", "NVIDIA_TESLA_T4"),
+        machine(pool(WORKER, replicas=4, env=env), "n1-standard-8", "NVIDIA_TESLA_T4"),
+        machine(pool(FLAG.format(name="live-end"), replicas=2), "n1-highmem-8"),
+        machine(pool("print('waits for checkpoints', flush=True)\n" + FLAG.format(name="live-end")), "n1-standard-4"),
+        name="resnet50",
+        labels=labels("vision/dev", "resnet50", 3, reason="spec"),
+        baseOutputDirectory={"outputUriPrefix": f"gs://{DATA}/resnet50/3"},
+    )
+
+
+def _tuning(scene: Scene) -> str:
+    study = study_spec(
+        double("rate", 0.0001, 0.3, scaleType="UNIT_LOG_SCALE"),
+        double("decay", 0.0, 0.3),
+        categorical("optimizer", "adam", "sgd"),
+        algorithm="RANDOM_SEARCH",
+    )
+    made = scene.post(
+        f"{PARENT}/hyperparameterTuningJobs",
+        {
+            "displayName": "resnet50-search",
+            "maxTrialCount": 12,
+            "parallelTrialCount": 4,
+            "studySpec": study,
+            "trialJobSpec": {"workerPoolSpecs": [machine(pool(TRIAL), "n1-standard-4")]},
+            "labels": labels("vision/dev", "resnet50-search", 1),
+        },
+    )
+    return "/".join(made["name"].split("/")[-2:])
