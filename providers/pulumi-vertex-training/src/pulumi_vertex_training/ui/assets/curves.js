@@ -2,13 +2,25 @@
 "use strict";
 
 (() => {
-  const HEIGHT = 190;
-  const COLOURS = 6;
-  const MOST_LEGENDS = 8;
+  const HEIGHT = 156;
+  const COLOURS = 8;
+  const MOST_LEGENDS = 10;
+  const FONT = "11px Inter, system-ui, sans-serif";
+  const SMOOTH = 0.8;
+  const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
   const drawn = new WeakMap(); // the figure -> what it shows
+
+  function isChecked(id) {
+    const box = document.getElementById(id);
+    return Boolean(box && box.checked);
+  }
 
   function colour(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  }
+
+  function faint(stroke, percent) {
+    return `color-mix(in srgb, ${stroke} ${percent}%, transparent)`;
   }
 
   function short(value) {
@@ -18,30 +30,65 @@
       : String(Number(value.toPrecision(5)));
   }
 
-  function position(chart, x) {
-    return chart.across === "time" ? new Date(1000 * x).toTimeString().slice(0, 8) : short(x);
+  // Labels of an axis have as many decimals as its steps, so that no two are the same.
+  function labels(_plot, all, _axis, _space, step) {
+    if (!step) return all.map((each) => (each === null ? "" : short(each)));
+    let decimals = 0;
+    while (decimals < 8 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) decimals += 1;
+    const plain = (each) => (Math.abs(each) >= 1e5 ? each.toExponential(1) : each.toFixed(decimals));
+    return all.map((each) => (each === null ? "" : plain(each)));
   }
 
-  function dataOf(chart) {
-    const tables = chart.series.map((one) => [one.points.map((each) => each[0]), one.points.map((each) => each[1])]);
+  function position(chart, x) {
+    if (chart.across !== "time") return short(x);
+    const ahead = Number(document.documentElement.dataset.ahead || 0); // of the emulator's clock, as in the log
+    return new Date(1000 * (x + ahead)).toTimeString().slice(0, 8);
+  }
+
+  function isSmooth(chart) {
+    return chart.across !== "time" && isChecked("curves-smooth");
+  }
+
+  // The exponential mean, corrected for its beginning.
+  function smoothed(values) {
+    let mean = 0;
+    let weight = 0;
+    return values.map((each) => {
+      if (each === null || each === undefined) return each;
+      mean = SMOOTH * mean + (1 - SMOOTH) * each;
+      weight = SMOOTH * weight + (1 - SMOOTH);
+      return mean / weight;
+    });
+  }
+
+  // Returns the columns of a chart: x, and one for each line; a band has two.
+  function tableOf(chart) {
+    const column = (one, place) => one.points.map((each) => each[place]);
+    const tables = chart.series.flatMap((one) =>
+      one.shape === "band"
+        ? [[column(one, 0), column(one, 1)], [column(one, 0), column(one, 2)]]
+        : [[column(one, 0), column(one, 1)]],
+    );
     if (!tables.length) return [[]];
     return tables.length === 1 ? tables[0] : uPlot.join(tables);
   }
 
-  function seriesOf(one, number, chart) {
+  function dataOf(chart) {
+    const columns = tableOf(chart);
+    if (!isSmooth(chart)) return columns;
+    return columns.map((column, number) => (number ? smoothed(column) : column));
+  }
+
+  function lineOf(one, number, chart) {
     const stroke = colour(`--curve-${(number % COLOURS) + 1}`);
     const found = {
       label: one.name,
       stroke,
-      width: 2,
+      width: 1.75,
       spanGaps: true,
-      dash: number >= COLOURS ? [6, 4] : undefined,
+      fill: chart.series.length === 1 && !one.shape.startsWith("point") ? faint(stroke, 9) : undefined,
       points: { show: one.points.length < 2 || undefined, size: 6, fill: stroke },
-      value: (plot, value, place, index) => {
-        const found = shown(plot, value, place, index);
-        if (found === null || found === undefined) return "";
-        return chart.unit ? `${Number(found.toPrecision(3))} ${chart.unit}` : short(found);
-      },
+      value: (plot, value, place, index) => valueOf(chart, shown(plot, value, place, index)),
     };
     if (one.shape === "points") {
       found.paths = () => null;
@@ -49,6 +96,24 @@
     }
     if (one.shape === "steps") found.paths = uPlot.paths.stepped({ align: 1 });
     return found;
+  }
+
+  function bandOf(one, chart) {
+    const edge = { stroke: faint(colour("--band"), 45), width: 1, points: { show: false } };
+    const between = (plot, value, place, index) => {
+      const low = shown(plot, value, place, index);
+      const high = shown(plot, plot.data[place + 1][index], place + 1, index);
+      return low === null || low === undefined ? "" : `${valueOf(chart, low)} to ${valueOf(chart, high)}`;
+    };
+    return [
+      { ...edge, label: one.name, value: between },
+      { ...edge, label: "", class: "low" },
+    ];
+  }
+
+  function valueOf(chart, found) {
+    if (found === null || found === undefined) return "";
+    return chart.unit ? String(Number(found.toPrecision(3))) : short(found);
   }
 
   // Without a pointer the legend has the last value of each curve.
@@ -65,27 +130,50 @@
 
   function axis(more) {
     const line = { stroke: colour("--line"), width: 1 };
-    return { stroke: colour("--quiet"), grid: line, ticks: line, font: "12px system-ui, sans-serif", ...more };
+    return { stroke: colour("--quiet"), grid: line, ticks: { show: false }, font: FONT, gap: 6, ...more };
   }
 
-  function labelOf(chart) {
-    return chart.unit ? { label: chart.unit, labelSize: 18, labelFont: "12px system-ui, sans-serif" } : {};
+  // The values begin at zero where zero is a measure; a flat line is not blown up to a cliff.
+  function rangeOf(chart) {
+    if (chart.zero) return (_plot, low, high) => [Math.min(low ?? 0, 0), Math.max(1.08 * (high ?? 0), chart.zero)];
+    return (_plot, low, high) => {
+      if (low === null || high === null) return [0, 1];
+      const size = Math.max(Math.abs(low), Math.abs(high)) || 1;
+      const padding = Math.max(0.06 * (high - low), 0.005 * size);
+      return [low - padding, high + padding];
+    };
+  }
+
+  function isLogarithmic(chart) {
+    const above = chart.series.every((one) => one.points.every((each) => each[1] > 0));
+    return chart.across !== "time" && above && isChecked("curves-log");
   }
 
   function make(figure, chart) {
     const place = figure.querySelector(".plot");
     place.replaceChildren();
     const single = chart.series.every((one) => one.points.length < 2);
-    return new uPlot(
+    const log = isLogarithmic(chart);
+    const bands = [];
+    const lines = chart.series.flatMap((one, number) => {
+      if (one.shape !== "band") return [lineOf(one, number, chart)];
+      const first = chart.series.slice(0, number).length + 1;
+      bands.push({ series: [first + 1, first], fill: faint(colour("--band"), 22) });
+      return bandOf(one, chart);
+    });
+    const made = new uPlot(
       {
         width: Math.max(place.clientWidth, 200),
         height: HEIGHT,
+        padding: [10, 8, 0, 0],
         scales: {
           x: {
             time: chart.across === "time",
             range: single ? (_plot, low, high) => [low - 1, high + 1] : undefined,
           },
+          y: log ? { distr: 3 } : { range: rangeOf(chart) },
         },
+        bands,
         series: [
           {
             label: chart.across,
@@ -94,26 +182,35 @@
               return found === null || found === undefined ? "" : position(chart, found);
             },
           },
-          ...chart.series.map((one, number) => seriesOf(one, number, chart)),
+          ...lines,
         ],
         axes: [
           axis(
             chart.across === "time"
-              ? { space: 80, values: (_plot, all) => all.map((each) => position(chart, each)) }
-              : { values: (_plot, all) => all.map((each) => (Number.isInteger(each) ? String(each) : "")) },
+              ? { size: 28, space: 80, incrs: SECONDS, values: (_plot, all) => all.map((each) => position(chart, each)) }
+              : { size: 28, values: (_plot, all) => all.map((each) => (Number.isInteger(each) ? String(each) : "")) },
           ),
-          axis({ size: 62, values: (_plot, all) => all.map(short), ...labelOf(chart) }),
+          axis({ size: 52, space: 34, values: log ? (_plot, all) => all.map(short) : labels }),
         ],
         legend: { show: chart.series.length <= MOST_LEGENDS },
-        cursor: { drag: { x: true, y: false } },
+        cursor: {
+          drag: { x: true, y: false },
+          sync: { key: chart.across, setSeries: false, scales: ["x", null] },
+          points: { size: 7 },
+        },
       },
       dataOf(chart),
       place,
     );
+    // The markers of the legend have the colours of their lines: a style sheet cannot know them.
+    place.querySelectorAll(".u-legend .u-series").forEach((row, number) => {
+      if (number) row.querySelector(".u-marker").style.color = lines[number - 1].stroke;
+    });
+    return made;
   }
 
   function shape(chart) {
-    return JSON.stringify([chart.across, chart.unit, chart.series.map((one) => [one.name, one.shape, one.points.length < 2])]);
+    return JSON.stringify([chart.across, chart.unit, chart.zero, chart.series.map((one) => [one.name, one.shape, one.points.length < 2])]);
   }
 
   function draw(figure, again = false) {
@@ -150,14 +247,19 @@
     return made;
   }
 
+  function headsOf(one, unit) {
+    const names = one.shape === "band" ? [`${one.name}, least`, `${one.name}, most`] : [one.name];
+    return names.map((name) => cell("th", name + unit));
+  }
+
   function showTable(figure) {
     const { chart } = drawn.get(figure);
-    const [across, ...columns] = dataOf(chart);
+    const [across, ...columns] = tableOf(chart);
     const table = document.createElement("table");
     table.setAttribute("aria-labelledby", figure.getAttribute("aria-labelledby"));
     const head = table.createTHead().insertRow();
     const unit = chart.unit ? ` (${chart.unit})` : "";
-    head.append(cell("th", chart.across), ...chart.series.map((one) => cell("th", one.name + unit)));
+    head.append(cell("th", chart.across), ...chart.series.flatMap((one) => headsOf(one, unit)));
     const body = table.createTBody();
     across.forEach((x, number) => {
       body.insertRow().append(cell("td", position(chart, x)), ...columns.map((each) => cell("td", short(each[number]))));
@@ -182,5 +284,9 @@
 
   drawAll();
   document.addEventListener("parts", drawAll);
+  for (const id of ["curves-smooth", "curves-log"]) {
+    const box = document.getElementById(id);
+    if (box) box.addEventListener("input", () => drawAll(true));
+  }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(true));
 })();

@@ -41,7 +41,21 @@ function showParts(parts) {
     }
   });
   countAges();
+  showTitle();
   document.dispatchEvent(new Event("parts"));
+}
+
+// The title and the icon of a tab have the state of its job.
+const ICONS = { running: "running", pending: "running", succeeded: "succeeded", failed: "failed", expired: "failed" };
+
+function showTitle() {
+  const found = document.querySelector("[data-title]");
+  if (!found) return;
+  const title = `${found.dataset.title} - vertex-training`;
+  if (document.title === title) return;
+  document.title = title;
+  const icon = ICONS[found.dataset.icon];
+  document.getElementById("icon").setAttribute("href", `/assets/icon${icon ? `-${icon}` : ""}.svg`);
 }
 
 // A curve stays as it is drawn, with its table open, and gets other points (curves.js).
@@ -127,6 +141,7 @@ const logSeverity = document.getElementById("log-severity");
 const logWords = document.getElementById("log-words");
 const logFollow = document.getElementById("log-follow");
 const logNote = document.getElementById("log-note");
+const logError = document.getElementById("log-error");
 const SEVERE = new Set(["ERROR", "CRITICAL", "ALERT", "EMERGENCY"]);
 
 function fitsLog(line) {
@@ -149,11 +164,28 @@ function lineOf([time, severity, replica, message]) {
   const name = document.createElement("span");
   name.className = "replica";
   name.textContent = replica;
+  colourName(name);
   const text = document.createElement("span");
   text.className = "message";
   text.textContent = message;
   line.append(moment, " ", name, " ", text);
   return line;
+}
+
+// Each replica has a colour of its own, the service has none; the column is as wide as the longest name.
+const colours = new Map();
+let longest = 7;
+
+function colourName(name) {
+  const replica = name.textContent;
+  name.title = replica;
+  if (replica.length > longest) {
+    longest = replica.length;
+    log.style.setProperty("--names", `${Math.min(longest, 24)}ch`);
+  }
+  if (replica.endsWith("service")) return;
+  if (!colours.has(replica)) colours.set(replica, `r${(colours.size % 8) + 1}`);
+  name.classList.add(colours.get(replica));
 }
 
 // Trials and replicas that appear later can be chosen, too.
@@ -167,6 +199,7 @@ function noteLog() {
   for (const line of log.children) shown += line.hidden ? 0 : 1;
   const all = log.children.length;
   const oldest = log.dataset.isCut ? "the newest " : "";
+  logError.hidden = !firstError();
   logNote.textContent = shown === all ? `${oldest}${all} lines` : `${shown} of ${oldest}${all} lines`;
 }
 
@@ -216,7 +249,26 @@ function filterLog() {
   if (logFollow.checked) log.scrollTop = log.scrollHeight;
 }
 
+function firstError() {
+  for (const line of log.children) if (SEVERE.has(line.dataset.severity) && !line.hidden) return line;
+  return null;
+}
+
+function showFirstError() {
+  const line = firstError();
+  if (!line) return;
+  logFollow.checked = false;
+  log.scrollTop += line.getBoundingClientRect().top - log.getBoundingClientRect().top - 40;
+  log.focus({ preventScroll: true });
+}
+
 function startLog() {
+  log.style.setProperty("--names", `${longest}ch`);
+  for (const name of log.querySelectorAll(".replica")) colourName(name);
+  logError.addEventListener("click", showFirstError);
+  document.getElementById("log-wrap").addEventListener("input", (event) => {
+    log.classList.toggle("cut", !event.target.checked);
+  });
   for (const control of [logReplica, logSeverity, logWords]) control.addEventListener("input", filterLog);
   logFollow.addEventListener("input", filterLog);
   // Scrolling up stops following, and scrolling to the end follows again.
@@ -325,7 +377,9 @@ async function loadAgain() {
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, select, textarea");
-  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "e" && log) showFirstError();
+  if (event.key !== "/") return;
   const search = document.querySelector("input[type=search]");
   if (search) {
     event.preventDefault();
@@ -369,6 +423,7 @@ document.addEventListener("keydown", (event) => {
 
 filterTables();
 if (log) startLog();
+showTitle();
 countAges();
 setInterval(countAges, 1000);
 if (page.dataset.live) {

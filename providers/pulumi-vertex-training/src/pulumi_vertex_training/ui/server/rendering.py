@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pulumi_vertex_training.runs.progress import duration
 from pulumi_vertex_training.ui.pages.page import Fragment, Part
@@ -66,6 +66,17 @@ def mark(state: str) -> str:
     return _MARKS.get(state.lower(), "●")
 
 
+def ticks(text: str) -> Markup:
+    """Return a text whose parts between backticks are code; all of it is escaped."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part)
+        for number, part in enumerate(parts)
+    )
+
+
 def slug(state: str) -> str:
     """Return a state as the name of a class: letters and dashes only."""
     return "".join(c if c.isascii() and c.isalpha() else "-" for c in state.lower())
@@ -85,6 +96,7 @@ def environment() -> Environment:
         local_time=local_time,
         mark=mark,
         slug=slug,
+        ticks=ticks,
         visible=visible,
         visible_lines=visible_lines,
     )

@@ -74,7 +74,7 @@ def _jobs_at_once(record: JobRecord) -> int:
 def _in_cents(spent: Spent) -> str:
     """Return an amount as on a bill: a job of a second costs less than a cent."""
     if spent.total is not None and 0 < spent.total < _CENT:
-        return "under $0.01"
+        return "<1¢"
     return words.spent(spent)
 
 

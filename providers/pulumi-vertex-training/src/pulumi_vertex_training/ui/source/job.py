@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.cloud import logs
+from pulumi_vertex_training.cloud import emulator_api, logs
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
@@ -18,7 +19,7 @@ from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.policies.rerun import words_of
-from pulumi_vertex_training.runs.progress import in_words
+from pulumi_vertex_training.runs.progress import Report, in_words
 from pulumi_vertex_training.ui.source import costs
 from pulumi_vertex_training.ui.source.costs import JobCost
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
@@ -30,6 +31,7 @@ from pulumi_vertex_training.views.metrics.metrics import AllMetrics, Metrics
 from pulumi_vertex_training.views.pools_view import pool_in_words
 from pulumi_vertex_training.views.runs import history
 from pulumi_vertex_training.views.study_view import job_key, stopped_early, trial_result
+from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.pools import WorkerPoolSpec
@@ -95,7 +97,7 @@ class RunBefore:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A job as its page shows it."""
+    """A job as its page shows it. `report` is the latest of a live job."""
 
     endpoint: Endpoint
     record: JobRecord
@@ -112,6 +114,14 @@ class Job:
     metrics: Metrics
     usage: tuple[ReplicaUsage, ...]
     experiment: str = ""
+    report: Report | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """The seconds from the start to the end; None unless it has both."""
+        if not self.row.started or not self.row.ended:
+            return None
+        return (timestamps.parse(self.row.ended) - timestamps.parse(self.row.started)).total_seconds()
 
 
 _METRICS = AllMetrics()
@@ -134,11 +144,19 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         waits_for=status.waits_for(endpoint, record),
         diagnosis=_diagnosis(endpoint, record.name, record.end_time) if has_failed(record) else None,
         run=_run(endpoint, record.name) if RUN_LABEL in record.labels else None,
-        cost=costs.cost_of(record),
+        cost=costs.cost_of(record, now=_now(endpoint, record)),
         metrics=_METRICS.of(endpoint, record),
         usage=_usage(endpoint, inner),
         experiment=_experiment(record),
+        report=report,
     )
+
+
+def _now(endpoint: Endpoint, record: JobRecord) -> datetime | None:
+    """Return the time of the emulator's clock, which can be moved, for a live job; else None."""
+    if record.state.is_terminal or not endpoint.is_emulator:
+        return None
+    return datetime.now(timezone.utc) + timedelta(seconds=emulator_api.clock_ahead(endpoint))
 
 
 def _experiment(record: JobRecord) -> str:

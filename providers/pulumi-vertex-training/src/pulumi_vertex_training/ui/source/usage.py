@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.emulator_api import UsageSample
@@ -12,6 +13,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 Point = tuple[float, float]
 
 _MIB = 2**20
+
+_GAP_SECONDS = 15.0
+"""Seconds between two samples between which nobody looked. Only samples after the last such gap are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +29,16 @@ class ReplicaUsage:
 
 def usage_of(endpoint: Endpoint, job_id: str) -> tuple[ReplicaUsage, ...]:
     """Return the use of each replica that has run while somebody looked. Raises CloudError."""
-    return of_samples(emulator_api.usage(endpoint, job_id))
+    return of_samples(_since_last_gap(emulator_api.usage(endpoint, job_id)))
+
+
+def _since_last_gap(samples: Sequence[UsageSample]) -> Sequence[UsageSample]:
+    gaps = [
+        number + 1
+        for number, (one, next_one) in enumerate(pairwise(samples))
+        if next_one.at - one.at > _GAP_SECONDS
+    ]
+    return samples[gaps[-1] :] if gaps else samples
 
 
 def of_samples(samples: Sequence[UsageSample]) -> tuple[ReplicaUsage, ...]:

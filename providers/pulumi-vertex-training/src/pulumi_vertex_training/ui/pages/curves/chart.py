@@ -13,9 +13,11 @@ from pulumi_vertex_training.ui.pages.page import Rows
 MOST_POINTS = 500
 _MOST_LAST = 3
 _EXACT, _LARGE = 2**53, 1e8
+_THOUSAND, _LEAST = 1e3, 1e-4
 
-Shape = Literal["line", "points", "steps"]
-Point = tuple[float, float]
+Shape = Literal["line", "points", "steps", "band"]
+Point = tuple[float, ...]
+"""x and y; of a band, x with the least and the most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,24 +36,28 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Curves over one axis. `across` names it; "time" means seconds since 1970. `key` is unique on a page."""
+    """Curves over one axis. `across` names it; "time" means seconds since 1970. `key` is unique on a page.
+
+    With `zero` the values are drawn from zero, and the axis reaches at least that value.
+    """
 
     key: str
     title: str
     series: tuple[Series, ...]
     across: str = "step"
     unit: str = ""
+    zero: float = 0.0
 
     @property
     def summary(self) -> str:
-        """The last value of each curve in words; "" for many curves, whose values are in the table."""
+        """The last value of each curve in words; the unit for many curves, whose values are in the table."""
         known = [(one.name, one.last) for one in self.series if one.last is not None]
         unit = f" {self.unit}" if self.unit else ""
         if len(known) == 1:
-            return f"{known[0][1]:.4g}{unit}"
+            return f"{number_in_words(known[0][1])}{unit}"
         if len(known) > _MOST_LAST:
-            return ""
-        return ", ".join(f"{name} {last:.4g}{unit}" for name, last in known)
+            return self.unit
+        return ", ".join(f"{name} {number_in_words(last)}{unit}" for name, last in known)
 
     @property
     def document(self) -> str:
@@ -60,11 +66,12 @@ class Chart:
             {
                 "name": one.name,
                 "shape": one.shape,
-                "points": [[_short(x), _short(y)] for x, y in thinned(one.points)],
+                "points": [[_short(each) for each in point] for point in thinned(one.points)],
             }
             for one in self.series
         ]
-        return json.dumps({"across": self.across, "unit": self.unit, "series": series}, separators=(",", ":"))
+        found = {"across": self.across, "unit": self.unit, "zero": self.zero, "series": series}
+        return json.dumps(found, separators=(",", ":"))
 
 
 def curves(charts: Iterable[Chart]) -> Rows:
@@ -79,6 +86,14 @@ def thinned(points: Sequence[Point], *, most: int = MOST_POINTS) -> Sequence[Poi
         return finite
     step = (len(finite) - 1) / (most - 1)
     return [finite[round(number * step)] for number in range(most)]
+
+
+def number_in_words(value: float) -> str:
+    """Format a number with about four digits: "0.8405", "12,345", "1.2e-05"."""
+    size = abs(value)
+    if size >= _LARGE or 0 < size < _LEAST:
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if size >= _THOUSAND else f"{value:.4g}"
 
 
 def _short(value: float) -> float:

@@ -6,21 +6,25 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pulumi_vertex_training.ui.pages.curves.chart import Chart, Series
+from pulumi_vertex_training.ui.pages.curves.chart import Chart, Point, Series
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage
-from pulumi_vertex_training.views.metrics.metrics import Metrics
+from pulumi_vertex_training.views.metrics.metrics import REPORTS, Metrics
 
 MOST_CHARTS = 40
 _MOST_REPLICAS = 8
 _GIB = 1024
 """MiB of a GiB."""
 
+_IDLE_CPUS = 0.1
+"""CPUs to which the axis reaches at least: an idle replica is a line on the ground."""
+
 
 def metric_charts(metrics: Metrics) -> tuple[Chart, ...]:
-    """Return a chart for each metric, with a curve for each source of it."""
+    """Return a chart for each metric, with a curve for each source of it. Only the chief reports."""
     by_metric: dict[str, list[Series]] = {}
     for curve in metrics.curves:
-        by_metric.setdefault(curve.metric, []).append(Series(name=curve.source, points=curve.points))
+        name = "chief" if curve.source == REPORTS else curve.source
+        by_metric.setdefault(curve.metric, []).append(Series(name=name, points=curve.points))
     charts = [
         Chart(key=f"metric/{short_key(name)}", title=name, series=tuple(several))
         for name, several in by_metric.items()
@@ -29,36 +33,46 @@ def metric_charts(metrics: Metrics) -> tuple[Chart, ...]:
 
 
 def usage_charts(usage: tuple[ReplicaUsage, ...]) -> tuple[Chart, ...]:
-    """Return the charts of CPU and memory; with many replicas, of those that use the most."""
-    cpus, memory = tuple(_cpus(usage)), tuple(_memory(usage))
-    unit = "MiB"
-    if max((y for one in memory for _, y in one.points), default=0.0) >= _GIB:
-        unit = "GiB"
-        memory = tuple(replace(one, points=tuple((x, y / _GIB) for x, y in one.points)) for one in memory)
+    """Return the charts of CPU and memory: a line for each replica that uses most, and a band for the others."""
+    cpus = _lines([(one.replica, one.cpus) for one in usage if one.cpus])
+    memory = _lines([(one.replica, one.memory) for one in usage])
+    unit, least = "MiB", 1.0
+    if max((max(point[1:]) for one in memory for point in one.points), default=0.0) >= _GIB:
+        unit, least = "GiB", 0.1
+        memory = [
+            replace(one, points=tuple((x, *(y / _GIB for y in values)) for x, *values in one.points))
+            for one in memory
+        ]
     charts = (
-        Chart(key="usage/cpu", title="CPU", unit="CPUs", across="time", series=cpus),
-        Chart(key="usage/memory", title="Memory", unit=unit, across="time", series=memory),
+        Chart(key="usage/cpu", title="CPU", unit="CPUs", across="time", series=tuple(cpus), zero=_IDLE_CPUS),
+        Chart(
+            key="usage/memory", title="Memory", unit=unit, across="time", series=tuple(memory), zero=least
+        ),
     )
     return tuple(chart for chart in charts if chart.series)
 
 
-def _cpus(usage: tuple[ReplicaUsage, ...]) -> Iterator[Series]:
-    known = [one for one in usage if one.cpus]
-    for one in sorted(sorted(known, key=lambda one: -_mean(one.cpus))[:_MOST_REPLICAS], key=_name):
-        yield Series(name=one.replica, points=one.cpus)
+def _lines(usage: list[tuple[str, tuple[Point, ...]]]) -> list[Series]:
+    by_mean = sorted(usage, key=lambda one: -_mean(one[1]))
+    named = sorted(by_mean[:_MOST_REPLICAS], key=lambda one: one[0])
+    lines = [Series(name=name, points=points) for name, points in named]
+    others = [points for _, points in by_mean[_MOST_REPLICAS:]]
+    return [*lines, *([_band(others)] if others else [])]
 
 
-def _memory(usage: tuple[ReplicaUsage, ...]) -> Iterator[Series]:
-    for one in sorted(sorted(usage, key=lambda one: -_mean(one.memory))[:_MOST_REPLICAS], key=_name):
-        yield Series(name=one.replica, points=one.memory)
+def _band(others: list[tuple[Point, ...]]) -> Series:
+    """Return the least and the most of these replicas at each time."""
+    at: dict[float, list[float]] = {}
+    for points in others:
+        for x, y in points:
+            at.setdefault(x, []).append(y)
+    name = f"{len(others)} other{'s' if len(others) != 1 else ''}"
+    points = tuple((x, min(at[x]), max(at[x])) for x in sorted(at))
+    return Series(name=name, points=points, shape="band")
 
 
-def _name(one: ReplicaUsage) -> str:
-    return one.replica
-
-
-def _mean(points: tuple[tuple[float, float], ...]) -> float:
-    return sum(y for _, y in points) / len(points) if points else 0.0
+def _mean(points: tuple[Point, ...]) -> float:
+    return sum(point[1] for point in points) / len(points) if points else 0.0
 
 
 def short_key(name: str) -> str:

@@ -12,9 +12,14 @@ from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.ui.pages.curves.chart import curves
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
 from pulumi_vertex_training.ui.pages.page import Fragment, MissingError, Page, Part, Rows, missing_if_refused
+from pulumi_vertex_training.ui.pages.job.strip import tiles
 from pulumi_vertex_training.ui.source import job as jobs
+from pulumi_vertex_training.ui.source import totals
 from pulumi_vertex_training.ui.source.environment import environment_of
 from pulumi_vertex_training.ui.source.job import Job
+
+_MOST_NAMES = 12
+"""Replicas of a pool that the picture names; more are squares."""
 
 PATH = "/jobs/{collection}/{job_id}"
 
@@ -44,20 +49,30 @@ def _check(collection: str, job_id: str) -> None:
 def _parts(model: Job) -> Mapping[str, Part]:
     return {
         "state": Fragment(template="job/state.html", values={"job": model}),
+        "strip": Fragment(template="job/strip.html", values={"tiles": tiles(model)}),
+        "facts": Fragment(template="job/facts.html", values={"job": model}),
         "summary": Fragment(template="job/summary.html", values={"job": model}),
         "actions": Fragment(template="actions/job.html", values={"job": model}),
-        "topology": Fragment(template="job/topology.html", values={"job": model}),
+        "topology": Fragment(
+            template="job/topology.html", values={"job": model, "normal": _normal(model), "most": _MOST_NAMES}
+        ),
         "metric-values": Fragment(template="job/values.html", values={"values": model.metrics.values}),
         "metrics": curves(metric_charts(model.metrics)),
         "usage": curves(usage_charts(model.usage)),
         "trials": Rows(
             template="job/trial.html", items=[(f"trial/{trial.id}", trial) for trial in model.trials]
         ),
+        "last-event": Fragment(template="job/last_event.html", values={"events": model.events}),
         "events": Rows(
             template="job/event.html",
             items=[(f"event/{number}", event) for number, event in enumerate(model.events)],
         ),
     }
+
+
+def _normal(model: Job) -> str:
+    """Return the state of a replica that needs no word: the colour shows it."""
+    return "succeeded" if model.record.state.is_terminal else "running"
 
 
 def _fixed(model: Job, parameters: Mapping[str, str]) -> Mapping[str, Any]:
@@ -68,6 +83,7 @@ def _fixed(model: Job, parameters: Mapping[str, str]) -> Mapping[str, Any]:
         "replica": replica,
         "environment": environment_of(model.record, replica) if replica in names else None,
         "tasks": [*names, "service"] if names else [],
+        "machines": totals.in_words(getattr(jobs.spec_of(model.record), "worker_pool_specs", ())),
     }
 
 

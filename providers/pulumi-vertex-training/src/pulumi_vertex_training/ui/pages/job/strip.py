@@ -1,0 +1,104 @@
+"""The strip on top of a job's page: progress, last metrics, cost and replicas as large numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pulumi_vertex_training.runs.progress import duration
+from pulumi_vertex_training.ui.pages.curves.chart import number_in_words
+from pulumi_vertex_training.ui.source.job import Job
+
+_MOST_METRICS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """A number with its name. `unit` follows it in small type; `under` are a few words below.
+
+    With `since` the figure is the age of that moment, with `before` that moment's age is below. `percent`
+    draws a bar, `state` colours the words below.
+    """
+
+    name: str
+    figure: str = ""
+    unit: str = ""
+    under: str = ""
+    since: str = ""
+    before: str = ""
+    percent: int | None = None
+    state: str = ""
+
+
+def tiles(job: Job) -> tuple[Tile, ...]:
+    """Return the tiles of a job, those that change most first."""
+    return (*_progress(job), *_trials(job), *_metrics(job), *_cost(job), *_replicas(job))
+
+
+def _progress(job: Job) -> Iterator[Tile]:
+    row, report = job.row, job.report
+    if row.ended:
+        seconds = job.seconds
+        ran = duration(seconds) if seconds is not None else "not started"
+        yield Tile(name="Ran for", figure=ran, before=row.ended)
+    elif report is not None and report.percent is not None:
+        left = f"{duration(report.seconds_left)} left" if report.seconds_left else ""
+        yield Tile(name="Progress", figure=str(report.percent), unit="%", under=left, percent=report.percent)
+    elif row.started:
+        step = f"step {report.step:g}" if report is not None and report.step is not None else ""
+        yield Tile(name="Running for", since=row.started, under=step)
+    else:
+        yield Tile(name="Waiting for", since=row.created)
+
+
+def _trials(job: Job) -> Iterator[Tile]:
+    if not job.trials:
+        return
+    ended = sum(one.state in ("SUCCEEDED", "INFEASIBLE") for one in job.trials)
+    whole = str(job.record.wire.get("maxTrialCount") or len(job.trials))
+    running = sum(one.state in ("ACTIVE", "STOPPING") for one in job.trials)
+    under = f"{running} running" if running else "ended"
+    yield Tile(name="Trials", figure=str(ended), unit=f"/{whole}", under=under)
+
+
+def _metrics(job: Job) -> Iterator[Tile]:
+    """Yield the values of metrics.json, then the last value of each curve, each name once."""
+    names: set[str] = set()
+    for name, text in job.metrics.values:
+        try:
+            value = float(text)
+        except ValueError:  # a list or an object: it is in the table of values
+            continue
+        if len(names) < _MOST_METRICS:
+            names.add(name)
+            yield Tile(name=name, figure=number_in_words(value), under="in metrics.json")
+    for curve in job.metrics.curves:
+        if curve.metric in names or not curve.points or len(names) >= _MOST_METRICS:
+            continue
+        names.add(curve.metric)
+        step, value = curve.points[-1]
+        yield Tile(name=curve.metric, figure=number_in_words(value), under=f"step {number_in_words(step)}")
+
+
+def _cost(job: Job) -> Iterator[Tile]:
+    if not job.cost.hourly:
+        return
+    rate = f"{job.cost.hourly}/h on Google Cloud" if "$" in job.cost.hourly else job.cost.hourly
+    name = "Cost" if job.record.state.is_terminal else "Cost so far"
+    yield Tile(name=name, figure=job.cost.so_far or "$0", under=rate)
+
+
+def _replicas(job: Job) -> Iterator[Tile]:
+    states = Counter(replica.state for pool in job.pools for replica in pool.replicas)
+    whole = states.total()
+    if not whole:
+        return
+    if set(states) == {"not reported"}:
+        yield Tile(name="Replicas", figure=str(whole), under="states are not reported")
+        return
+    wanted = "succeeded" if job.record.state.is_terminal else "running"
+    others = [(state, count) for state, count in states.most_common() if state != wanted]
+    worst = "failed" if states["failed"] else next((state for state, _ in others), wanted)
+    under = ", ".join(f"{count} {state}" for state, count in others) or wanted
+    yield Tile(name="Replicas", figure=str(states[wanted]), unit=f"/{whole}", under=under, state=worst)
