@@ -256,12 +256,19 @@ def test_runs_are_chosen_in_the_overview_by_keyboard(seen: Visit, scene: Scene, 
     expect(page.locator("main")).to_contain_text("workers: 1 -> 3 x n1-standard-4")
 
 
+def open_actions(page: Page) -> None:
+    page.locator("summary", has_text="Actions").click()
+
+
 def test_a_job_is_cancelled_after_a_question(seen: Visit, scene: Scene) -> None:
     page = seen.page
     key = scene.create(pool(FLAG.format(name="never")), name=HOSTILE[:60])
     scene.wait(key, "JOB_STATE_RUNNING")
     page.goto(f"{page.url}jobs/{key}")
-    page.locator("#action-cancel").focus()
+    page.locator("summary", has_text="Actions").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.locator("#action-cancel")).to_be_focused()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
@@ -270,6 +277,7 @@ def test_a_job_is_cancelled_after_a_question(seen: Visit, scene: Scene) -> None:
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     assert scene.get(key)["state"] == "JOB_STATE_RUNNING"
+    open_actions(page)
     page.locator("#action-cancel").press("Enter")
     page.locator("#confirm-yes").press("Enter")
     expect(page.locator("#action-result")).to_have_text("The job is being cancelled.")
@@ -283,6 +291,7 @@ def test_a_replica_is_preempted_and_the_job_runs_again(seen: Visit, scene: Scene
     key = scene.create(pool(waiting), pool(waiting, replicas=2), name="again")
     scene.wait(key, "JOB_STATE_RUNNING")
     page.goto(f"{page.url}jobs/{key}")
+    open_actions(page)
     page.locator("#action-replica").select_option("workerpool1-1")
     page.locator("#action-preempt").click()
     expect(page.get_by_role("dialog")).to_contain_text("Preempt the replica: workerpool1-1?")
@@ -290,6 +299,7 @@ def test_a_replica_is_preempted_and_the_job_runs_again(seen: Visit, scene: Scene
     expect(page.locator("#action-result")).to_have_text("The emulator preempts the machine of workerpool1-1.")
     scene.raise_flag("again")
     scene.wait(key)
+    open_actions(page)
     page.locator("#action-again").click()
     page.locator("#confirm-yes").click()
     expect(page.locator("#action-result")).to_contain_text("The job runs again as")

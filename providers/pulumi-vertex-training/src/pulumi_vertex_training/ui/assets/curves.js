@@ -165,7 +165,7 @@
       {
         width: Math.max(place.clientWidth, 200),
         height: HEIGHT,
-        padding: [10, 8, 0, 0],
+        padding: [10, 14, 0, 0],
         scales: {
           x: {
             time: chart.across === "time",

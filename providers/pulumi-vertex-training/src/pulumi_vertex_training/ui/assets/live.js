@@ -183,9 +183,13 @@ function colourName(name) {
     longest = replica.length;
     log.style.setProperty("--names", `${Math.min(longest, 24)}ch`);
   }
-  if (replica.endsWith("service")) return;
+  if (colourOf(replica)) name.classList.add(colourOf(replica));
+}
+
+function colourOf(replica) {
+  if (replica.endsWith("service")) return "";
   if (!colours.has(replica)) colours.set(replica, `r${(colours.size % 8) + 1}`);
-  name.classList.add(colours.get(replica));
+  return colours.get(replica);
 }
 
 // Trials and replicas that appear later can be chosen, too.
@@ -264,6 +268,7 @@ function showFirstError() {
 
 function startLog() {
   log.style.setProperty("--names", `${longest}ch`);
+  for (const { value } of logReplica.options) if (value) colourOf(value); // in the order of the curves
   for (const name of log.querySelectorAll(".replica")) colourName(name);
   logError.addEventListener("click", showFirstError);
   document.getElementById("log-wrap").addEventListener("input", (event) => {
@@ -271,6 +276,7 @@ function startLog() {
   });
   for (const control of [logReplica, logSeverity, logWords]) control.addEventListener("input", filterLog);
   logFollow.addEventListener("input", filterLog);
+  new ResizeObserver(() => logFollow.checked && (log.scrollTop = log.scrollHeight)).observe(log);
   // Scrolling up stops following, and scrolling to the end follows again.
   log.addEventListener("scroll", () => {
     logFollow.checked = log.scrollHeight - log.scrollTop - log.clientHeight < 40;

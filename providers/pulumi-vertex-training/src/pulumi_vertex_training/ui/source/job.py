@@ -28,7 +28,7 @@ from pulumi_vertex_training.views.jobs import lookup, status
 from pulumi_vertex_training.views.jobs.resources import histories
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.metrics.metrics import AllMetrics, Metrics
-from pulumi_vertex_training.views.pools_view import pool_in_words
+from pulumi_vertex_training.views.pools_view import pool_in_words, role_in_words
 from pulumi_vertex_training.views.runs import history
 from pulumi_vertex_training.views.study_view import job_key, stopped_early, trial_result
 from vertex_training.fields import timestamps
@@ -51,12 +51,13 @@ class Replica:
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """A worker pool. `title` has role, number and machines; `apart` is true for evaluators.
+    """A worker pool. `title` has its role, number and machines; `apart` is true for evaluators.
 
     Evaluators are no part of the cluster: they only read what the chief has saved.
     """
 
     index: int
+    role: str
     title: str
     apart: bool
     replicas: tuple[Replica, ...]
@@ -201,6 +202,7 @@ def _pools(record: JobRecord, states: Sequence[ReplicaState] | None) -> Iterator
         names = (replica_name(index, number) for number in range(spec.replica_count))
         yield Pool(
             index=index,
+            role=role_in_words(index, spec),
             title=pool_in_words(index, spec),
             apart=index == EVALUATORS,
             replicas=tuple(
@@ -261,10 +263,14 @@ def _trials(endpoint: Endpoint, record: JobRecord) -> Iterator[Trial]:
         yield Trial(
             id=one.id,
             state=one.state,
-            parameters=", ".join(f"{name} {value}" for name, value in one.parameters.items()),
+            parameters=", ".join(f"{name} {_short(value)}" for name, value in one.parameters.items()),
             result=f"{trial_result(one)}{early}",
             job=job_key(one.custom_job) if one.custom_job else "",
         )
+
+
+def _short(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @functools.lru_cache(maxsize=64)

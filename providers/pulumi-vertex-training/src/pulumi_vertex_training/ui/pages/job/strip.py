@@ -65,6 +65,7 @@ def _trials(job: Job) -> Iterator[Tile]:
 def _metrics(job: Job) -> Iterator[Tile]:
     """Yield the values of metrics.json, then the last value of each curve, each name once."""
     names: set[str] = set()
+    source = "best trial" if job.trials else "in metrics.json"
     for name, text in job.metrics.values:
         try:
             value = float(text)
@@ -72,7 +73,7 @@ def _metrics(job: Job) -> Iterator[Tile]:
             continue
         if len(names) < _MOST_METRICS:
             names.add(name)
-            yield Tile(name=name, figure=number_in_words(value), under="in metrics.json")
+            yield Tile(name=name, figure=number_in_words(value), under=source)
     for curve in job.metrics.curves:
         if curve.metric in names or not curve.points or len(names) >= _MOST_METRICS:
             continue

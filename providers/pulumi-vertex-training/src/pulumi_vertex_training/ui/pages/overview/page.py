@@ -23,7 +23,7 @@ def _parts(model: Inventory) -> Mapping[str, Part]:
     return {
         "counts": Fragment(
             template="overview/counts.html",
-            values={"counts": model.counts, "inner": inner},
+            values={"counts": model.counts, "inner": inner, "endpoint": model.endpoint},
         ),
         "jobs": Rows(template="overview/job.html", items=[(f"job/{job.key}", job) for job in model.jobs]),
         "persistent-resources": _resources("resource", model.persistent_resources),
