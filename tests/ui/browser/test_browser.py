@@ -185,7 +185,7 @@ def test_the_environment_is_reached_by_keyboard(seen: Visit, ended: str) -> None
     page.keyboard.press("Enter")
     expect(page.locator("h2", has_text="Environment of workerpool1-1")).to_be_visible()
     expect(page.locator("#log-replica")).to_have_value("workerpool1-1")
-    page.locator("summary", has_text="CLUSTER_SPEC").click()
+    page.get_by_text("CLUSTER_SPEC", exact=True).click()
     expect(page.locator("pre", has_text='"workerpool1"')).to_be_visible()
 
 

@@ -13,42 +13,22 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2])]
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from support.client.ui import everything as scenes  # noqa: E402
-from support.client.ui import experiments  # noqa: E402
-from support.emulated.job_emulator import pool  # noqa: E402
+from support.client.ui import experiments, stage  # noqa: E402
 from support.emulated.ui.dashboard import Dashboard, running  # noqa: E402
-from support.emulated.ui.scene import FLAG, Scene, owned  # noqa: E402
+from support.emulated.ui.scene import Scene  # noqa: E402
 from support.ui import browser as browsers  # noqa: E402
 from support.ui.browser import NARROW, WIDE, Scheme, visit  # noqa: E402
 from vertex_emulator.client import launcher  # noqa: E402
 from vertex_emulator.daemon import reset  # noqa: E402
 
 DOCS = HERE.parents[2] / "docs" / "pictures"
-LOSS = "for step in range(1, 6): print(f'step {step} of 5, loss {1 / step:.3f}', flush=True)\n"
-REPORTS = """
-import json, math, os
-os.makedirs("/gcs/train-dev-data/digits/2", exist_ok=True)
-history = []
-for step in range(1, 61):
-    loss = 2 * math.exp(-step / 15) + 0.05 * math.sin(step)
-    history.append({"step": step, "metrics": {"loss": loss, "accuracy": 1 - loss / 2.2}})
-report = {**history[-1], "total": 100, "secondsPerStep": 0.5, "history": history}
-json.dump(report, open("/gcs/train-dev-data/digits/2/vertex_cluster_progress.json", "w"))
-"""
-"""Code that writes the file of `vertex_cluster.report`: the package is not in the image."""
-
-BUSY = """
-import os, time
-held = [b"x" * 20_000_000]
-while not os.path.exists("/gcs/flags/end"):
-    sum(range(200_000))
-    time.sleep(0.02)
-"""
 PICTURES: tuple[tuple[str, str, Scheme, tuple[int, int]], ...] = (
     ("overview", "", "light", WIDE),
     ("overview-dark", "", "dark", WIDE),
     ("overview-narrow", "", "light", NARROW),
     ("job", "jobs/{running}", "light", WIDE),
     ("job-dark", "jobs/{running}", "dark", WIDE),
+    ("job-long", "jobs/{running}", "light", WIDE),
     ("job-narrow", "jobs/{running}", "light", NARROW),
     ("failed", "jobs/{failed}", "light", WIDE),
     ("replica", "jobs/{running}?replica=workerpool1-0", "light", WIDE),
@@ -68,8 +48,11 @@ PICTURES: tuple[tuple[str, str, Scheme, tuple[int, int]], ...] = (
     ("object", "storage/object?bucket=train-dev-data&name=digits/model/metrics.json", "dark", WIDE),
     ("image", "images/image?uri={image}", "light", WIDE),
 )
-IN_DOCS = ("overview", "job-dark", "tuning", "experiment")
-"""The pictures that the guide shows; the others are to see every page (`--all FOLDER`)."""
+IN_DOCS = ("overview", "job", "job-dark", "tuning", "experiment")
+"""The pictures that the guide and the README show; the others are to see every page (`--all FOLDER`)."""
+
+FIRST_SCREEN = ("job", "job-dark")
+"""The pictures that show the first screen, not the whole page."""
 
 
 def main(arguments: list[str]) -> int:
@@ -92,40 +75,17 @@ def main(arguments: list[str]) -> int:
 
 def _scene(scene: Scene) -> dict[str, str]:
     """Make what the pictures show. Return the keys of its jobs."""
-    scene.bucket("flags")
+    team = stage.make(scene)
     scenes.make_objects(scene, many=0)
     scenes.make_resources(scene)
     experiments.make(scene, hostile=False)
-    image = scenes.make_image(scene)
-    before, compared = scenes.make_runs(scene, name="letters")
-    tuning = scenes.make_tuning(scene, trials=12, optimizer="sgd")
-    scene.wait(tuning)
-    first = scene.create(
-        pool(LOSS), pool("", replicas=2), name="digits", labels=owned("digits", run="feed-1")
-    )
-    scene.wait(first)
-    failing = "import sys\nprint('loading /gcs/train-dev-data/labels.csv')\n"
-    failing += "open('/gcs/train-dev-data/labels.csv')"
-    failed = scene.create(pool(failing), name="flowers", labels=owned("flowers", run="cafe-1"))
-    scene.wait(failed)
-    waiting = FLAG.format(name="end")
-    live = scene.create(
-        pool(LOSS + REPORTS + BUSY),
-        pool(LOSS + BUSY, replicas=4),
-        pool(waiting, replicas=2),
-        pool(waiting),
-        name="digits",
-        labels=owned("digits", run="feed-2", reason="spec"),
-        baseOutputDirectory={"outputUriPrefix": "gs://train-dev-data/digits/2"},
-    )
-    scene.wait(live, "JOB_STATE_RUNNING")
     return {
-        "running": live,
-        "failed": failed,
-        "tuning": tuning.partition("/")[2],
-        "before": before,
-        "compared": compared,
-        "image": image,
+        "running": team.live,
+        "failed": team.failed,
+        "tuning": team.tuning.partition("/")[2],
+        "before": team.before,
+        "compared": team.compared,
+        "image": scenes.make_image(scene),
     }
 
 
@@ -137,20 +97,19 @@ def _take(dashboard: Dashboard, keys: dict[str, str], target: Path, *, everythin
             with visit(browser, dashboard.url, dashboard.host, scheme=scheme, size=size) as seen:
                 seen.page.goto(f"http://{dashboard.host}/{path.format(**keys)}")
                 _settled(seen.page)
-                seen.page.screenshot(path=target / f"{name}.png", full_page=True)
+                seen.page.screenshot(path=target / f"{name}.png", full_page=name not in FIRST_SCREEN)
                 assert seen.problems == [], seen.problems
 
 
 def _settled(page: Page) -> None:
     if page.locator("html[data-live]").count():
         expect(page.locator("html[data-connection=open]")).to_have_count(1)
-    if page.locator("#usage").count() and "running" in page.title():
+    is_live = page.locator("#state .running").count() > 0
+    if is_live:
         expect(page.locator("#usage figure")).to_have_count(2)
-        page.wait_for_timeout(6000)  # for a few points of the curves
+        page.wait_for_timeout(15000)  # for some points of the curves
     if page.locator("#log").count():
-        expect(page.locator("#log")).to_contain_text(
-            "step 5 of 5" if "running" in page.title() else "loading"
-        )
+        expect(page.locator("#log")).to_contain_text("img/s" if is_live else "loading")
 
 
 if __name__ == "__main__":

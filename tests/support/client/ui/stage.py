@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from support.client.ui.everything import upload
+from support.client.ui.everything import trials_of, upload
 from support.emulated.job_emulator import PARENT, pool
 from support.emulated.services.studies import categorical, double, study_spec
 from support.emulated.ui.scene import FLAG, Scene
+from support.waiting import eventually
 from vertex_emulator.client.control import Control
 
 DATA = "vision-data"
@@ -73,7 +74,9 @@ while not os.path.exists("/gcs/flags/live-end"):
 """
 
 FAILING = """
+print("epoch 1 of 12: loss 1.8821", flush=True)
 print("loading the labels", flush=True)
+""" + FLAG.format(name="flowers-5") + """
 open("/gcs/vision-data/flowers/labels.csv")
 """
 
@@ -86,7 +89,11 @@ accuracy = 0.93 - 0.09 * abs(math.log10(rate) + 2) - 0.6 * abs(decay - 0.1)
 accuracy -= 0.02 if values['optimizer'] == 'sgd' else 0
 for step in range(1, 9):
     hypertune.HyperTune().report_hyperparameter_tuning_metric('accuracy', accuracy * (1 - 0.6 ** step), step)
+import time
+flag = '/gcs/flags/search-' + str((int(os.environ['CLOUD_ML_TRIAL_ID']) - 1) // 4)
+while not os.path.exists(flag): time.sleep(0.05)
 """
+"""A trial that runs until its four may end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,17 +135,13 @@ def make(scene: Scene) -> Team:
     scene.bucket(DATA, {"pulumi-project": "vision", "pulumi-stack": "dev", "pulumi-resource": "data"})
     scene.bucket("nlp-models", {"pulumi-project": "nlp", "pulumi-stack": "prod", "pulumi-resource": "models"})
     upload(scene, DATA, "flowers/train.csv", b"path,label\n", "text/csv")
-    ended = [
-        _ended(scene, "nlp/prod", "bert-squad", 1, minutes=41, metric="f1", best=0.881, workers=3),
-        _ended(scene, "ads/prod", "two-tower-recsys", 4, minutes=23, metric="auc", best=0.784, workers=2),
-        _ended(scene, "nlp/prod", "bert-squad", 2, minutes=38, metric="f1", best=0.902, workers=7),
-        _ended(scene, "risk/dev", "xgb-fraud", 12, minutes=6, metric="auc", best=0.951, workers=1),
+    runs = [
+        ("nlp/prod", "bert-squad", 1, 41, "f1", 0.881, 3),
+        ("ads/prod", "two-tower-recsys", 4, 23, "auc", 0.784, 2),
+        ("nlp/prod", "bert-squad", 2, 38, "f1", 0.902, 7),
+        ("risk/dev", "xgb-fraud", 12, 6, "auc", 0.951, 1),
     ]
-    for key, minutes, flag in ended:
-        control.advance_clock(60 * minutes)
-        scene.raise_flag(flag)
-        scene.wait(key)
-        control.advance_clock(190)
+    ended = [_ended(scene, control, *one) for one in runs]
     cancelled = scene.create(
         machine(pool(FLAG.format(name="never")), "n1-standard-8", "NVIDIA_TESLA_T4"),
         name="whisper-small-de",
@@ -148,38 +151,37 @@ def make(scene: Scene) -> Team:
     control.advance_clock(847)
     assert scene.call("POST", f"{PARENT}/{cancelled}:cancel", {}).status == 200
     scene.wait(cancelled)
-    tuning = _tuning(scene)
-    scene.wait(tuning)
-    first, _, flag = _ended(scene, "vision/dev", "resnet50", 2, minutes=9, metric="accuracy", best=0.71)
-    control.advance_clock(540)
-    scene.raise_flag(flag)
-    scene.wait(first)
+    tuning = _tuning(scene, control)
+    _ended(scene, control, "vision/dev", "resnet50", 2, 9, "accuracy", 0.71, 3)
     failed = scene.create(
         machine(pool(FAILING), "n1-standard-8"),
         machine(pool(FLAG.format(name="never"), replicas=2), "n1-standard-8"),
         name="flowers",
         labels=labels("vision/dev", "flowers", 5, reason="spec"),
     )
+    scene.wait(failed, "JOB_STATE_RUNNING")
+    control.advance_clock(167)
+    scene.raise_flag("flowers-5")
     scene.wait(failed)
     control.advance_clock(412)
     live = _live(scene)
     scene.wait(live, "JOB_STATE_RUNNING")
     control.advance_clock(624)
-    return Team(live=live, failed=failed, tuning=tuning, before=ended[0][0], compared=ended[2][0])
+    return Team(live=live, failed=failed, tuning=tuning, before=ended[0], compared=ended[2])
 
 
 def _ended(
     scene: Scene,
+    control: Control,
     stack: str,
     name: str,
     run: int,
-    *,
     minutes: int,
     metric: str,
     best: float,
-    workers: int = 3,
-) -> tuple[str, int, str]:
-    """Start a job that ends with its flag. Return its key, its minutes and the flag."""
+    workers: int,
+) -> str:
+    """Run a job that takes some minutes of the emulator's clock. Return its key."""
     folder, flag = f"{name}/{run}", f"{name}-{run}"
     values: Mapping[str, Any] = {
         "start": 2.1 - run / 40,
@@ -199,7 +201,11 @@ def _ended(
         baseOutputDirectory={"outputUriPrefix": f"gs://{DATA}/{folder}"},
     )
     scene.wait(key, "JOB_STATE_RUNNING")
-    return key, minutes, flag
+    control.advance_clock(60 * minutes + 17)
+    scene.raise_flag(flag)
+    scene.wait(key)
+    control.advance_clock(190)
+    return key
 
 
 def _live(scene: Scene) -> str:
@@ -215,7 +221,7 @@ def _live(scene: Scene) -> str:
     )
 
 
-def _tuning(scene: Scene) -> str:
+def _tuning(scene: Scene, control: Control) -> str:
     study = study_spec(
         double("rate", 0.0001, 0.3, scaleType="UNIT_LOG_SCALE"),
         double("decay", 0.0, 0.3),
@@ -233,4 +239,20 @@ def _tuning(scene: Scene) -> str:
             "labels": labels("vision/dev", "resnet50-search", 1),
         },
     )
-    return "/".join(made["name"].split("/")[-2:])
+    key = "/".join(made["name"].split("/")[-2:])
+    for turn in range(3):
+        started = 4 * (turn + 1)
+        eventually(
+            lambda wanted=started: sum(_runs(scene, one) for one in trials_of(scene, key, "ACTIVE")) == 4
+            and len(scene.get(key)["trials"]) == wanted,
+            what=lambda: scene.get(key),
+        )
+        control.advance_clock(250 + 60 * turn)
+        scene.raise_flag(f"search-{turn}")
+    scene.wait(key)
+    return key
+
+
+def _runs(scene: Scene, trial: Mapping[str, Any]) -> bool:
+    job = str(trial.get("customJob", ""))
+    return bool(job) and scene.get("/".join(job.split("/")[-2:]))["state"] == "JOB_STATE_RUNNING"
