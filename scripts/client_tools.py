@@ -25,6 +25,10 @@ DEBIAN = ("skopeo", "buildah")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 """Programs that the dashboard is tested with: that of the Debian package, and its names on other systems."""
 
+FONT = "fonts-inter"
+"""The Debian package of the font in which pictures of the dashboard are taken, so that all machines agree."""
+
+_FONT_FOLDER = Path("/usr/share/fonts/opentype/inter")
 _LOCK_SECONDS = 300
 
 
@@ -108,6 +112,24 @@ def ensure_browser(
         with alone(layout.cache / "client-tools.lock", step):
             install_packages(BROWSERS[:1], step, environ, is_root=is_root)
         step.done("installed" if browser(environ) else f"without {BROWSERS[0]}")
+
+
+def ensure_font(
+    layout: Layout,
+    report: Report,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    is_root: bool = os.geteuid() == 0,
+    folder: Path = _FONT_FOLDER,
+) -> None:
+    """Install the font of the pictures, or report why it is missing: they are then in another one."""
+    with report.step("Font") as step:
+        if folder.is_dir():
+            step.done("up to date", idle=True)
+            return
+        with alone(layout.cache / "client-tools.lock", step):
+            install_packages((FONT,), step, environ, is_root=is_root)
+        step.done("installed" if folder.is_dir() else f"without {FONT}")
 
 
 def ensure_yaml_host(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ) -> None:

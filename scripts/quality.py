@@ -77,6 +77,7 @@ def screenshots(layout: Layout, report: Report, *, arguments: Sequence[str]) -> 
     """Write the pictures of the dashboard in docs/."""
     env = _prepare(layout, report)
     client_tools.ensure_browser(layout, report)
+    client_tools.ensure_font(layout, report)
     folder = layout.root / "tests" / "ui" / "screenshots"
     return run_openly([layout.python, folder, *arguments], cwd=layout.root, env=env)
 

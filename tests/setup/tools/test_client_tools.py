@@ -142,6 +142,16 @@ def test_a_missing_browser_is_reported(
     assert "without chromium" in printed.getvalue()
 
 
+def test_the_font_is_installed_unless_it_is_there(
+    layout: Layout, report: Report, machine: Machine, printed: io.StringIO, tmp_path: Path
+) -> None:
+    machine.add("apt-get", _APT)
+    for folder, runs in ((tmp_path, False), (tmp_path / "missing", True)):
+        client_tools.ensure_font(layout, report, environ=machine.environ, is_root=True, folder=folder)
+        assert bool(machine.ran) == runs
+    assert "without fonts-inter" in printed.getvalue()
+
+
 def test_built_programs_are_last_on_path(layout: Layout) -> None:
     folders = [str(program.folder(layout)) for program in client_tools.GO]
     folders.append(str(client_tools.yaml_host(layout)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -153,6 +154,74 @@ def test_metrics_and_use_are_drawn_live_and_are_a_table(seen: Visit, scene: Scen
     expect(loss.locator(".scroll tbody tr")).to_have_count(5)  # the table is still open
     scene.raise_flag("measured")
     expect(page.locator("#state")).to_contain_text("succeeded")
+
+
+FIRST_SCREEN = (1440, 900)
+
+
+def test_the_first_screen_has_state_metric_curve_and_the_end_of_the_log(
+    browser: Browser, dashboard: Dashboard, scene: Scene
+) -> None:
+    line = "print('the end of the log', flush=True)\n"
+    flag = FLAG.format(name="first-screen")
+    key = scene.create(
+        pool(MEASURED.replace("/run", "/screen").replace("/more", "/no-more") + line + flag),
+        pool(flag, replicas=3),
+        name="first-screen",
+        baseOutputDirectory={"outputUriPrefix": "gs://flags/screen"},
+    )
+    scene.raise_flag("no-more")
+    with visit(browser, dashboard.url, dashboard.host, size=FIRST_SCREEN) as seen:
+        page = seen.page
+        page.goto(f"{page.url}jobs/{key}")
+        expect(page.locator("#strip")).to_contain_text("from the report")
+        seen_first = ["#state .running", "#strip .figure", "#metrics canvas", "#log li:last-child"]
+        expect(page.locator("#log li").last).to_have_text(re.compile("the end of the log|running"))
+        expect(page.locator("#metrics canvas").first).to_be_visible()
+        for part in seen_first:
+            box = page.locator(part).first.bounding_box()
+            assert box is not None and box["y"] + box["height"] <= FIRST_SCREEN[1], part
+        expect(page.locator("#icon")).to_have_attribute("href", "/assets/icon-running.svg")
+        assert page.title().startswith("▶")
+        curves, log = page.locator("#metrics").bounding_box(), page.locator("#log").bounding_box()
+        assert curves is not None and log is not None and curves["x"] + curves["width"] < log["x"]
+        page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+        parts = ("#state", "#strip", "#metrics", "#log", "#topology", "#events-title")
+        boxes = [page.locator(part).bounding_box() for part in parts]
+        tops = [box["y"] for box in boxes if box is not None]
+        assert len(tops) == len(parts) and tops == sorted(tops)
+        scene.raise_flag("first-screen")
+        expect(page.locator("#icon")).to_have_attribute("href", "/assets/icon-succeeded.svg")
+        assert seen.problems == []
+
+
+def test_a_menu_closes_with_escape_and_with_a_click_elsewhere(seen: Visit, ended: str) -> None:
+    page = seen.page
+    page.goto(page.url + f"jobs/{ended}")
+    menu = page.locator("details.menu")
+    menu.locator("summary").press("Enter")
+    expect(page.locator("#action-again")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#action-again")).to_be_hidden()
+    expect(menu.locator("summary")).to_be_focused()
+    menu.locator("summary").click()
+    page.locator("h1").click()
+    expect(page.locator("#action-again")).to_be_hidden()
+
+
+def test_the_first_error_of_a_log_is_one_key_away(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    code = "import sys\nfor n in range(300): print('line', n, flush=True)\n"
+    code += "print('the first error', file=sys.stderr, flush=True)\n"
+    key = scene.create(pool(code + "for n in range(300): print('line', n, flush=True)\n"), name="errors")
+    scene.wait(key)
+    page.goto(page.url + f"jobs/{key}")
+    expect(page.locator("#log-error")).to_be_visible()
+    error = page.locator("#log li", has_text="the first error")
+    expect(error).not_to_be_in_viewport()
+    page.keyboard.press("e")
+    expect(error).to_be_in_viewport()
+    expect(page.locator("#log-follow")).not_to_be_checked()
 
 
 def test_the_overview_is_searched_and_filtered(seen: Visit, scene: Scene, ended: str) -> None:

@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.cloud.emulator_api import ReplicaUse, UsageSample
 from pulumi_vertex_training.ui import command
-from pulumi_vertex_training.ui.pages.curves.chart import MOST_POINTS, Chart, Series, curves, thinned
+from pulumi_vertex_training.ui.pages.curves.chart import (
+    MOST_POINTS,
+    Chart,
+    Series,
+    curves,
+    number_in_words,
+    thinned,
+)
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
 from pulumi_vertex_training.ui.server import rendering
-from pulumi_vertex_training.ui.source.usage import ReplicaUsage, of_samples
+from pulumi_vertex_training.ui.source.usage import ReplicaUsage, of_samples, since_last_gap
 from pulumi_vertex_training.views.metrics.curve import Curve
 from pulumi_vertex_training.views.metrics.metrics import Metrics
 
@@ -82,6 +89,40 @@ def test_cpus_are_the_time_between_two_samples_also_after_a_restart() -> None:
     [found] = of_samples(samples)
     assert found.cpus == ((12.0, 0.5), (14.0, 1.0), (17.0, 0.5))
     assert len(found.memory) == 6 and found.memory[0] == (10.0, 1.0)
+
+
+def test_replicas_beyond_the_eighth_share_a_band() -> None:
+    usage = tuple(
+        ReplicaUsage(replica=f"r{number:02}", cpus=((1.0, float(number)),), memory=((1.0, 10.0 + number),))
+        for number in range(50)
+    )
+    cpu, memory = usage_charts(usage)
+    assert [one.name for one in cpu.series] == [*(f"r{number}" for number in range(42, 50)), "42 others"]
+    band = json.loads(cpu.document)["series"][-1]
+    assert (band["shape"], band["points"]) == ("band", [[1, 0, 41]])
+    assert memory.series[-1].points == ((1.0, 10.0, 51.0),)
+    assert cpu.zero > 0 and memory.zero > 0, "both are drawn from zero"
+
+
+def test_only_what_was_measured_since_the_page_is_open_is_shown() -> None:
+    samples = [
+        UsageSample(at=at, replicas={"a": ReplicaUse(cpu_seconds=at, memory_bytes=2**20)})
+        for at in (0.0, 1.0, 90.0, 91.0)
+    ]
+    [found] = of_samples(since_last_gap(samples))
+    assert found.memory == ((90.0, 1.0), (91.0, 1.0)) and found.cpus == ((91.0, 1.0),)
+
+
+def test_numbers_have_about_four_digits() -> None:
+    values = (0.84051, 0.0, 12345.6, 1e9, 0.00001234, -1500.4)
+    assert [number_in_words(one) for one in values] == [
+        "0.8405",
+        "0",
+        "12,346",
+        "1e+09",
+        "1.23e-05",
+        "-1,500",
+    ]
 
 
 def test_memory_is_in_the_unit_that_is_readable() -> None:

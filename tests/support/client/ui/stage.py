@@ -35,7 +35,8 @@ def values(step):
     loss = {start} * math.exp(-step / {pace}) + {floor} + wave(step, 0.006)
     return {{"loss": loss, "{metric}": {best} * (1 - math.exp(-step / {pace})) + wave(step, 0.003)}}
 report({steps}, {steps}, values, 0.5)
-print("epoch {epochs} of {epochs}: " + ", ".join(f"{{k}} {{v:.4f}}" for k, v in values({steps}).items()), flush=True)
+last = ", ".join(f"{{name}} {{value:.4f}}" for name, value in values({steps}).items())
+print("epoch {epochs} of {epochs}: " + last, flush=True)
 """
 
 LIVE = """
@@ -73,12 +74,16 @@ while not os.path.exists("/gcs/flags/live-end"):
         print(f"shard {turn // 40} done, 12800 records", flush=True)
 """
 
-FAILING = """
+FAILING = (
+    """
 print("epoch 1 of 12: loss 1.8821", flush=True)
 print("loading the labels", flush=True)
-""" + FLAG.format(name="flowers-5") + """
+"""
+    + FLAG.format(name="flowers-5")
+    + """
 open("/gcs/vision-data/flowers/labels.csv")
 """
+)
 
 TRIAL = """
 import math, os, sys
@@ -209,12 +214,13 @@ def _ended(
 
 
 def _live(scene: Scene) -> str:
-    env = [{"name": "SLOT", "value": "1"}]
+    until_end = FLAG.format(name="live-end")
+    gpu = ("n1-standard-8", "NVIDIA_TESLA_T4")
     return scene.create(
-        machine(pool(REPORT.format(folder=f"/gcs/{DATA}/resnet50/3") + LIVE), "n1-standard-8", "NVIDIA_TESLA_T4"),
-        machine(pool(WORKER, replicas=4, env=env), "n1-standard-8", "NVIDIA_TESLA_T4"),
-        machine(pool(FLAG.format(name="live-end"), replicas=2), "n1-highmem-8"),
-        machine(pool("print('waits for checkpoints', flush=True)\n" + FLAG.format(name="live-end")), "n1-standard-4"),
+        machine(pool(REPORT.format(folder=f"/gcs/{DATA}/resnet50/3") + LIVE), *gpu),
+        machine(pool(WORKER, replicas=4, env=[{"name": "SLOT", "value": "1"}]), *gpu),
+        machine(pool(until_end, replicas=2), "n1-highmem-8"),
+        machine(pool("print('waits for checkpoints', flush=True)\n" + until_end), "n1-standard-4"),
         name="resnet50",
         labels=labels("vision/dev", "resnet50", 3, reason="spec"),
         baseOutputDirectory={"outputUriPrefix": f"gs://{DATA}/resnet50/3"},
@@ -243,8 +249,10 @@ def _tuning(scene: Scene, control: Control) -> str:
     for turn in range(3):
         started = 4 * (turn + 1)
         eventually(
-            lambda wanted=started: sum(_runs(scene, one) for one in trials_of(scene, key, "ACTIVE")) == 4
-            and len(scene.get(key)["trials"]) == wanted,
+            lambda wanted=started: (
+                sum(_runs(scene, one) for one in trials_of(scene, key, "ACTIVE")) == 4
+                and len(scene.get(key)["trials"]) == wanted
+            ),
             what=lambda: scene.get(key),
         )
         control.advance_clock(250 + 60 * turn)

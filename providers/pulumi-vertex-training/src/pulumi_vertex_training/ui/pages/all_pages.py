@@ -25,6 +25,6 @@ NAVIGATION = (
 
 
 def tab_of(path: str) -> str:
-    """Return the address in the navigation to which a page belongs: the overview, unless another one begins it."""
+    """Return the address in the navigation under which a page is; "/" for jobs and trials."""
     below = (address for _, address in NAVIGATION if address != "/" and f"{path}/".startswith(f"{address}/"))
     return next(below, "/")

@@ -75,7 +75,7 @@ def _in_cents(spent: Spent) -> str:
     """Return an amount as on a bill: a job of a second costs less than a cent."""
     if spent.total is not None and 0 < spent.total < _CENT:
         return "<1¢"
-    return words.spent(spent)
+    return f"${spent.total:,.2f}" if spent.total else words.spent(spent)
 
 
 def _rate(record: JobRecord) -> Spent | None:

@@ -10,7 +10,7 @@ from vertex_training.topology.pools import WorkerPoolSpec
 
 
 def in_words(pools: Sequence[WorkerPoolSpec]) -> tuple[str, ...]:
-    """Return the totals, such as ("9 replicas", "60 vCPU", "270 GB", "5 GPUs"); those that are not known lack."""
+    """Return the known totals, such as ("9 replicas", "60 vCPU", "270 GB", "5 GPUs")."""
     replicas = vcpus = gpus = 0
     memory = 0.0
     are_known = True

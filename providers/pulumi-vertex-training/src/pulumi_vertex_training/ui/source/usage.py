@@ -29,10 +29,11 @@ class ReplicaUsage:
 
 def usage_of(endpoint: Endpoint, job_id: str) -> tuple[ReplicaUsage, ...]:
     """Return the use of each replica that has run while somebody looked. Raises CloudError."""
-    return of_samples(_since_last_gap(emulator_api.usage(endpoint, job_id)))
+    return of_samples(since_last_gap(emulator_api.usage(endpoint, job_id)))
 
 
-def _since_last_gap(samples: Sequence[UsageSample]) -> Sequence[UsageSample]:
+def since_last_gap(samples: Sequence[UsageSample]) -> Sequence[UsageSample]:
+    """Return the samples of the last time that a page was open."""
     gaps = [
         number + 1
         for number, (one, next_one) in enumerate(pairwise(samples))

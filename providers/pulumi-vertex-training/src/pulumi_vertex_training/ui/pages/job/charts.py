@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import replace
 
 from pulumi_vertex_training.ui.pages.curves.chart import Chart, Point, Series
@@ -33,7 +32,7 @@ def metric_charts(metrics: Metrics) -> tuple[Chart, ...]:
 
 
 def usage_charts(usage: tuple[ReplicaUsage, ...]) -> tuple[Chart, ...]:
-    """Return the charts of CPU and memory: a line for each replica that uses most, and a band for the others."""
+    """Return the charts of CPU and memory: lines for the replicas that use most, a band for the others."""
     cpus = _lines([(one.replica, one.cpus) for one in usage if one.cpus])
     memory = _lines([(one.replica, one.memory) for one in usage])
     unit, least = "MiB", 1.0
@@ -45,9 +44,7 @@ def usage_charts(usage: tuple[ReplicaUsage, ...]) -> tuple[Chart, ...]:
         ]
     charts = (
         Chart(key="usage/cpu", title="CPU", unit="CPUs", across="time", series=tuple(cpus), zero=_IDLE_CPUS),
-        Chart(
-            key="usage/memory", title="Memory", unit=unit, across="time", series=tuple(memory), zero=least
-        ),
+        Chart(key="usage/memory", title="Memory", unit=unit, across="time", series=tuple(memory), zero=least),
     )
     return tuple(chart for chart in charts if chart.series)
 

@@ -11,8 +11,8 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.ui.pages.curves.chart import curves
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
-from pulumi_vertex_training.ui.pages.page import Fragment, MissingError, Page, Part, Rows, missing_if_refused
 from pulumi_vertex_training.ui.pages.job.strip import tiles
+from pulumi_vertex_training.ui.pages.page import Fragment, MissingError, Page, Part, Rows, missing_if_refused
 from pulumi_vertex_training.ui.source import job as jobs
 from pulumi_vertex_training.ui.source import totals
 from pulumi_vertex_training.ui.source.environment import environment_of

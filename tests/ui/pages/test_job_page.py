@@ -1,0 +1,110 @@
+"""The page of a job: its strip of numbers, its totals, its title, and the parts that lead to a first job."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from pulumi_vertex_training.runs.progress import Report
+from pulumi_vertex_training.ui.pages.all_pages import tab_of
+from pulumi_vertex_training.ui.pages.job.strip import Tile, tiles
+from pulumi_vertex_training.ui.server.rendering import ticks
+from pulumi_vertex_training.ui.source import job as jobs
+from pulumi_vertex_training.ui.source import totals
+from support.client.ui.everything import endpoint_of
+from support.emulated.job_emulator import pool
+from support.emulated.ui.dashboard import Dashboard
+from support.emulated.ui.scene import FLAG, Scene
+from vertex_emulator.client.launcher import Emulator
+from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
+
+
+@pytest.fixture(scope="module")
+def scene(emulator: Emulator) -> Scene:
+    return Scene(emulator)
+
+
+def test_the_first_page_of_an_empty_emulator_leads_to_a_first_job(dashboard: Dashboard, scene: Scene) -> None:
+    html = dashboard.text("/")
+    assert "No jobs yet in local, us-central1" in html and 'data-copy="make up"' in html
+    scene.wait(scene.create(pool("")))
+    assert "No jobs yet" not in dashboard.text("/")
+
+
+def test_the_strip_has_progress_metrics_cost_and_replicas(dashboard: Dashboard, scene: Scene) -> None:
+    scene.bucket("flags")
+    report = """{"step": 45, "total": 100, "secondsPerStep": 2, "metrics": {"loss": 0.25},
+        "history": [{"step": 45, "metrics": {"loss": 0.25, "accuracy": 0.5}}]}"""
+    code = (
+        "import os; os.makedirs('/gcs/flags/run', exist_ok=True)\n"
+        f"open('/gcs/flags/run/vertex_cluster_progress.json', 'w').write({report!r})\n"
+        "open('/gcs/flags/written', 'w').close()\n"
+    )
+    directory = {"outputUriPrefix": "gs://flags/run"}
+    key = scene.create(
+        pool(code + FLAG.format(name="end")),
+        pool("", replicas=2),
+        name="strip",
+        baseOutputDirectory=directory,
+    )
+    collection, _, job_id = key.partition("/")
+
+    def shown(model: jobs.Job) -> dict[str, Tile]:
+        return {one.name: one for one in tiles(model)}
+
+    endpoint = endpoint_of(scene)
+    scene.wait(key, "JOB_STATE_RUNNING")
+    with dashboard.events(f"/live/jobs/{key}") as events:
+        for event in events:
+            if event.name == "parts" and "accuracy" in event.data["fragments"].get("strip", ""):
+                break
+    found = shown(jobs.read(endpoint, collection, job_id))
+    assert (found["Progress"].figure, found["Progress"].under) == ("45", "1m50s left")
+    assert (found["loss"].figure, found["accuracy"].figure, found["loss"].under) == ("0.25", "0.5", "step 45")
+    assert "/h on Google Cloud" in found["Cost so far"].under and found["Replicas"].unit == "/3"
+    html = dashboard.text(f"/jobs/{key}")
+    assert re.search(r'data-title="▶ 45% strip" data-icon="running"', html)
+    assert "3 replicas · 12 vCPU · 45 GB" in html
+    scene.raise_flag("end")
+    scene.wait(key)
+    model = jobs.read(endpoint, collection, job_id)
+    assert list(shown(model)) == ["Ran for", "loss", "accuracy", "Cost", "Replicas"]
+    assert (shown(model)["Replicas"].figure, shown(model)["Replicas"].under) == ("3", "succeeded")
+    live = replace(model, row=replace(model.row, ended=""), report=Report(step=7))
+    running = shown(live)["Running for"]
+    assert (running.under, running.since) == ("step 7", model.row.started)
+    waiting = replace(live, row=replace(live.row, started=""))
+    assert shown(waiting)["Waiting for"].since == model.row.created
+
+
+def test_totals_are_those_that_are_known() -> None:
+    known = MachineSpec(machine_type="n1-standard-8", accelerator_type="NVIDIA_TESLA_T4", accelerator_count=2)
+    strange = MachineSpec(machine_type="z9-standard-8")
+    assert totals.in_words([WorkerPoolSpec(machine_spec=known, replica_count=3)]) == (
+        "3 replicas",
+        "24 vCPU",
+        "90 GB",
+        "6 GPUs",
+    )
+    assert totals.in_words([WorkerPoolSpec(machine_spec=strange, replica_count=1)]) == ("1 replica",)
+
+
+def test_backticks_are_code_and_everything_is_escaped() -> None:
+    assert ticks("run `a <b>` & go") == "run <code>a &lt;b&gt;</code> &amp; go"
+    assert ticks("a ` b <i>") == "a ` b &lt;i&gt;"
+
+
+@pytest.mark.parametrize(
+    ("path", "tab"),
+    [
+        ("/", "/"),
+        ("/jobs/customJobs/1", "/"),
+        ("/experiments/digits", "/experiments"),
+        ("/storage/folder", "/storage"),
+        ("/storages", "/"),
+    ],
+)
+def test_a_page_belongs_to_a_tab(path: str, tab: str) -> None:
+    assert tab_of(path) == tab
