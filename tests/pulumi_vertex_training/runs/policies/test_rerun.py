@@ -307,20 +307,26 @@ def test_protection_refuses_what_would_replace_a_live_job_and_nothing_else() -> 
         assert decision.action is (Action.REFUSE if refused else without)
 
 
-def test_what_is_not_protected_is_refused_by_never_on_demand_alone() -> None:
+def test_what_is_not_protected_is_refused_by_never_or_max_cost_alone() -> None:
     rows = {
         decision.row
         for facts, decision in DECIDED
         if decision.action is Action.REFUSE and not facts.protect_running
     }
-    assert rows == {"never-on-demand"}
+    assert rows == {"never-on-demand", "max-cost-on-demand", "max-cost-changed"}
+
+
+def test_nothing_runs_once_max_cost_is_used_up() -> None:
+    spent = {decision.action for facts, decision in DECIDED if facts.last_run is LastRun.SPENT}
+    assert spent == {Action.NOTHING, Action.REFUSE}
 
 
 def test_a_run_that_is_not_known_decides_nothing() -> None:
     """Run or refuse it only if any ended run would be, too."""
     for facts, decision in DECIDED:
         if facts.last_run is LastRun.NOT_KNOWN and decision.action is not Action.NOTHING:
-            assert {action(replace(facts, last_run=run)) for run in ENDED} == {decision.action}
+            ended = ENDED - {LastRun.SPENT}
+            assert {action(replace(facts, last_run=run)) for run in ended} == {decision.action}
     unprovoked = {decision.action for facts, decision in UNPROVOKED if facts.last_run is LastRun.NOT_KNOWN}
     assert unprovoked == {Action.NOTHING}
 

@@ -64,6 +64,10 @@ class ResourceContext:
     decided: DecidedRun | None = None
     """A run that was decided on. Written by `diff` and `delete`; read by `create`."""
 
+    spent: float | None = None
+    """The cost of the runs of a job with `max_cost` until the end of the recorded one, in US dollars, by the
+    state. Written by `diff` and `delete`; read by `create`."""
+
     def note_recorded_run(self, key: object) -> None:
         """Record that the state has a job of this run. Ignore values that are no key of a run."""
         try:

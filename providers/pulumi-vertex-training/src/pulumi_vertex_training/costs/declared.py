@@ -20,6 +20,7 @@ from vertex_training.cost.cost import (
     cost_of_persistent_resource,
     cost_of_tuning_job,
 )
+from vertex_training.cost.max_cost import amount_fault, at_most, limit_of
 from vertex_training.cost.prices import PriceTable
 from vertex_training.fields.decode import UNKNOWN, Decoded
 from vertex_training.job.job_kind import JobKind
@@ -50,6 +51,11 @@ def cost_of(spec: object, *, region: str | None, table: PriceTable) -> Cost | No
     return None
 
 
+def cost_at_most(spec: object, *, region: str | None, table: PriceTable) -> Cost | None:
+    """Return the cost of a spec at most, see `max_cost.at_most`."""
+    return at_most(spec, lambda one: cost_of(one, region=region, table=table))
+
+
 def cost_of_inputs(
     kind: JobKind[Any], inputs: Mapping[str, Any], *, table: PriceTable, location: object = None
 ) -> Cost | None:
@@ -69,7 +75,32 @@ def cost_of_inputs(
         at=kind.at,
         framework=framework if isinstance(framework, str) else None,
     )
-    return cost_of_decoded(decoded, region=region, table=table)
+    cost = cost_of_decoded(decoded, region=region, table=table)
+    return cost and _within(cost, decoded, inputs.get("max_cost"), region, table)
+
+
+def _within(cost: Cost, decoded: Decoded[Any], max_cost: object, region: object, table: PriceTable) -> Cost:
+    """Return a cost that `max_cost` bounds, if it is given and can: then until a timeout of its own."""
+    if max_cost is UNKNOWN:
+        return replace(cost, per_timeout=None, unknown=(*cost.unknown, _not_yet("max_cost")))
+    if amount_fault(max_cost) or not isinstance(max_cost, (int, float)) or any(map(decides, decoded.unknown)):
+        return cost
+    most = cost_at_most(decoded.draft, region=region if isinstance(region, str) else None, table=table)
+    limit = limit_of(most, max_cost) if most is not None and most.per_timeout else None
+    if limit is None:
+        return cost  # the check of the job refuses it
+    return replace(
+        cost,
+        per_timeout=limit.most,
+        timeout_seconds=limit.seconds,
+        is_default_timeout=False,
+        billed_hours=None if cost.billed_hours is None else cost.billed_hours * limit.seconds / _old(cost),
+        max_cost=float(max_cost),
+    )
+
+
+def _old(cost: Cost) -> int:
+    return cost.timeout_seconds or 1
 
 
 def cost_of_decoded(decoded: Decoded[Any], *, region: object, table: PriceTable) -> Cost | None:

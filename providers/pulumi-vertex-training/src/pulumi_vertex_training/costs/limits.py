@@ -82,11 +82,12 @@ def _of_runs(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
         if _above(most, limits.max_run):
             least = "at least" if cost.per_timeout is None else "up to"
             until = words.per_timeout(replace(cost, per_timeout=most))
+            shorter = "shorter scheduling.timeout" if cost.max_cost is None else "lower max_cost"
             yield Excess(
                 resource=one.name,
                 message=f"a run costs {words.change(None, cost)}, and {least} {until}, above {MAX_RUN_COST} "
                 f"of {usd(limits.max_run)}.",
-                remedy="Set a shorter scheduling.timeout, make it smaller, or run "
+                remedy=f"Set a {shorter}, make it smaller, or run "
                 f"`pulumi config set {MAX_RUN_COST} {_rounded(most)}`.",
             )
 
@@ -95,6 +96,8 @@ def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
     if limits.allow_unknown:
         return
     for one in costs:
+        if limits.max_hourly is None and one.cost.max_cost is not None:
+            continue  # A run is bounded, whatever its price.
         prices, values = words.parted(one.cost.unknown)
         if prices:
             refresh = any(gap.may_be_in_catalog for gap in prices)

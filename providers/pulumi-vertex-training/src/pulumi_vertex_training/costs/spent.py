@@ -7,6 +7,7 @@ does; while that cannot be read, the pipeline's own start and end count.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -22,10 +23,24 @@ from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import JobSpec, parts
 
 
-def spent_by(endpoint: Endpoint, record: JobRecord, *, table: PriceTable, now: datetime) -> Spent | None:
+def spent_at_most(endpoint: Endpoint, record: JobRecord, *, table: PriceTable, now: datetime) -> float:
+    """Return what a job has cost until `now` at most; parts without any price are not counted.
+
+    Where Spot or Flex-start has no price that is known, the price on demand counts. Raises no CloudError.
+    """
+    spent = spent_by(endpoint, record, table=table, now=now)
+    if spent is not None and spent.total is None:
+        spent = spent_by(endpoint, record, table=table, now=now, on_demand=True)
+    return 0.0 if spent is None else spent.known
+
+
+def spent_by(
+    endpoint: Endpoint, record: JobRecord, *, table: PriceTable, now: datetime, on_demand: bool = False
+) -> Spent | None:
     """Return what a job has cost until `now`; None if it has not run, or cannot be read.
 
-    Reads the job of a pipeline. Raises no CloudError.
+    Reads the job of a pipeline. `on_demand`: by the prices on demand, whatever its strategy. Raises no
+    CloudError.
     """
     inner = [one for one in gateway_of(record.name).inner(record) if one.trial is None]
     for one in inner:
@@ -33,7 +48,7 @@ def spent_by(endpoint: Endpoint, record: JobRecord, *, table: PriceTable, now: d
             job = gateway_of(one.name).get(endpoint, one.name)
         except CloudError:
             continue
-        return spent_by(endpoint, job, table=table, now=now)
+        return spent_by(endpoint, job, table=table, now=now, on_demand=on_demand)
     try:
         job_spec = _spec(record)
     except ValueError:  # a job of a newer version
@@ -42,7 +57,7 @@ def spent_by(endpoint: Endpoint, record: JobRecord, *, table: PriceTable, now: d
     if job_spec is None or not seconds:
         return None
     return cost_of_run(
-        job_spec,
+        replace(job_spec, scheduling=None) if on_demand else job_spec,
         replica_seconds={
             index: pool.replica_count * seconds for index, pool in enumerate(job_spec.worker_pool_specs)
         },

@@ -42,6 +42,8 @@ def per_timeout(cost: Cost) -> str:
     if not cost.per_timeout or not cost.timeout_seconds:
         return ""
     whose = "the default timeout" if cost.is_default_timeout else "its timeout"
+    if cost.max_cost is not None:
+        whose = "the timeout by max_cost"
     until = f"until {whose} of {duration(cost.timeout_seconds)}"
     trials = f"for {cost.trials} trials, each " if cost.trials > 1 else ""
     return f"{amount(cost.per_timeout)} {trials}{until}"

@@ -105,7 +105,9 @@ _SHAPES = {
     ),
 }
 
-_OF_PYTHON = frozenset({"identity", "spec_hash", "notifications", "persistent_resource", "request"})
+_OF_PYTHON = frozenset(
+    {"identity", "spec_hash", "keeps_retries", "notifications", "persistent_resource", "request"}
+)
 """Inputs of the core that only a program in Python gives, or nobody."""
 
 

@@ -171,7 +171,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         self.request = JobRequest(
             resource=resource_name, collection=self.kind.collection, declaration=declaration
         )
-        cost_limits.count_job(self, self.kind.collection, resource_name, declaration)
+        counted = declaration if options.max_cost is None else {**declaration, "max_cost": options.max_cost}
+        cost_limits.count_job(self, self.kind.collection, resource_name, counted)
         self._wait = waits
         self._label = resource_name
         self._completion: Completion | None = None

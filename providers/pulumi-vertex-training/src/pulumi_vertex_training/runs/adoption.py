@@ -28,6 +28,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.policies.run_status import FAILURES, last_run
+from vertex_training.cost.max_cost import LABEL, read_label, with_limit
 from vertex_training.fields.labels import has_key
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import shown
@@ -57,9 +58,11 @@ def differences(spec_kind: JobKind[Spec], declared: Spec, wire: Mapping[str, Any
     """Return where the live job differs from the declaration, as lines `path: live -> declared`.
 
     They are those of `JobKind.difference_to_adopt`: pass the declaration before a directory of the run is
-    filled in.
+    filled in. A timeout that the live job has by `max_cost` is no difference.
     """
-    return tuple(map(_line, spec_kind.difference_to_adopt(declared, wire)))
+    labels = wire.get("labels") or {}
+    of_run = with_limit(declared, read_label(labels[LABEL])) if LABEL in labels else declared
+    return tuple(map(_line, spec_kind.difference_to_adopt(of_run, wire)))
 
 
 def adopt(

@@ -13,6 +13,7 @@ from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion import stop_orphans
+from pulumi_vertex_training.runs.ends import timed_out
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import RunKey
 from vertex_emulator import machine_clock
@@ -116,12 +117,12 @@ def _left_in_time(
 
 
 def _adoptable(left: Iterable[JobRecord], submission: Submission) -> JobRecord | None:
-    """Return the newest job of this spec that nobody has cancelled."""
+    """Return the newest job of this spec that nobody has cancelled on purpose."""
     candidates = [
         record
         for record in left
         if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
-        and record.state.name not in CANCELLED_STATES
+        and (record.state.name not in CANCELLED_STATES or timed_out(record))
     ]
     return max(candidates, key=lambda record: record.create_time or "", default=None)
 

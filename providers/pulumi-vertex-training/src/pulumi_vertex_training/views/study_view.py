@@ -9,6 +9,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
+from pulumi_vertex_training.runs.ends import message_of, timed_out
 from pulumi_vertex_training.views.explained import Explanation, Sample
 from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.fields.document import json_of
@@ -88,6 +89,12 @@ def print_trials(trials: Collection[Trial], cancelled: Collection[str], output: 
 def metric(trial: Trial, name: str | None) -> str:
     """Return the value of one metric of a trial, as text."""
     return _number(trial.metrics.get(name)) if name else ""
+
+
+def why_ended(record: JobRecord) -> str:
+    """Return why a job failed, in a few words; "" for one that did not, or was cancelled on purpose."""
+    is_cancelled = record.state.word == "CANCELLED" and not timed_out(record)
+    return why_failed(message) if (message := message_of(record)) and not is_cancelled else ""
 
 
 def why_failed(message: str) -> str:

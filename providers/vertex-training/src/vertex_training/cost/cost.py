@@ -91,7 +91,8 @@ class Cost:
     their maximum, and `most_items` has its parts; empty if they are `items`. `per_timeout` is that of all
     `trials`, each until its timeout. It is None as well for what has no timeout; then `timeout_seconds` is
     None. With `is_default_timeout`, the declaration has no timeout. `billed_hours` is how many times the cost
-    of an hour is paid until the timeout; None if that is not known, and for a sum of costs.
+    of an hour is paid until the timeout; None if that is not known, and for a sum of costs. With `max_cost`,
+    the timeout is what that sum allows, by an upper bound of the price, and `per_timeout` is always known.
     """
 
     hourly: float | None
@@ -104,6 +105,7 @@ class Cost:
     items: tuple[Item, ...] = ()
     most_items: tuple[Item, ...] = ()
     unknown: tuple[Gap, ...] = ()
+    max_cost: float | None = None
     currency: str = CURRENCY
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from vertex_training.cost.cost import (
     Cost,
@@ -11,6 +12,7 @@ from vertex_training.cost.cost import (
     cost_of_tuning_job,
     total,
 )
+from vertex_training.cost.max_cost import at_most, limit_of
 from vertex_training.cost.prices import PriceTable
 from vertex_training.cost.words import AT_MAXIMUM, usd
 from vertex_training.policy.subject import Machines, Subject
@@ -39,6 +41,13 @@ def over_limit(subject: Subject, most: float, table: PriceTable, *, unknown_pric
             f"the price of {gap.what} is not known ({gap.why}), so the limit of {usd(most)} an hour is not "
             'checked. Set unknownPrices to "allow" in the settings, or choose another machine.'
         )
+
+
+def seconds_allowed(subject: Subject, max_cost: float, table: PriceTable) -> int | None:
+    """Return the timeout that `max_cost` gives a job; None if it gives none, as the check of the job says."""
+    cost = at_most(subject.declared, lambda one: _cost_of(replace(subject, declared=one), table))
+    limit = limit_of(cost, max_cost) if cost is not None and cost.per_timeout else None
+    return limit.seconds if limit else None
 
 
 def _cost_of(subject: Subject, table: PriceTable) -> Cost | None:

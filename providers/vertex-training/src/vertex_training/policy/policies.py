@@ -20,7 +20,7 @@ from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import counted, one_of, short_image, shown
 from vertex_training.job.job_spec import normal_scheduling
 from vertex_training.policy import settings
-from vertex_training.policy.cost import over_limit
+from vertex_training.policy.cost import over_limit, seconds_allowed
 from vertex_training.policy.subject import (
     Bucket,
     Encrypted,
@@ -215,13 +215,18 @@ def _repository(uri: str) -> tuple[str, str]:
     return f"{folder}{slash}{last.partition(':')[0]}", digest
 
 
-def _timeout(subject: Subject, wanted: settings.Timeouts, _prices: Prices) -> Iterator[Problem]:
+def _timeout(subject: Subject, wanted: settings.Timeouts, prices: Prices) -> Iterator[Problem]:
     for path, job in subject.jobs:
         at = child(child(path, "scheduling"), "timeout")
         given = (job.scheduling and job.scheduling.timeout) or ""
         timeout = _seconds(given)
         most = _seconds(wanted.most or "")
-        if timeout is None:
+        if timeout is None and isinstance(subject.declared, Job) and subject.declared.max_cost is not None:
+            allowed = seconds_allowed(subject, subject.declared.max_cost, prices())
+            if allowed is not None and most is not None and allowed > most:
+                message = f"allows {allowed}s, which is too long. Give a timeout of at most {wanted.most}."
+                yield Problem(path="max_cost", message=message)
+        elif timeout is None:
             limit = f" of at most {wanted.most}" if most is not None else ', such as "3600s"'
             yield Problem(
                 path=at, message=f"is missing, so the job may run for 7 days. Give a timeout{limit}."

@@ -50,6 +50,7 @@ class Job(Encrypted):
     """The fields that all kinds of job have beside their spec."""
 
     protect_running: bool = False
+    max_cost: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.runs import comparison, history, spending
 from pulumi_vertex_training.views.runs.history import Result, changes_since, result_of
 from pulumi_vertex_training.views.runs.metric_rows import is_plain, metric_text
-from pulumi_vertex_training.views.study_view import why_failed
+from pulumi_vertex_training.views.study_view import why_ended
 from vertex_training.cost.runs import Spent
 from vertex_training.fields.document import json_of
 
@@ -120,12 +120,8 @@ class Runs(Answer):
         for run in self.runs:
             output.gap()
             output.paragraph(f"Run {run.number}" + (f": {run.why}" if run.why else ""), style="bold")
-            error = run.record.error
             facts = [
-                (
-                    "error",
-                    why_failed(error.message) if error and run.record.state.word != "CANCELLED" else "",
-                ),
+                ("error", why_ended(run.record)),
                 ("files", run.result.model_directory or ""),
                 ("model", run.result.model or ""),
                 ("logs", run.logs(self.endpoint)),

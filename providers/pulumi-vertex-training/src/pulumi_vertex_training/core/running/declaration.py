@@ -37,6 +37,7 @@ RECORD = {
     "on_replace": "keep",
     "keep_runs": DEFAULT_KEEP_RUNS,
     "notifications": (),
+    "max_cost": None,
 }
 """Inputs that are not part of the job, with the meaning of their absence in a state."""
 
@@ -50,7 +51,8 @@ class JobInputs:
     check. `marks` are the project, stack and resource name of the declaration, for people. `framework` and
     the two switches are for `CheckOptions`. Marks and options never take part in a diff. The inputs in
     `RECORD` are updated in place; `notifications` are those that the emulator sends. `adopt` and
-    `taking_over` are read when the resource is new, and never again.
+    `taking_over` are read when the resource is new, and never again. `keeps_retries`: the program sets
+    `disable_retries` to False, so `max_cost` does not turn the service's retries off.
     """
 
     endpoint: str
@@ -74,6 +76,8 @@ class JobInputs:
     notifications: tuple[Notification, ...] = ()
     adopt: str | None = None
     taking_over: str | None = None
+    max_cost: float | None = None
+    keeps_retries: bool | None = None
 
     @property
     def target(self) -> Target:
@@ -151,6 +155,7 @@ class JobResourceType:
             return [
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
+                *_max_cost_problems(inputs),
                 *package_module_problems(inputs),
                 # The program has seen the targets that the emulator does not send, too.
                 *notification_problems(Notifications(notifications=inputs.notifications), needs_target=False),
@@ -281,6 +286,15 @@ def _place_problems(inputs: JobInputs) -> list[Problem]:
         inputs.staging_bucket, bucket_location=inputs.staging_bucket_location, location=inputs.location
     )
     return problems
+
+
+def _max_cost_problems(inputs: JobInputs) -> list[Problem]:
+    if inputs.max_cost is None:
+        return []
+    from vertex_training.cost.max_cost import amount_fault  # imported only if needed
+
+    fault = amount_fault(inputs.max_cost)
+    return [Problem(path="max_cost", message=fault)] if fault else []
 
 
 def ownership_labels(marks: Mapping[str, str]) -> dict[str, str]:

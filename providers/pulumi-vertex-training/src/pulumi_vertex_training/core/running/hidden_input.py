@@ -5,10 +5,11 @@ preview shows what the user changed and nothing that follows from it. The Python
 The providers work on properties with the hidden ones beside the others; these functions convert.
 
 Among the inputs, a job hides the identity that its runs have if nothing is recorded (`identity`) and the hash
-of its declaration (`spec_hash`). Among the outputs, it hides besides the key of its run (`key`, known as
+of its declaration (`spec_hash`), and whether the program keeps the service's retries although `max_cost` is
+set (`keeps_retries`). Among the outputs, it hides besides the key of its run (`key`, known as
 `run` to the provider), the number of reruns on failure (`reruns`), the code of the reason for the run
-(`why`), and the output directory if the run chose it (`output_directory`, with `output_path`, its path among
-the inputs).
+(`why`), the limit that `max_cost` set for it (`limit`), and the output directory if the run chose it
+(`output_directory`, with `output_path`, its path among the inputs).
 """
 
 from __future__ import annotations
@@ -47,8 +48,10 @@ _NAMES = {
     "reruns": "reruns",
     "why": "why",
     "output_path": "output_path",
+    "keeps_retries": "keeps_retries",
+    "limit": "limit",
 }
-RECORDED = ("run", "reruns", "why", "output_path")
+RECORDED = ("run", "reruns", "why", "output_path", "limit")
 """The hidden properties that only the outputs have."""
 
 

@@ -13,7 +13,7 @@ from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Failure, complete, is_unknown, warnings
 from pulumi_vertex_training.core.resource_context import DecidedRun, ResourceContext
-from pulumi_vertex_training.core.running import adopting, prerequisites
+from pulumi_vertex_training.core.running import adopting, max_cost, prerequisites
 from pulumi_vertex_training.core.running.declaration import RECORD, JobInputs, JobResourceType, root
 from pulumi_vertex_training.core.running.hidden_input import hide, reveal
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
@@ -22,7 +22,7 @@ from pulumi_vertex_training.core.running.rerun_decision import facts_of, has_end
 from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.policies import rerun
-from pulumi_vertex_training.runs.policies.rerun import Action, Policy, decide
+from pulumi_vertex_training.runs.policies.rerun import Action, Policy
 from pulumi_vertex_training.runs.policies.run_status import (
     LIVE,
     RECORD_CHANGES,
@@ -50,6 +50,8 @@ def check(declared: JobResourceType, call: Call) -> Checked:
     """Return the inputs in normal form with those that follow from them, or every reason to refuse them."""
     old, given = reveal(call.old_inputs), reveal(call.inputs)
     props = {**given, "identity": _identity(call, old)}
+    if max_cost.declares_retries(declared, given):
+        props["keeps_retries"] = True
     if call.old_inputs:
         props["marks"] = _marks(declared, props, old)
     return _checked(declared, call, props, old)
@@ -104,6 +106,10 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
             kept, unknown = _as_submitted(declared, inputs, decoded.unknown, old)
             if kept is not inputs:
                 inputs, checked = kept, completed(declared, kept, unknown)
+    if (not old or change not in RECORD_CHANGES or old.get("max_cost") != inputs.max_cost) and (
+        unbounded := max_cost.refusals(declared, inputs, decoded.unknown)
+    ):
+        return Checked(problems=unbounded)
     checked = _inputs_of_last_run(declared, checked, old)
     for line in warnings(declared.resource(props), problems):
         OPERATION.say_once(line)
@@ -111,6 +117,8 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
         for sentence in declared.filled_in(props):
             OPERATION.say_once(f"{declared.resource(props)}: {sentence}")
     announce_cost(declared, call, inputs, decoded.unknown, old=old, checked=checked)
+    if call.is_preview and not old and not call.context.recorded:
+        max_cost.announce_first(declared, call, inputs, decoded.unknown, declared.resource(props))
     return Checked(inputs=hide(checked))
 
 
@@ -175,7 +183,7 @@ def _decided(
     if replaces and change in RECORD_CHANGES:
         change = Change.SPEC
     facts = facts_of(declared.gateway, call.id, change, recorded, new)
-    decision = decide(facts)
+    decision, stops = max_cost.decide_with(declared, call, facts, recorded, new)
     if decision.action is Action.REFUSE:
         raise Failure(decision.sentence(name))
     if decision.action is Action.NOTHING:
@@ -196,6 +204,8 @@ def _decided(
         )
     if not moved:
         say(decision.sentence(name))
+    if stops and call.is_preview:
+        OPERATION.say_on(call.urn, stops)
     why, reruns = rerun.MOVED if moved else rerun.code_of(facts, decision), decision.reruns
     if facts.last_run is LastRun.STOPPED and (counted := rerun.reruns_of(deletions.reason_of(call.id))):
         # A rerun on failure was interrupted before it was submitted: it counts.

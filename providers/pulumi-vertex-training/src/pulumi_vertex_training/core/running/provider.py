@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
@@ -21,7 +21,7 @@ from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
 from pulumi_vertex_training.core.resource_context import DecidedRun
-from pulumi_vertex_training.core.running import adopting, job_diff, notifications
+from pulumi_vertex_training.core.running import adopting, job_diff, max_cost, notifications
 from pulumi_vertex_training.core.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,
@@ -45,6 +45,9 @@ from pulumi_vertex_training.runs.policies.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit, is_later, run_of, without
 from vertex_training.fields.labels import key_label
 from vertex_training.fields.uris import DIRECTORY
+
+if TYPE_CHECKING:
+    from vertex_training.cost.max_cost import Limit
 
 
 class JobProvider(Provider):
@@ -115,14 +118,32 @@ def create(provider: JobProvider, call: Call) -> Created:
     else:
         left = functools.partial(left_behind, declared.gateway, endpoint, call.urn, recorded, key)
 
+    limit: Limit | None = None
+    behind: list[JobRecord] = []
+
+    def left_behind_now() -> Sequence[JobRecord]:
+        behind[:] = left()
+        return behind
+
     def before_submit(run: RunKey) -> None:
+        nonlocal limit
+        limit = max_cost.limit_of_run(
+            declared,
+            endpoint,
+            inputs,
+            name=declared.resource(raw),
+            recorded=recorded,
+            by_state=call.context.spent,
+            left_behind=behind,
+            tell=tell,
+        )
         engine.require(OPERATION.engine, OPERATION.settings.timeouts)
         notifications.write(declared.gateway.collection, inputs, run.identity)
         title = f"{declared.noun} {declared.resource(raw)}"
         creations.begin(provider, raw, str(run), key=note, title=title)
 
     def request(run: RunKey) -> Mapping[str, Any]:
-        wire = declared.wire(declared.of_run(inputs, str(run)))
+        wire = max_cost.request(declared, declared.of_run(inputs, str(run)), limit)
         with SECRETS.of_call([call.context.given]):
             return secret_arguments.labelled(wire, lambda text: SECRETS.masked(text) != text)
 
@@ -140,7 +161,7 @@ def create(provider: JobProvider, call: Call) -> Created:
             settle=settle_seconds(endpoint),
             was_interrupted=began_without or creations.has_begun(key),
         ),
-        left_behind=left,
+        left_behind=left_behind_now,
         before_submit=before_submit,
         tell=tell,
         before_delete=declared.before_delete(kept_because="", tell=tell),
@@ -223,6 +244,7 @@ def _created(
         "reruns": max(decided.reruns if decided else 0, rerun.reruns_of(why)),
         "why": why or None,
         "output_path": declared.spec.directory_path(inputs) if declared.follows_run(inputs) else None,
+        max_cost.LIMIT: record.labels.get(max_cost.LABEL),
     }
     if record.wire:
         # An adopted job keeps the directory that it was submitted with.
@@ -268,9 +290,12 @@ def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRec
     wire = dict(record.wire)
     if wire.get("displayName") == with_number(draft.display_name, str(recorded.get("run"))):
         wire["displayName"] = draft.display_name
-    live = declared.spec.as_live(spec, wire)
-    if live is spec:
+    limit = max_cost.limit_in(record)
+    of_run = max_cost.limited(spec, limit)
+    live = declared.spec.as_live(of_run, wire)
+    if live is of_run:
         return None
+    live = max_cost.unlimited(spec, live, limit)
     values = {name: getattr(live, name) for name in declared.spec_fields}
     found = {**inputs, **completed(declared, dataclasses.replace(draft, **values), frozenset())}
     path = recorded.get("output_path")
@@ -322,7 +347,12 @@ def delete(declared: JobResourceType, call: Call) -> None:
     if now is not None and not context.is_compared:
         # Replaced without a comparison: `pulumi up --replace`.
         context.decided = DecidedRun(why=rerun.ON_DEMAND)
-        allow_on_demand(name, now, lambda: declared.gateway.get(endpoint, id_).state.name)
+        allow_on_demand(
+            name,
+            now,
+            lambda: declared.gateway.get(endpoint, id_).state.name,
+            is_spent=max_cost.is_used_up(declared, call, raw, reveal(now)),
+        )
     policies = raw if now is None else now
     if replaced:
         keep_record = (policies.get("on_replace") or RECORD["on_replace"]) == OnReplace.KEEP.value
@@ -336,6 +366,8 @@ def delete(declared: JobResourceType, call: Call) -> None:
     before_delete = declared.before_delete(
         kept_because=MODEL_OF_REPLACED if replaced else models_kept_because(raw.get("on_delete")), tell=tell
     )
+    if replaced and policies.get("max_cost") is not None:
+        before_delete = max_cost.noted(declared, context, raw, before_delete)
     delete_run(
         declared.gateway,
         endpoint,

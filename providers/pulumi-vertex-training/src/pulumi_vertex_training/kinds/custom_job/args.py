@@ -133,3 +133,8 @@ class JobOptions(TypedDict, total=False):
     or channels of Cloud Monitoring, on the emulator to a local command. A change reruns nothing
     (docs/guides/programs/notifications.md).
     """
+    max_cost: float | None
+    """The most that all runs of this resource may cost together, in US dollars: sets a timeout by the known
+    price, and turns the service's retries off unless `scheduling` sets `disable_retries`
+    (docs/guides/cost/limit.md).
+    """

@@ -88,6 +88,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         on_replace: Literal["keep", "delete"] = "keep",
         keep_runs: int = DEFAULT_KEEP_RUNS,
         notifications: NotificationsLike | None = None,
+        max_cost: float | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -163,6 +164,9 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param notifications: Notifications of the ends of runs, one or several: to a webhook, and on Google
             Cloud to a Pub/Sub topic or channels of Cloud Monitoring, on the emulator to a local command. A
             change reruns nothing (docs/guides/programs/notifications.md).
+        :param max_cost: The most that all runs of this resource may cost together, in US dollars: sets a
+            timeout by the known price, and turns the service's retries off unless `scheduling` sets
+            `disable_retries` (docs/guides/cost/limit.md).
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -208,6 +212,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
                 on_replace=on_replace,
                 keep_runs=keep_runs,
                 notifications=notifications,
+                max_cost=max_cost,
                 project=project,
                 location=location,
                 opts=opts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -48,6 +49,13 @@ def whole_number(name: str, value: object) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return None
     return f"{name} is {shown(value)}; it must be a whole number, 0 or more"
+
+
+def amount(name: str, value: object) -> str | None:
+    """Return a finding unless the value is an amount of US dollars above 0."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf:
+        return None
+    return f"{name} is {shown(value)}; it must be US dollars above 0, such as 50"
 
 
 def seconds(name: str, value: object) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import pulumi
 
-from pulumi_vertex_training.program.arguments.checks import flag, one_of, seconds, whole_number
+from pulumi_vertex_training.program.arguments.checks import amount, flag, one_of, seconds, whole_number
 from pulumi_vertex_training.program.arguments.notification_args import NotificationArgs
 from pulumi_vertex_training.program.arguments.references import BucketLike, bucket_location, bucket_name
 from pulumi_vertex_training.program.resource import target_inputs
@@ -99,6 +99,11 @@ class RunOptions:
     """
     keep_runs: int = DEFAULT_KEEP_RUNS
     """How many earlier runs are kept. A new run deletes the records of older ones that have ended."""
+    max_cost: float | None = None
+    """The most that all runs of this resource may cost together, in US dollars: sets a timeout by the known
+    price, and turns the service's retries off unless `scheduling` sets `disable_retries`
+    (docs/guides/cost/limit.md).
+    """
     adopt: pulumi.Input[str] | None = None
     """Id or full name of an existing job, which becomes this resource's job instead of a new one. It has to
     equal the declaration; otherwise every difference is listed. The option is read when the resource is
@@ -149,6 +154,8 @@ class RunOptions:
             yield one_of("on_delete", self.on_delete, [one.value for one in OnDelete])
         yield one_of("on_replace", self.on_replace, [one.value for one in OnReplace])
         yield whole_number("keep_runs", self.keep_runs)
+        if self.max_cost is not None:
+            yield amount("max_cost", self.max_cost)
         if self.taking_over is not None and self.adopt is None:
             yield "taking_over is given without adopt; set adopt to the job of that run"
 
@@ -191,6 +198,7 @@ _POLICIES = (
     "on_delete",
     "on_replace",
     "keep_runs",
+    "max_cost",
     "adopt",
     "taking_over",
 )

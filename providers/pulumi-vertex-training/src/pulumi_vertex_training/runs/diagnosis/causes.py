@@ -101,7 +101,8 @@ CAUSES: tuple[Cause, ...] = (
         name="timeout",
         says="its work takes longer than {what}, or a replica waited for something in vain",
         unnamed="its work takes longer than scheduling.timeout, or a replica waited for something in vain",
-        remedy="Declare a longer timeout, or check in the logs what the replicas waited for.",
+        remedy="Declare a longer timeout or a higher max_cost, or check in the logs what the replicas waited "
+        "for.",
         service=_any(
             r"scheduling\.timeout, (?P<what>[\w.]+)",
             r"(?i)\btimed out\b|\btimeout\b[^.]*\b(?:exceed|reach|over)",

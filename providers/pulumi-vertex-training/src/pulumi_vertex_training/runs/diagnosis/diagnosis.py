@@ -16,6 +16,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, LOST_MACHINES, WHAT, Cause
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, shortened
+from pulumi_vertex_training.runs.ends import message_of, timed_out
 from pulumi_vertex_training.runs.gateway import gateway_of
 from vertex_emulator import machine_clock
 
@@ -229,8 +230,10 @@ _EMULATOR_NOTICE = "NOTICE"
 
 
 def has_failed(record: JobRecord) -> bool:
-    """Return whether there is a failure to diagnose: the job ended without success and was not cancelled."""
-    return record.state.is_terminal and record.state.word not in ("SUCCEEDED", "CANCELLED")
+    """Return whether there is a failure to diagnose: neither a success nor a cancellation on purpose."""
+    return record.state.is_terminal and (
+        record.state.word not in ("SUCCEEDED", "CANCELLED") or timed_out(record)
+    )
 
 
 def examine(
@@ -245,7 +248,7 @@ def examine(
     A log that cannot be read in time is a remark in the diagnosis. No call is made if the service's error has
     the lines, as the emulator's has, or explains itself, as one about a quota does; else at most `LOOKS`.
     """
-    message = mask(record.error.message) if record.error else ""
+    message = mask(message_of(record))
     has_started = bool(record.start_time)
     failure, alone = take_apart(message), diagnose(message, has_started=has_started)
     if failure.lines or not has_failed(record) or (failure.replica is None and alone.kind):

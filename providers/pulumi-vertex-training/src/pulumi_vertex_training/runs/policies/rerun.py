@@ -182,6 +182,22 @@ ROWS: tuple[Row, ...] = (
         protect_running=True,
     ),
     Row(
+        name="max-cost-on-demand",
+        action=Action.REFUSE,
+        reason="a replacement was requested, but {state}; raise max_cost",
+        because="`max_cost` also holds for `pulumi up --replace`.",
+        last_run=frozenset({LastRun.SPENT}),
+        on_demand=True,
+    ),
+    Row(
+        name="max-cost-changed",
+        action=Action.REFUSE,
+        reason="{change}, but {state}; raise max_cost",
+        because="What is left of `max_cost` is less than the cost of a minute. A live job goes on.",
+        change=RERUN_CHANGES,
+        last_run=frozenset({LastRun.SPENT}),
+    ),
+    Row(
         name="on-demand",
         action=Action.RUN,
         reason="a replacement was requested",
@@ -214,8 +230,15 @@ ROWS: tuple[Row, ...] = (
         action=Action.NOTHING,
         reason="{state}, and rerun is never",
         because="The job runs only once, however it ended.",
-        last_run=FAILURES | {LastRun.CANCELLED, LastRun.GONE, LastRun.STOPPED},
+        last_run=FAILURES | {LastRun.CANCELLED, LastRun.GONE, LastRun.STOPPED, LastRun.SPENT},
         policy=_ONE_RUN,
+    ),
+    Row(
+        name="max-cost",
+        action=Action.NOTHING,
+        reason="{state}; raise max_cost to let it run again",
+        because="Another run would have to stop within a minute.",
+        last_run=frozenset({LastRun.SPENT}),
     ),
     Row(
         name="gone",
@@ -237,15 +260,15 @@ ROWS: tuple[Row, ...] = (
         action=Action.RUN,
         reason="{state}, and rerun is always",
         because="Every `pulumi up` runs it again, after the previous run has ended.",
-        last_run=ENDED,
+        last_run=ENDED - {LastRun.SPENT},
         policy=frozenset({Policy.ALWAYS}),
     ),
     Row(
         name="record",
         action=Action.NOTHING,
         reason="{change}, which is updated in place",
-        because="`wait`, `rerun`, `protect_running`, `on_delete`, `on_replace` and `keep_runs` are not part "
-        "of the job.",
+        because="`wait`, `rerun`, `protect_running`, `on_delete`, `on_replace`, `keep_runs` and "
+        "`max_cost` are not part of the job.",
         change=frozenset({Change.RECORD}),
         last_run=LIVE | {LastRun.SUCCEEDED, LastRun.NOT_KNOWN},
         reported=False,

@@ -20,7 +20,8 @@ class LastRun(enum.Enum):
 
     NONE: no job was submitted for the declaration, as far as is recorded. GONE: the job was deleted outside
     of Pulumi, and no end of it is recorded. STOPPED: a deployment was interrupted after it had cancelled the
-    job to delete it. NOT_KNOWN: the service does not answer, and the run had not ended
+    job to delete it. TIMED_OUT: the service cancelled the job at its timeout. SPENT: it has ended, and its
+    runs have used up `max_cost`. NOT_KNOWN: the service does not answer, and the run had not ended
     when it last did.
     """
 
@@ -33,9 +34,11 @@ class LastRun(enum.Enum):
     SUCCEEDED = "it succeeded"
     FAILED = "it failed"
     EXPIRED = "it expired"
+    TIMED_OUT = "it reached its timeout"
     CANCELLED = "it was cancelled"
     GONE = "it was deleted"
     STOPPED = "an interrupted deployment cancelled it"
+    SPENT = "its runs have used up max_cost"
     NOT_KNOWN = "its state is not known"
 
 
@@ -53,8 +56,8 @@ RERUN_CHANGES = frozenset(Change) - RECORD_CHANGES
 LIVE = frozenset({LastRun.QUEUED, LastRun.PENDING, LastRun.RUNNING, LastRun.PAUSED})
 """The states that `protect_running` protects. A run that is being cancelled has been given up already."""
 
-FAILURES = frozenset({LastRun.FAILED, LastRun.EXPIRED})
-ENDED = FAILURES | {LastRun.SUCCEEDED, LastRun.CANCELLED}
+FAILURES = frozenset({LastRun.FAILED, LastRun.EXPIRED, LastRun.TIMED_OUT})
+ENDED = FAILURES | {LastRun.SUCCEEDED, LastRun.CANCELLED, LastRun.SPENT}
 STARTED = frozenset(LastRun) - {LastRun.NONE}
 
 

@@ -19,7 +19,7 @@ from pulumi_vertex_training.ui.source.owner import Owner, owner_of
 from pulumi_vertex_training.views.jobs import listing
 from pulumi_vertex_training.views.jobs.listing import Listing
 from pulumi_vertex_training.views.kind_view import view_of
-from pulumi_vertex_training.views.study_view import job_key, why_failed
+from pulumi_vertex_training.views.study_view import job_key, why_ended
 
 _PAGE = 500
 _FIELDS = (
@@ -167,8 +167,8 @@ def job_row(found: Listing, record: JobRecord) -> JobRow:
     words = list(view_of(record).details(record, found.cancelled))
     if report is not None:
         words.append(in_words(report))
-    if record.error is not None and record.state.word != "CANCELLED":
-        words.append(why_failed(record.error.message))
+    if why := why_ended(record):
+        words.append(why)
     inside = job_key(inner.owner) if inner else ""
     details = ", ".join(filter(None, words))
     return row_of(record, report=report, details=details, inside=inside, cost=costs.in_words(record))

@@ -8,7 +8,7 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, RunGateway, gateway_of, gateways
 from pulumi_vertex_training.runs.progress import Report, as_json, in_words
 from pulumi_vertex_training.views import target
@@ -27,7 +27,7 @@ from pulumi_vertex_training.views.study_view import (
     stopped_early,
     trial_json,
     trial_result,
-    why_failed,
+    why_ended,
 )
 
 _HEADINGS = ("ID", "KIND", "NAME", "STACK", "STATE", "CREATED", "RAN FOR", "DETAILS")
@@ -222,8 +222,7 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
 
 def details_of(listing: Listing, record: JobRecord) -> str:
     """Return the result of a tuning job, pipeline or failed job in a few words."""
-    cancelled = record.state is JobState.JOB_STATE_CANCELLED
-    why = why_failed(record.error.message) if record.error and not cancelled else ""
+    why = why_ended(record)
     report = listing.reports.get(record.name)
     words = view_of(record).details(record, listing.cancelled)
     if report:

@@ -22,6 +22,7 @@ from pulumi_vertex_training.views.jobs.resources import History, Wanted, histori
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.study_view import job_key
 from pulumi_vertex_training.views.target import location_hint
+from vertex_training.cost.max_cost import LABEL, as_declared, read_label
 from vertex_training.fields import uris
 from vertex_training.findings.words import did_you_mean
 from vertex_training.job.job_kind import JobKind
@@ -142,8 +143,9 @@ def _without_arguments(wire: Any) -> Any:
 
 
 def _declared(kind: JobKind[Any], record: JobRecord) -> Any:
-    """Return the spec without the parts that each run gets: its directory and our labels."""
+    """Return the spec without the parts that each run gets: its directory, its limit and our labels."""
     spec = kind.with_output_directory(kind.normalise(kind.from_wire(record.wire)), None)
+    spec = as_declared(spec, read_label(record.labels.get(LABEL)))
     return kind.as_declared(replace(spec, labels={}), spec)
 
 

@@ -6,6 +6,7 @@ price is looked up for it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,6 +47,8 @@ def announce_cost(
         Decoded(spec=spec, draft=spec, unknown=unknown), region=region, table=current_prices()
     )
     if cost is not None:
+        if inputs.max_cost is not None:
+            cost = dataclasses.replace(cost, per_timeout=None)  # a line of its own has what `max_cost` allows
         OPERATION.say_once(
             f"{declared.resource(checked)} {words.verb(inputs.endpoint)}: {words.sentence(cost)}",
             urn=call.urn,
