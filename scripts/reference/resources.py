@@ -52,6 +52,7 @@ _PARTS = "A change of an argument is a change of the parts that use it: their pa
 _JOB_CHANGES = {
     "staging_bucket": "replaces",
     "run_token": "replaces",
+    "stall_timeout": "replaces",
     "project": "replaces",
     "location": "replaces",
     "opts": "",

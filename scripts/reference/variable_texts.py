@@ -164,6 +164,8 @@ LOCAL_REPLICA: Mapping[str, str] = {
     "VERTEX_CLUSTER_CHECKPOINT_DIR": "If you set it: the folder or gs:// address of the checkpoints of "
     "`vertex_cluster.checkpoints`, instead of `AIP_CHECKPOINT_DIR`. See "
     "docs/guides/frameworks/checkpoints.md.",
+    "VERTEX_CLUSTER_STALL_TIMEOUT": "Seconds after which a process that stops reporting ends. The option "
+    "`stall_timeout` of a job sets it. See docs/guides/frameworks/hangs.md.",
     "LAUNCHER_PORT": "If you set it: the port of a framework's launcher, instead of the port in "
     "CLUSTER_SPEC.",
     "LOCAL_RANK": "Rank of a process on its machine, set by torchrun. `vertex_cluster.report` writes "

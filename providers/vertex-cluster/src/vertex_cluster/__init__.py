@@ -38,7 +38,7 @@ from .placement.strategies import (
     variable_device,
 )
 from .placement.worker import PlacedWorker, PlacementError
-from .reporting import report
+from .reporting import report, set_stall_timeout
 from .variables import from_environment, local_devices, parse_cluster_spec, parse_tf_config
 
 __all__ = [
@@ -72,6 +72,7 @@ __all__ = [
     "plan_warnings",
     "plans",
     "report",
+    "set_stall_timeout",
     "start_rendezvous",
     "subnetwork_variable_device",
     "trainers",

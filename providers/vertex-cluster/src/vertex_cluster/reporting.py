@@ -1,6 +1,6 @@
-"""Report how far a training is: a small file in the job's output directory.
+"""Report how far a training is: small files in the job's output directory, and the watchdog.
 
-`pulumi up`, `vertex-training jobs` and `vertex-training status` read it. The directory is found from the
+`pulumi up`, `vertex-training jobs` and `vertex-training status` read them. The directory is found from the
 variables that Vertex AI sets, and written through its mount at ``/gcs``.
 """
 
@@ -19,14 +19,28 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .paths import gcs_path
 from .variables import from_environment
+from .watchdog import Watchdog, checked, seconds_of
 
-__all__ = ["REPORT_FILE", "Reporter", "note_start", "report", "report_path"]
+__all__ = [
+    "REPLICAS_FOLDER",
+    "REPORT_FILE",
+    "Reporter",
+    "note_start",
+    "replica_path",
+    "report",
+    "report_path",
+    "set_stall_timeout",
+]
 
 REPORT_FILE = "vertex_cluster_progress.json"
-"""Name of the file in the job's output directory."""
+"""Name of the chief's file in the job's output directory."""
+
+REPLICAS_FOLDER = "vertex_cluster_replicas"
+"""Name of the folder with a file for each replica of a job that has several: ``workerpool1-0.json``."""
 
 _FOLDERS = {"AIP_MODEL_DIR": "model", "AIP_CHECKPOINT_DIR": "checkpoints", "AIP_TENSORBOARD_LOG_DIR": "logs"}
 _LEAST_SECONDS = 1.0
+_LEAST_SECONDS_OF_A_REPLICA = 15.0
 _SHARE_OF_TIME = 0.05
 _EXIT_SECONDS = 10.0
 
@@ -41,13 +55,31 @@ def report(*, step: Any = None, total: Any = None, **metrics: Any) -> None:
     Every value is a number, or converts to one by ``float``, such as a tensor of one element. The last report
     of about a second is written in the background, and the last of all when Python exits.
 
-    Only the chief reports, and of its local processes the first (``LOCAL_RANK``). Elsewhere, and outside a
-    job that has an output directory, nothing happens.
+    Call it on each replica. What `pulumi up` shows is the chief's report, and of its local processes the
+    first one's (``LOCAL_RANK``). Of the others it has the step alone, to find one that is far behind. Outside
+    a job that has an output directory, nothing is written.
+
+    With a stall timeout (`set_stall_timeout`), each report also winds up the watchdog of its process.
     """
     try:
-        _reporter().add(step, total, metrics)
+        _process().report(step, total, metrics)
     except Exception as error:  # a report must never end a training
         _log.warning("the progress is not reported: %s", error)
+
+
+def set_stall_timeout(seconds: Optional[float]) -> None:
+    """End this process if it reports nothing for so many seconds; None watches it no more.
+
+        vertex_cluster.set_stall_timeout(600)
+
+    From the next `report` on, a process that is silent for this time prints the stacks of all its threads to
+    the log, and exits with code 1 thirty seconds later. That ends the job, and the service does not retry it.
+    Before a long part without reports, such as an evaluation, set a longer time or None.
+
+    It replaces the `stall_timeout` of the job. It is not kept across a fork. Raises ValueError for less than
+    a second.
+    """
+    _process().set_stall_timeout(seconds)
 
 
 _start: Dict[str, int] = {}
@@ -67,14 +99,30 @@ def report_path(environ: Mapping[str, str]) -> Optional[str]:
     The file of a trial of a tuning job is in the trial's directory. Raises ClusterError and ValueError for
     variables that cannot be read.
     """
+    directory = _directory(environ)
+    return directory + REPORT_FILE if directory and from_environment(environ).is_chief else None
+
+
+def replica_path(environ: Mapping[str, str]) -> Optional[str]:
+    """Return the path of this replica's own file, or None for a job of one replica and where none is written.
+
+    Raises ClusterError and ValueError for variables that cannot be read.
+    """
+    directory = _directory(environ)
+    cluster = from_environment(environ)
+    if not directory or sum(map(len, cluster.pools)) < 2:
+        return None
+    return f"{directory}{REPLICAS_FOLDER}/{cluster.name}.json"
+
+
+def _directory(environ: Mapping[str, str]) -> Optional[str]:
+    """Return the path of the output directory, with a slash; None in all but one process of a machine."""
     if environ.get("LOCAL_RANK", "0") != "0":
         return None
     for variable, folder in _FOLDERS.items():
         location = environ.get(variable, "").rstrip("/")
         if location.endswith("/" + folder):
-            if not from_environment(environ).is_chief:
-                return None
-            return gcs_path(location[: -len(folder)]) + REPORT_FILE
+            return gcs_path(location[: -len(folder)])
     return None
 
 
@@ -110,9 +158,10 @@ class History:
 class Reporter:
     """Write the latest report to a file, in a thread, and at most a twentieth of the time."""
 
-    def __init__(self, path: Optional[str]) -> None:
-        """`path` is the file, or None if nothing is to be written."""
+    def __init__(self, path: Optional[str], *, least_seconds: float = _LEAST_SECONDS) -> None:
+        """`path` is the file, or None if nothing is to be written. `least_seconds` are between two writes."""
         self._path = path
+        self._least_seconds = least_seconds
         self._changed = threading.Condition()
         self._writing = threading.Lock()
         self._latest: Optional[Dict[str, Any]] = None
@@ -174,7 +223,7 @@ class Reporter:
             began = time.monotonic()
             with self._writing:
                 self._write()
-            time.sleep(max(_LEAST_SECONDS, (time.monotonic() - began) / _SHARE_OF_TIME))
+            time.sleep(max(self._least_seconds, (time.monotonic() - began) / _SHARE_OF_TIME))
 
     def _write(self) -> None:
         with self._changed:
@@ -205,15 +254,53 @@ def _number(value: Any) -> Optional[float]:
     return int(number) if number == int(number) and abs(number) < 2**53 else number
 
 
-_reporters: Dict[int, Reporter] = {}
+class _Process:
+    """The reporters and the watchdog of a process: the chief has a file more than the others."""
+
+    def __init__(self) -> None:
+        self._chief = Reporter(None)
+        self._replica = Reporter(None)
+        self._watchdog: Optional[Watchdog] = None
+
+    def read_environment(self, environ: Mapping[str, str]) -> None:
+        """Begin as the variables say. Raises ClusterError and ValueError for those that cannot be read."""
+        seconds = seconds_of(environ)
+        self._watchdog = Watchdog(seconds) if seconds else None
+        self._chief = Reporter(report_path(environ))
+        self._replica = Reporter(replica_path(environ), least_seconds=_LEAST_SECONDS_OF_A_REPLICA)
+
+    def report(self, step: Any, total: Any, metrics: Mapping[str, Any]) -> None:
+        if self._watchdog is not None:
+            self._watchdog.reported(_number_or_none(step))
+        self._chief.add(step, total, metrics)
+        self._replica.add(step, total, {})
+
+    def set_stall_timeout(self, seconds: Optional[float]) -> None:
+        watchdog = None if seconds is None else Watchdog(checked(seconds))
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        self._watchdog = watchdog
+
+
+def _number_or_none(value: Any) -> Optional[float]:
+    try:
+        return _number(value)
+    except (TypeError, ValueError):
+        return None
+
+
+_processes: Dict[int, _Process] = {}
 _making = threading.Lock()
 
 
-def _reporter() -> Reporter:
-    """Return the reporter of this process: a fork has no thread of its parent's."""
+def _process() -> _Process:
+    """Return what reports in this process: a fork has no thread of its parent's."""
     process = os.getpid()
     with _making:
-        if process not in _reporters:
-            _reporters[process] = Reporter(None)  # also if the next line raises: one warning is enough
-            _reporters[process] = Reporter(report_path(os.environ))
-        return _reporters[process]
+        if process not in _processes:
+            _processes[process] = _Process()
+            try:
+                _processes[process].read_environment(os.environ)
+            except ValueError as error:  # one warning is enough
+                _log.warning("the progress is not reported: %s", error)
+        return _processes[process]

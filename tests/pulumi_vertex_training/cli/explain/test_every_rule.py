@@ -222,6 +222,7 @@ CHIEF, WORKERS, SERVERS, EVALUATORS = (f"{POOLS}[{i}]" for i in range(4))
 MACHINE, TASK, PYTHON = f"{CHIEF}.machine_spec", f"{CHIEF}.container_spec", f"{CHIEF}.python_package_spec"
 AFFINITY = f"{MACHINE}.reservation_affinity"
 VARIABLE = {"name": "EPOCHS", "value": "20"}
+STALLING = job(pool(T4, container_spec={"image_uri": IMAGE, "command": ["torchrun"], "args": ["train.py"]}))
 
 NETWORK = "projects/123/global/networks/training"
 ATTACHMENT = "projects/p/regions/us-central1/networkAttachments/a"
@@ -492,6 +493,21 @@ CASES: dict[str, Case] = {
         f"{TASK}.env[0].name",
         "CLUSTER_SPEC",
         "leave it out",
+    ),
+    "stall-timeout": case(
+        JOB,
+        {f"{TASK}.env": [{"name": "VERTEX_CLUSTER_STALL_TIMEOUT", "value": "10m"}]},
+        f"{TASK}.env[0].value",
+        "'10m'",
+        "a number of seconds",
+    ),
+    "stall-after-nccl": warning(
+        STALLING,
+        {f"{TASK}.env": [{"name": "VERTEX_CLUSTER_STALL_TIMEOUT", "value": "600"}]},
+        f"{TASK}.env[0].value",
+        "after 480 seconds",
+        "Set at most 450",
+        "to 630 or more",
     ),
     "long-variable": case(
         JOB,

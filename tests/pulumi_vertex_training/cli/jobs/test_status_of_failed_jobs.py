@@ -56,7 +56,8 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
     assert "Remedy:   Add it to the package's dependencies" in text.out
 
     document = run("status", "digits", "--json", env=env).json
-    elsewhere = {"waitsFor", *(key for key in KEYS if key.startswith(("progress.", "notifications")))}
+    others = ("progress.", "notifications", "stragglers")
+    elsewhere = {"waitsFor", *(key for key in KEYS if key.startswith(others))}
     assert set(paths(document)) == KEYS - elsewhere
     assert document["progress"] is None
     diagnosis = document["diagnosis"]

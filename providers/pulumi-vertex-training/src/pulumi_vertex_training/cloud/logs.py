@@ -65,12 +65,14 @@ def entries(
             body["pageToken"] = page["nextPageToken"]
 
 
-def newest(endpoint: Endpoint, job_id: str, *, count: int, task: str | None = None) -> list[LogEntry]:
+def newest(
+    endpoint: Endpoint, job_id: str, *, count: int, task: str | None = None, words: str = ""
+) -> list[LogEntry]:
     """Return the last `count` entries (at most 1,000) of a job or one of its tasks, oldest first.
 
-    It takes one call.
+    With `words`, those that contain them. It takes one call.
     """
-    body = _request(endpoint, job_id, task=task, order="desc", size=count)
+    body = _request(endpoint, job_id, task=task, words=words, order="desc", size=count)
     with translated(endpoint, f"read the log of job {job_id}"):
         page = rest.call(endpoint, "POST", f"{endpoint.logging_url}/v2/entries:list", body=body)
     return [_entry(one) for one in page.get("entries", [])][:count][::-1]
@@ -165,12 +167,15 @@ def _request(
     *,
     after: datetime | None = None,
     task: str | None = None,
+    words: str = "",
     order: str,
     size: int,
 ) -> dict[str, Any]:
     terms = ['resource.type="ml_job"', f'resource.labels.job_id="{job_id}"']
     if task is not None:
         terms.append(f'resource.labels.task_name="{task}"')
+    if words:
+        terms.append(f'"{words}"')
     if after is not None:
         terms.append(f'timestamp>="{_format(after)}"')
     return {

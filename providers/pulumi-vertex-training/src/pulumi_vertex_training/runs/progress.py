@@ -59,8 +59,13 @@ def latest_report(endpoint: Endpoint, base_output_directory: str | None) -> Repo
     from vertex_cluster.reporting import REPORT_FILE  # costs 60 ms: only for those who wait or look
 
     address = uris.parse(f"{base_output_directory.rstrip('/')}/{REPORT_FILE}")
+    return report_at(endpoint, address.bucket, address.name)
+
+
+def report_at(endpoint: Endpoint, bucket: str, name: str) -> Report | None:
+    """Return the report in an object, None if it cannot be read as one. Raises as `latest_report`."""
     try:
-        return _report(json.loads(objects.read(endpoint, address.bucket, address.name)))
+        return _report(json.loads(objects.read(endpoint, bucket, name)))
     except (NotFound, InvalidArgument, ValueError, RecursionError):
         return None
 

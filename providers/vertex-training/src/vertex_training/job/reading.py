@@ -13,6 +13,7 @@ from vertex_training.findings.problems import Problem, known
 from vertex_training.job.auto_replicas import fill_in
 from vertex_training.job.framework_choices import Choice, choose, preset_of
 from vertex_training.job.rules.job_spec import below
+from vertex_training.job.stall_timeout import with_stall_timeout
 from vertex_training.topology.rules.reduction_servers import Sizing
 
 Spec = TypeVar("Spec")
@@ -29,15 +30,16 @@ def decode_spec(
     location: str | Unknown | None = None,
     at: Sequence[str] = ("",),
     framework: object = None,
+    stall_timeout: object = None,
 ) -> Decoded[Spec]:
     """Decode, normalise and check a spec of any kind; report every problem at once, with its path.
 
     Reduction servers with the count "auto" are filled in first, for `location`, which may not be known yet,
-    and then the choices of the framework.
+    then the choices of the framework, and then the `stall_timeout` of the job.
     `at` has the possible paths of a `JobSpec`, "trial_job_spec" or "". `check` returns the findings about a
     spec.
     """
-    filled = fill_parts(value, at=at, location=location, framework=framework)
+    filled = fill_parts(value, at=at, location=location, framework=framework, stall_timeout=stall_timeout)
     decoded = filled.with_reasons(decode(cls, filled.value))
     if filled.problems:
         decoded = dataclasses.replace(decoded, spec=None, problems=(*filled.problems, *decoded.problems))
@@ -85,10 +87,12 @@ def fill_parts(
     at: Sequence[str] = ("",),
     location: str | Unknown | None = None,
     framework: object = None,
+    stall_timeout: object = None,
 ) -> FilledParts:
     """Fill in each `JobSpec` of a declaration that is at one of the paths.
 
-    `replica_count: "auto"` becomes a number, and the pools get the choices of a framework, if one is named.
+    `replica_count: "auto"` becomes a number, and the pools get the choices of a framework, if one is named,
+    and the variable of the stall timeout, if there is one.
     """
     problems: list[Problem] = []
     sizings: list[Sizing] = []
@@ -111,7 +115,7 @@ def fill_parts(
             )
             sentences.extend(chosen.sentences)
             without_image.extend(f"{whole}.{one}" if whole else one for one in chosen.without_image)
-            return chosen.value
+            return with_stall_timeout(chosen.value, stall_timeout)
         key = next((key for key in (path[0], camel_case(path[0])) if key in value), None)
         return value if key is None else {**value, key: filled(value[key], path[1:], whole)}
 

@@ -23,7 +23,7 @@ from pulumi_vertex_training.kinds.training_pipeline import input_data_rules
 from pulumi_vertex_training.kinds.training_pipeline import rules as training_pipeline_rules
 from pulumi_vertex_training.kinds.training_schedule import rules as training_schedule_rules
 from vertex_training.findings.rules import Rule
-from vertex_training.job import auto_replicas
+from vertex_training.job import auto_replicas, stall_timeout
 from vertex_training.job.rules import envelope as envelope_rules
 from vertex_training.job.rules import job_spec as job_spec_rules
 from vertex_training.job.rules import networking as network_rules
@@ -50,7 +50,7 @@ from vertex_training.topology.rules import reservations as reservation_rules
 
 _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Worker pools": (validation,),
-    "Tasks": (tasks, image_rules, variables),
+    "Tasks": (tasks, image_rules, variables, stall_timeout),
     "Machines, accelerators and disks": (machine_rules,),
     "Reservations": (reservation_rules,),
     "Regions": (region_rules,),

@@ -52,6 +52,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
         diagnosis=examine(endpoint, record) if has_failed(record) else None,
         cancelled=job_lookup.cancelled_jobs(endpoint, [record]),
         report=status_view.report_of(endpoint, record),
+        stragglers=status_view.stragglers_of(endpoint, record),
         waits_for=status_view.waits_for(endpoint, record),
         deliveries=status_view.deliveries(endpoint, record),
         shows_values=options.show_secrets,

@@ -25,6 +25,7 @@ from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import OF_NEXT_RUN
 from vertex_training.job.reading import decode_spec, fill_parts
 from vertex_training.job.rules.job_spec import staging_bucket_problems
+from vertex_training.job.stall_timeout import argument_problems
 from vertex_training.notifications.notification import Notification, Notifications
 from vertex_training.notifications.notification import problems as notification_problems
 from vertex_training.topology.rules.regions import bucket_region_problems
@@ -49,10 +50,11 @@ class JobInputs:
     `identity` belongs to the declaration's runs if the state has none yet. `staging_bucket` gets a run's
     output if no `base_output_directory` is declared. `spec_hash` is the hash of the declaration, filled in by
     check. `marks` are the project, stack and resource name of the declaration, for people. `framework` and
-    the two switches are for `CheckOptions`. Marks and options never take part in a diff. The inputs in
-    `RECORD` are updated in place; `notifications` are those that the emulator sends. `adopt` and
-    `taking_over` are read when the resource is new, and never again. `keeps_retries`: the program sets
-    `disable_retries` to False, so `max_cost` does not turn the service's retries off.
+    the two switches are for `CheckOptions`; `stall_timeout` becomes a variable of each task. Marks and
+    options never take part in a diff. The inputs in `RECORD` are updated in place; `notifications` are those
+    that the emulator sends. `adopt` and `taking_over` are read when the resource is new, and never again.
+    `keeps_retries`: the program sets `disable_retries` to False, so `max_cost` does not turn the service's
+    retries off.
     """
 
     endpoint: str
@@ -65,6 +67,7 @@ class JobInputs:
     spec_hash: str | None = None
     marks: Mapping[str, str] = field(default_factory=dict)
     framework: str | None = None
+    stall_timeout: float | None = None
     allow_unknown_types: bool = False
     allow_legacy_types: bool = False
     rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
@@ -154,6 +157,7 @@ class JobResourceType:
             has_output = bool(inputs.staging_bucket)
             return [
                 *self.spec.validate(inputs, options=options, has_output=has_output),
+                *argument_problems(inputs.stall_timeout),
                 *_place_problems(inputs),
                 *_max_cost_problems(inputs),
                 *package_module_problems(inputs),
@@ -170,6 +174,7 @@ class JobResourceType:
             location=_location(props),
             at=self.spec.at,
             framework=props.get("framework"),
+            stall_timeout=props.get("stall_timeout"),
         )
 
     def read_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:

@@ -106,6 +106,7 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         keep_runs: int = DEFAULT_KEEP_RUNS,
         notifications: NotificationsLike | None = None,
         max_cost: float | None = None,
+        stall_timeout: float | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -167,6 +168,9 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         :param max_cost: The most that all runs of this resource may cost together, in US dollars: sets a
             timeout by the known price, and turns the service's retries off unless `scheduling` sets
             `disable_retries` (docs/guides/cost/limit.md).
+        :param stall_timeout: Seconds after which a replica that has called `vertex_cluster.report`, and then
+            reports nothing more, prints the stacks of its threads and ends the job with exit code 1
+            (docs/guides/frameworks/hangs.md). A change reruns the job.
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -210,6 +214,7 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
                 keep_runs=keep_runs,
                 notifications=notifications,
                 max_cost=max_cost,
+                stall_timeout=stall_timeout,
                 project=project,
                 location=location,
                 opts=opts,

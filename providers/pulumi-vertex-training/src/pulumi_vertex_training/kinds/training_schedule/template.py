@@ -36,6 +36,8 @@ class JobTemplate:
     """Bucket for the output directory, which is the same for each run."""
     framework: str | None = None
     """Framework of the training code, such as `pytorch`, for checks and the commands of replicas."""
+    stall_timeout: float | None = None
+    """Seconds after which a replica that stops reporting ends its run (docs/guides/frameworks/hangs.md)."""
     allow_unknown_types: bool = False
     """Report machine and accelerator types that this version does not know as a warning."""
     allow_legacy_types: bool = False

@@ -78,6 +78,11 @@ class RunOptions:
     """
     allow_legacy_types: bool = False
     """Accept types that Google has retired, such as NVIDIA_TESLA_K80."""
+    stall_timeout: float | None = None
+    """Seconds after which a replica that has called `vertex_cluster.report`, and then reports nothing more,
+    prints the stacks of its threads and ends the job with exit code 1 (docs/guides/frameworks/hangs.md). A
+    change reruns the job.
+    """
     run_token: pulumi.Input[str] | None = None
     """Any string. A different one reruns an unchanged job."""
     rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
@@ -164,6 +169,7 @@ class RunOptions:
         declared = {
             **spec,
             "framework": self.framework,
+            "stall_timeout": self.stall_timeout,
             "allow_unknown_types": self.allow_unknown_types or None,
             "allow_legacy_types": self.allow_legacy_types or None,
             "staging_bucket": None if self.staging_bucket is None else bucket_name(self.staging_bucket),

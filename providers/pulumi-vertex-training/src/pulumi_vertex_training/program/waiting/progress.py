@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections.abc import Sequence
 
 import pulumi
 
@@ -21,6 +22,7 @@ from pulumi_vertex_training.program.links import cancel_command, job_command
 from pulumi_vertex_training.program.messages import masked
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.runs.progress import Report, latest_report
+from pulumi_vertex_training.runs.replica_reports import Straggler, stragglers
 from vertex_emulator import machine_clock
 from vertex_training.fields.resource_names import resource_id
 
@@ -69,10 +71,11 @@ class Progress:
         waits = self._policy.waits and not record.state.is_terminal
         report = self._reports.latest(endpoint) if waits else None
         percent = report.percent if report else None
-        now = (record.state, counts, percent)
+        behind = self._reports.stragglers if waits else ()
+        now = (record.state, counts, percent, [one.replica for one in behind])
         if now != self._shown or self._trouble or (waits and self._is_old(endpoint)):
             self._shown, self._shown_at, self._trouble = now, machine_clock.monotonic(), ""
-            messages.info(line(record, counts, report), self._resource, ephemeral=True)
+            messages.info(line(record, counts, report, behind), self._resource, ephemeral=True)
         due = self._policy.cancels or machine_clock.monotonic() - self._began > ANNOUNCE_SECONDS
         if due and not self._announced and not record.state.is_terminal:
             self._announced = True
@@ -108,6 +111,7 @@ class _Reports:
     def __init__(self, base_output_directory: str | None) -> None:
         self._directory = base_output_directory
         self._latest: Report | None = None
+        self.stragglers: Sequence[Straggler] = ()
         self._thread: threading.Thread | None = None
         self._due = 0.0
 
@@ -126,6 +130,8 @@ class _Reports:
     def _read(self, endpoint: Endpoint) -> None:
         with contextlib.suppress(CloudError):
             self._latest = latest_report(endpoint, self._directory) or self._latest
+            if self._latest is not None:
+                self.stragglers = stragglers(endpoint, self._directory)
 
 
 def announcement(noun: str, name: str, policy: WaitPolicy) -> str:

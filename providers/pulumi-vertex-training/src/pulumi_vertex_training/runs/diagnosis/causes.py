@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pulumi_vertex_training.runs.diagnosis import silence
 from vertex_training.job import capacity
 
 WHAT = "{what}"
@@ -44,7 +45,17 @@ def _any(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 _IN_BUCKET = r"(?P<what>(?:gs://|/gcs/)[^'\"\s;,)]+)"
 
+STALLED = Cause(
+    name="stalled",
+    says="{what}",
+    remedy="Read the stacks of its threads in its log, above its last line. If a step takes longer than the "
+    "stall_timeout, set a longer one.",
+    log=(silence.LINE,),
+)
+"""The cause of a job that the watchdog of `vertex_cluster.report` has ended."""
+
 CAUSES: tuple[Cause, ...] = (
+    STALLED,
     Cause(
         name="out_of_memory",
         says="it ran out of memory",

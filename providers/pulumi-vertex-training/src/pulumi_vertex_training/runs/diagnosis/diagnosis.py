@@ -14,7 +14,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, LOST_MACHINES, WHAT, Cause
+from pulumi_vertex_training.runs.diagnosis import silence
+from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, LOST_MACHINES, STALLED, WHAT, Cause
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, shortened
 from pulumi_vertex_training.runs.ends import message_of, timed_out
 from pulumi_vertex_training.runs.gateway import gateway_of
@@ -226,6 +227,7 @@ LOOKS = 3
 """The most attempts to read a log that has nothing yet: Cloud Logging is some seconds late."""
 
 _PAUSE_SECONDS = 3.0
+_MOST_SILENCES = 1000
 _EMULATOR_NOTICE = "NOTICE"
 
 
@@ -251,6 +253,8 @@ def examine(
     message = mask(message_of(record))
     has_started = bool(record.start_time)
     failure, alone = take_apart(message), diagnose(message, has_started=has_started)
+    if alone.kind == STALLED.name:
+        return _with_silences(endpoint, record, alone, mask)
     if failure.lines or not has_failed(record) or (failure.replica is None and alone.kind):
         return alone
     try:
@@ -259,19 +263,39 @@ def examine(
         )
     except (CloudError, TimeoutError) as error:
         return dataclasses.replace(alone, unread=str(error))
-    return diagnose(
+    found = diagnose(
         message,
         lines=[mask(one.message if failure.replica else f"{one.task}: {one.message}") for one in entries],
         has_started=has_started,
     )
+    return _with_silences(endpoint, record, found, mask) if found.kind == STALLED.name else found
+
+
+def _with_silences(
+    endpoint: Endpoint, record: JobRecord, diagnosis: Diagnosis, mask: Callable[[str], str]
+) -> Diagnosis:
+    """Return the diagnosis of a stalled job with all silent replicas; unchanged if they are not read.
+
+    The service names the replica that exited first, which may have waited for another one.
+    """
+    job_id = _failed_job(endpoint, record)
+
+    def read() -> Sequence[LogEntry]:
+        return logs.newest(endpoint, job_id, count=_MOST_SILENCES, words=silence.WORDS) if job_id else ()
+
+    try:
+        entries = _within(endpoint.timeouts.diagnosis, read)
+    except (CloudError, TimeoutError):
+        entries = ()
+    found = silence.silences(mask(entry.message) for entry in entries)
+    return dataclasses.replace(diagnosis, cause=silence.in_words(found)) if found else diagnosis
 
 
 def _last_entries(
     endpoint: Endpoint, record: JobRecord, replica: str | None, pause: Callable[[float], None]
 ) -> Sequence[LogEntry]:
     """Return the last log entries of the job, or of the first failed job that it ran."""
-    sources = gateway_of(record.name).log_sources(endpoint, record)
-    job_id = next((one.job_id for one in sources if one.failed), sources[-1].job_id if sources else None)
+    job_id = _failed_job(endpoint, record)
     if job_id is None:
         return ()
     found: Sequence[LogEntry] = ()
@@ -283,6 +307,12 @@ def _last_entries(
             pause(_PAUSE_SECONDS)
     # The error contains the service's own entries; the emulator's notice is about the image.
     return [entry for entry in found if entry.task and entry.severity != _EMULATOR_NOTICE]
+
+
+def _failed_job(endpoint: Endpoint, record: JobRecord) -> str | None:
+    """Return the id of the job, or of the first failed job that it ran, whose log has the reason."""
+    sources = gateway_of(record.name).log_sources(endpoint, record)
+    return next((one.job_id for one in sources if one.failed), sources[-1].job_id if sources else None)
 
 
 def _within(seconds: float, work: Callable[[], Sequence[LogEntry]]) -> Sequence[LogEntry]:

@@ -14,6 +14,7 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs import replica_reports
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis, examine, has_failed, without_log
 from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
@@ -109,6 +110,7 @@ class Job:
     trials: tuple[Trial, ...]
     inner: str
     waits_for: str
+    stragglers: tuple[str, ...]
     diagnosis: Diagnosis | None
     run: RunBefore | None
     cost: JobCost
@@ -142,6 +144,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         events=tuple(_events(endpoint, record)),
         trials=tuple(_trials(endpoint, record)),
         inner=job_key(inner) if inner and inner != record.name else "",
+        stragglers=tuple(map(replica_reports.in_words, status.stragglers_of(endpoint, record))),
         waits_for=status.waits_for(endpoint, record),
         diagnosis=_diagnosis(endpoint, record.name, record.end_time) if has_failed(record) else None,
         run=_run(endpoint, record.name) if RUN_LABEL in record.labels else None,

@@ -14,11 +14,13 @@ from pulumi_vertex_training.cloud.emulator_api import Delivery, ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.runs import replica_reports
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.progress import Report, as_json, in_words, latest_report
+from pulumi_vertex_training.runs.replica_reports import Straggler
 from pulumi_vertex_training.runs.secret_arguments import pools_of
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs.hidden_values import without_values
@@ -43,6 +45,17 @@ def report_of(endpoint: Endpoint, record: JobRecord) -> Report | None:
         return None
 
 
+def stragglers_of(endpoint: Endpoint, record: JobRecord) -> tuple[Straggler, ...]:
+    """Return the replicas of a running job that are far behind, as far as their files can be read."""
+    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
+    if record.state is not JobState.JOB_STATE_RUNNING:
+        return ()
+    try:
+        return replica_reports.stragglers(endpoint, kind.directory_of(record.wire))
+    except (CloudError, ValueError):
+        return ()
+
+
 def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str, Report]:
     """Return the latest reports of the running jobs among the records, by full name."""
     running = [one for one in records if one.state is JobState.JOB_STATE_RUNNING]
@@ -54,7 +67,7 @@ def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str,
 
 
 _WIDTH = 10
-_OF_LINES = frozenset({"Error", "Log end", "Notified"})
+_OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind"})
 """Facts with several lines. In any other one, such as a name, a line break is an escape."""
 _DELIVERY = "target event state attempts most_attempts error"
 _DIAGNOSIS = "replica exit_code exit kind cause remedy lines unread"
@@ -74,6 +87,7 @@ class Status(Answer):
     diagnosis: Diagnosis | None = None
     cancelled: Collection[str] = ()
     report: Report | None = None
+    stragglers: Sequence[Straggler] = ()
     waits_for: str = ""
     deliveries: Sequence[Delivery] = ()
     shows_values: bool = False
@@ -84,6 +98,8 @@ class Status(Answer):
         found = {**without_values(whole, show=self.shows_values), "progress": as_json(self.report)}
         if self.diagnosis is not None:
             found["diagnosis"] = json_of(self.diagnosis, _DIAGNOSIS)
+        if self.stragglers:
+            found["stragglers"] = json_of(self.stragglers)
         if self.waits_for:
             found["waitsFor"] = self.waits_for
         if self.deliveries:
@@ -111,6 +127,7 @@ class Status(Answer):
             ("Ended", moment(record.end_time)),
             ("Ran for", duration(record)),
             ("Progress", in_words(self.report) if self.report else ""),
+            ("Behind", "\n".join(map(replica_reports.in_words, self.stragglers))),
             ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
             *view_of(record).facts(record),
             ("Notified", "\n".join(map(delivery_in_words, self.deliveries))),

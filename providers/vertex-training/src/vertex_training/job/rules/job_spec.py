@@ -15,6 +15,7 @@ from vertex_training.job.job_spec import JobSpec
 from vertex_training.job.rules.bucket_names import bucket_name_faults
 from vertex_training.job.rules.networking import network_problems
 from vertex_training.job.rules.scheduling import scheduling_problems
+from vertex_training.job.stall_timeout import stall_timeout_problems
 from vertex_training.topology.rules.pools import validate_pools
 
 _SPEC = "Vertex AI API, CustomJobSpec"
@@ -111,6 +112,7 @@ def _joined(path: str, name: str) -> str:
 def _problems(spec: JobSpec, options: CheckOptions, has_output: bool) -> Iterator[Problem]:
     yield from validate_pools(spec.worker_pool_specs, options=options)
     yield from scheduling_problems(spec)
+    yield from stall_timeout_problems(spec, options)
     if spec.service_account and not _SERVICE_ACCOUNT.fullmatch(spec.service_account):
         yield SERVICE_ACCOUNT.broken(
             "service_account",

@@ -6,15 +6,19 @@ short, with the important first: `running 4/4 45% 2m05s, 3m10s left, loss 0.25`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core.running.declaration import Counts
 from pulumi_vertex_training.runs.progress import Report, duration, metrics_in_words, start_in_words
+from pulumi_vertex_training.runs.replica_reports import Straggler, in_words
 from vertex_training.fields import timestamps
 
 
-def line(record: JobRecord, counts: Counts, report: Report | None) -> str:
+def line(
+    record: JobRecord, counts: Counts, report: Report | None, stragglers: Sequence[Straggler] = ()
+) -> str:
     """Return the row of a job, such as `running 4/4 45% 2m05s, 3m10s left, worker 2/2 done, loss 0.25`."""
     state = record.state.word.lower()
     if record.state.is_terminal:
@@ -31,6 +35,7 @@ def line(record: JobRecord, counts: Counts, report: Report | None) -> str:
     if report and report.seconds_left:
         parts.append(f"{duration(report.seconds_left)} left")
     parts.append(counts.details)
+    parts += map(in_words, stragglers[:1])
     if report:
         parts += [metrics_in_words(report), start_in_words(report)]
     return ", ".join(filter(None, parts))

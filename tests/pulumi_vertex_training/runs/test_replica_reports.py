@@ -1,0 +1,46 @@
+"""Replicas are far behind by their reports, which are of different times."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from pulumi_vertex_training.runs.progress import Report
+from pulumi_vertex_training.runs.replica_reports import Straggler, far_behind, in_words
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
+
+
+def report(step: float | None, *, after: float = 0, pace: float | None = 0.5) -> Report:
+    time = (NOON + timedelta(seconds=after)).isoformat()
+    return Report(step=step, time=time, seconds_per_step=pace)
+
+
+@pytest.mark.parametrize(
+    ("reports", "behind"),
+    [
+        pytest.param([report(100), report(100), report(40)], {"2": 60}, id="one of three"),
+        pytest.param([report(100), report(40)], {"1": 60}, id="the slower one of two"),
+        pytest.param([report(100), report(95), report(91)], {}, id="less than a tenth"),
+        pytest.param([report(100, pace=0.1), report(80, pace=0.1)], {}, id="two seconds"),
+        pytest.param([report(100, after=14), report(72)], {}, id="an older report at the same pace"),
+        pytest.param([report(400, after=150), report(100)], {"1": 300}, id="silent for minutes"),
+        pytest.param([report(100), report(None), report(100)], {}, id="no step"),
+        pytest.param([report(1, pace=None), report(100, pace=None)], {}, id="no pace yet"),
+        pytest.param([report(1)], {}, id="alone"),
+        pytest.param([report(200)] * 4 + [report(9), report(5)], {"5": 195, "4": 191}, id="the last first"),
+    ],
+)
+def test_who_is_far_behind(reports: list[Report], behind: dict[str, int]) -> None:
+    found = far_behind({str(number): one for number, one in enumerate(reports)})
+    assert [(one.replica, one.behind) for one in found] == list(behind.items())
+
+
+def test_a_report_without_a_time_counts_for_nothing() -> None:
+    assert far_behind({"a": report(100), "b": Report(step=1, time="soon"), "c": Report(step=1)}) == ()
+
+
+def test_the_words() -> None:
+    straggler = Straggler(replica="workerpool1-0", step=12, behind=340, time="")
+    assert in_words(straggler) == "workerpool1-0 is 340 steps behind, at step 12"
