@@ -22,7 +22,7 @@ from pulumi_vertex_training.ui.pages.curves.chart import (
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
 from pulumi_vertex_training.ui.server import rendering
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage, of_samples, since_last_gap
-from pulumi_vertex_training.views.metrics.curve import Curve
+from pulumi_vertex_training.views.curve import Curve
 from pulumi_vertex_training.views.metrics.metrics import Metrics
 
 ASSETS = Path(command.__file__).parent / "assets"

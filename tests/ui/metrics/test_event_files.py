@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.views.metrics.curve import Points
+from pulumi_vertex_training.views.curve import Points
 from pulumi_vertex_training.views.metrics.event_files import DamagedFileError, scalars
 
 FILES = Path(__file__).parent / "event_files"

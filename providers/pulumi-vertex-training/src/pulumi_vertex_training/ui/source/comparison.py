@@ -18,9 +18,9 @@ from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
 from pulumi_vertex_training.ui.source.owner import owner_of
+from pulumi_vertex_training.views.curve import Point
 from pulumi_vertex_training.views.jobs import status
 from pulumi_vertex_training.views.metrics import metrics
-from pulumi_vertex_training.views.metrics.curve import Point
 from pulumi_vertex_training.views.runs import comparison, spending
 from pulumi_vertex_training.views.runs.argument_values import ArgumentRow
 from pulumi_vertex_training.views.runs.comparison import Comparison, Side

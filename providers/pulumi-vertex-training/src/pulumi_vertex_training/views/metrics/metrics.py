@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud import emulator_api, objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.views.metrics.curve import Curve, Point, curves_of
+from pulumi_vertex_training.views.curve import Curve, Point, curves_of
 from pulumi_vertex_training.views.metrics.tensorboard import TENSORBOARD, EventFiles
 from pulumi_vertex_training.views.runs import history
 from vertex_emulator import machine_clock

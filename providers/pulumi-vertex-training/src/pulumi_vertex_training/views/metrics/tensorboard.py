@@ -9,7 +9,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.objects import ObjectRecord
-from pulumi_vertex_training.views.metrics.curve import Curve, Points
+from pulumi_vertex_training.views.curve import Curve, Points
 from pulumi_vertex_training.views.metrics.event_files import DamagedFileError, scalars
 from vertex_training.fields import uris
 

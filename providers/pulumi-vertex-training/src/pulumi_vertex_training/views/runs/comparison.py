@@ -8,7 +8,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.failure import InputError
-from pulumi_vertex_training.views.metrics.curve import Point
+from pulumi_vertex_training.views.curve import Point
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.runs.argument_values import ArgumentRow, differing
 from pulumi_vertex_training.views.runs.history import changes_since

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pulumi_vertex_training.views.metrics.curve import Point
+from pulumi_vertex_training.views.curve import Point
 
 Better = Literal["lower", "higher"]
 

@@ -12,7 +12,7 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.ui.source.experiments import contexts, time_series
 from pulumi_vertex_training.ui.source.experiments.contexts import Experiment, Run
 from pulumi_vertex_training.ui.source.tuning import Cell, value_in_words
-from pulumi_vertex_training.views.metrics.curve import Curve
+from pulumi_vertex_training.views.curve import Curve
 from pulumi_vertex_training.views.study_view import job_key
 from vertex_training.study.trials import Value
 

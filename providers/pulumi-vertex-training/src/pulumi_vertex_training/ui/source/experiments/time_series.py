@@ -11,7 +11,7 @@ from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.translation import translated
-from pulumi_vertex_training.views.metrics.curve import Curve, Point
+from pulumi_vertex_training.views.curve import Curve, Point
 
 MOST_RUNS = 8
 """Runs whose time series are read, the newest ones: a chart names no more."""
