@@ -161,8 +161,8 @@ LOCAL_REPLICA: Mapping[str, str] = {
     "VERTEX_CLUSTER_LEGACY_ENVIRONMENT": "What a program of the legacy AI Platform needs to know about "
     "its job "
     "(`vertex_cluster.use_legacy_environment`).",
-    "VERTEX_CLUSTER_CHECKPOINT_DIR": "If you set it: the folder or gs:// address of the checkpoints of "
-    "`vertex_cluster.checkpoints`, instead of `AIP_CHECKPOINT_DIR`. See "
+    "VERTEX_CLUSTER_CHECKPOINT_DIR": "For jobs with a staging bucket, or if you set it: the gs:// folder "
+    "of the checkpoints of `vertex_cluster.checkpoints`, instead of `AIP_CHECKPOINT_DIR`. See "
     "docs/guides/frameworks/checkpoints.md.",
     "VERTEX_CLUSTER_STALL_TIMEOUT": "Seconds after which a process that stops reporting ends. The option "
     "`stall_timeout` of a job sets it. See docs/guides/frameworks/hangs.md.",

@@ -112,6 +112,7 @@ def test_the_state_has_the_internals_under_one_hidden_property(steps: Steps) -> 
         "key": key,
         "output_path": "base_output_directory",
         "output_directory": f"gs://a-bucket/train/{key}/",
+        "checkpoints": f"gs://a-bucket/train/checkpoints/{key}/",
         "reruns": 0,
         "why": "first-run",
     }

@@ -61,6 +61,9 @@ class ResourceContext:
     recorded_run: RunKey | None = None
     """The newest run of a job that the state has, as far as this operation saw."""
 
+    recorded_checkpoints: str | None = None
+    """The folder of that run's checkpoints."""
+
     decided: DecidedRun | None = None
     """A run that was decided on. Written by `diff` and `delete`; read by `create`."""
 
@@ -68,12 +71,15 @@ class ResourceContext:
     """The cost of the runs of a job with `max_cost` until the end of the recorded one, in US dollars, by the
     state. Written by `diff` and `delete`; read by `create`."""
 
-    def note_recorded_run(self, key: object) -> None:
-        """Record that the state has a job of this run. Ignore values that are no key of a run."""
+    def note_recorded_run(self, key: object, checkpoints: str | None = None) -> None:
+        """Record that the state has a job of this run, with a folder of checkpoints.
+
+        Ignore values that are no key of a run.
+        """
         try:
             run = identity.parse(str(key))
         except ValueError:
             return
         known = self.recorded_run
         if known is None or known.identity != run.identity or known.generation < run.generation:
-            self.recorded_run = run
+            self.recorded_run, self.recorded_checkpoints = run, checkpoints

@@ -26,6 +26,7 @@ from vertex_training.fields.decode import decode, encode
 from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.resource_names import part_after
 from vertex_training.fields.schema import default_of
+from vertex_training.job.checkpoints import folder_of, without_variable
 
 
 def read(kind: PackageKind, call: Call) -> tuple[Found | None, str]:
@@ -113,7 +114,9 @@ def _job(
             f"{declared.noun} {record.job_id} belongs to another declaration (run {label}), which may still "
             f"change or delete it. If that is given up for good, import {record.job_id}@{label}."
         )
-    spec = encode(declared.spec.from_wire(record.wire))
+    live = declared.spec.from_wire(record.wire)
+    bare_spec = without_variable(live)
+    spec = encode(bare_spec)
     labels = {
         name: value for name, value in (spec.get("labels") or {}).items() if not is_provider_label(name)
     }
@@ -123,7 +126,8 @@ def _job(
     if draft is None:
         raise ValueError(f"{declared.noun} {record.job_id} cannot be read; please report this")
     inputs = completed(declared, draft, frozenset())
-    outputs = {**inputs, **facts(declared, record), "run": str(run)}
+    of_run = {"run": str(run), "checkpoints": folder_of(live, declared=bare_spec)}
+    outputs = {**inputs, **facts(declared, record), **of_run}
     bare = _bare(kind, encode(draft), declared.read_inputs)
     public = {name: value for name, value in bare.items() if name in kind.public_names}
     ended_badly = record.state.is_terminal and record.state.word != "SUCCEEDED"

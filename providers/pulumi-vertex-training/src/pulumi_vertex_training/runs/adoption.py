@@ -54,7 +54,9 @@ class AdoptionError(Exception):
         self.differences = differences
 
 
-def differences(spec_kind: JobKind[Spec], declared: Spec, wire: Mapping[str, Any]) -> tuple[str, ...]:
+def differences(
+    spec_kind: JobKind[Spec], declared: Spec, wire: Mapping[str, Any], *, checkpoints: str | None = None
+) -> tuple[str, ...]:
     """Return where the live job differs from the declaration, as lines `path: live -> declared`.
 
     They are those of `JobKind.difference_to_adopt`: pass the declaration before a directory of the run is
@@ -62,7 +64,7 @@ def differences(spec_kind: JobKind[Spec], declared: Spec, wire: Mapping[str, Any
     """
     labels = wire.get("labels") or {}
     of_run = with_limit(declared, read_label(labels[LABEL])) if LABEL in labels else declared
-    return tuple(map(_line, spec_kind.difference_to_adopt(of_run, wire)))
+    return tuple(map(_line, spec_kind.difference_to_adopt(of_run, wire, checkpoints=checkpoints)))
 
 
 def adopt(
@@ -74,16 +76,17 @@ def adopt(
     spec_kind: JobKind[Spec],
     key: str,
     taking_over: str | None = None,
+    checkpoints: str | None = None,
 ) -> JobRecord:
     """Return the record of the job `name`, a full name or an id, if it can be adopted.
 
-    `key` is the adopting resource's. `taking_over` is the run key of a declaration that is
-    given up. Raises AdoptionError with every reason against it, and CloudError if the service cannot be
-    queried.
+    `key` is the adopting resource's. `taking_over` is the run key of a declaration that is given up.
+    `checkpoints` is the folder that the declaration names for them. Raises AdoptionError with every reason
+    against it, and CloudError if the service cannot be queried.
     """
     record = _found(gateway, endpoint, name)
     _require_no_other_owner(gateway, record, key=key, taking_over=taking_over)
-    lines = differences(spec_kind, declared, record.wire)
+    lines = differences(spec_kind, declared, record.wire, checkpoints=checkpoints)
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
         short = resource_id(record.name)

@@ -18,6 +18,7 @@ from vertex_training.fields.schema import child
 from vertex_training.fields.uris import DIRECTORY
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
+from vertex_training.job.checkpoints import without_variable
 from vertex_training.job.difference import JobDifference, compare_specs, means_the_same
 from vertex_training.job.job_spec import JobSpec, hash_of, map_parts, parts
 from vertex_training.topology.changes import FieldChange, field_changes
@@ -50,7 +51,8 @@ def as_live(declared: Spec, found: Spec) -> Spec:
 
 
 def without_additions(declared: Spec, found: Spec) -> Spec:
-    """Return `found` without undeclared additions: added labels and filled-in fields."""
+    """Return `found` without undeclared additions: labels, filled-in fields, the folder of checkpoints."""
+    found = without_variable(found, declared=declared)
     declared_parts = dict(parts(declared))
 
     def without_filled_in(path: str, part: JobSpec) -> JobSpec:
@@ -139,7 +141,8 @@ class JobKind(Generic[Spec]):
         return declared if live is normal else live
 
     def as_declared(self, declared: Spec, live: Spec) -> Spec:
-        """Return the live spec without the labels that the provider added; both in normal form."""
+        """Return the live spec without the labels and variables that the provider added; in normal form."""
+        live = without_variable(live, declared=declared)
         declared_labels = getattr(declared, "labels", {})
         labels = {
             key: value
@@ -155,15 +158,19 @@ class JobKind(Generic[Spec]):
         """
         return drift(self.normalise(declared), self.normalise(self.from_wire(wire)))
 
-    def difference_to_adopt(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    def difference_to_adopt(
+        self, declared: Spec, wire: Mapping[str, Any], *, checkpoints: str | None = None
+    ) -> tuple[FieldChange, ...]:
         """Return where an existing resource differs from the declaration; `old` is its live value.
 
         The provider's own labels are ignored on both sides. An output directory of None matches any, and so
-        does the disk of a machine whose default disk is not known. Raises ValueError if `wire` is not of this
-        kind.
+        does the disk of a machine whose default disk is not known. A folder of checkpoints that the job got
+        when it was submitted is ignored, also if it is `checkpoints`. Raises ValueError if `wire` is not of
+        this kind.
         """
         wanted = _without_own_labels(self.normalise(self.from_wire(self.to_wire(self.normalise(declared)))))
         existing = _without_own_labels(self.normalise(self.from_wire(wire)))
+        existing = without_variable(existing, declared=wanted, folder=checkpoints)
         live = dict(parts(existing))
 
         def following(path: str, part: JobSpec) -> JobSpec:

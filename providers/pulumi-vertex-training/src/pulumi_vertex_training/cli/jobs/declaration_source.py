@@ -18,6 +18,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.views.jobs import hidden_values
 from vertex_training.fields.labels import is_provider_label
 from vertex_training.fields.schema import default_of
+from vertex_training.job.checkpoints import without_variable
 from vertex_training.job.difference import SERVICE_TIMEOUT
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import JobSpec, Scheduling, map_parts
@@ -94,8 +95,8 @@ class Origin:
 
 
 def declared_form(kind: JobKind[Spec], spec: Spec) -> Spec:
-    """Return the normal form of the spec without the service's defaults and our own labels."""
-    normal: Any = map_parts(kind.normalise(spec), lambda _, part: _declared_part(part))
+    """Return the normal form of the spec without the service's defaults and what its run got from us."""
+    normal: Any = map_parts(without_variable(kind.normalise(spec)), lambda _, part: _declared_part(part))
     labels = {key: value for key, value in normal.labels.items() if not is_provider_label(key)}
     return cast(Spec, replace(normal, labels=labels))
 

@@ -76,6 +76,7 @@ def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, 
         spec_kind=declared.spec,
         key=key,
         taking_over=inputs.taking_over,
+        checkpoints=inputs.resume,
     )
 
 

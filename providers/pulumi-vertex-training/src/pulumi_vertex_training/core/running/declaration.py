@@ -19,8 +19,18 @@ from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RU
 from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
 from vertex_training.fields.decode import Decoded, Unknown
 from vertex_training.fields.labels import ownership_label_value
+from vertex_training.fields.uris import directory
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
+from vertex_training.job.checkpoints import (
+    AFTER_INTERRUPTION,
+    NEVER,
+    is_tuning,
+    lineage_folder,
+    lineage_of,
+    resume_problems,
+    with_variable,
+)
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import OF_NEXT_RUN
 from vertex_training.job.reading import decode_spec, fill_parts
@@ -37,6 +47,7 @@ RECORD = {
     "on_delete": None,
     "on_replace": "keep",
     "keep_runs": DEFAULT_KEEP_RUNS,
+    "resume": None,
     "notifications": (),
     "max_cost": None,
 }
@@ -76,6 +87,7 @@ class JobInputs:
     on_delete: Literal["delete", "cancel"] | None = None
     on_replace: Literal["keep", "delete"] = "keep"
     keep_runs: int = DEFAULT_KEEP_RUNS
+    resume: str | None = None
     notifications: tuple[Notification, ...] = ()
     adopt: str | None = None
     taking_over: str | None = None
@@ -161,6 +173,7 @@ class JobResourceType:
                 *_place_problems(inputs),
                 *_max_cost_problems(inputs),
                 *package_module_problems(inputs),
+                *resume_problems(inputs, inputs.resume, staging_bucket=inputs.staging_bucket),
                 # The program has seen the targets that the emulator does not send, too.
                 *notification_problems(Notifications(notifications=inputs.notifications), needs_target=False),
                 *(problem for each in self.checks for problem in each(inputs)),
@@ -212,12 +225,38 @@ class JobResourceType:
         """Return whether each run chooses its output directory, in the staging bucket: none is declared."""
         return bool(inputs.staging_bucket) and self.spec.output_directory(inputs) is None
 
-    def of_run(self, inputs: Any, run: str) -> Any:
-        """Return the inputs with the output directory of a run, unless one is declared."""
+    def of_run(self, inputs: Any, run: str, kept: str | None = None) -> Any:
+        """Return the inputs with all that a run gets when it is submitted, and no declaration has.
+
+        These are its output directory, unless one is declared, and the folder of its checkpoints. `kept` is
+        the folder of the run that it continues.
+        """
+        checkpoints = self.checkpoints_of(inputs, run, kept)
+        if checkpoints:
+            inputs = with_variable(inputs, checkpoints)
         if not self.follows_run(inputs):
             return inputs
-        prefix = object_prefix(inputs.marks.get("resource", "job"))
-        return self.spec.with_output_directory(inputs, f"gs://{inputs.staging_bucket}/{prefix}/{run}/")
+        return self.spec.with_output_directory(inputs, f"{_parent(inputs)}{run}/")
+
+    def checkpoints_of(self, inputs: Any, run: str, kept: str | None = None) -> str | None:
+        """Return the folder of a run's checkpoints, None if it gets none.
+
+        A lineage that continues in another bucket keeps its name there.
+        """
+        if not self.has_checkpoints(inputs):
+            return None
+        if inputs.resume not in (None, AFTER_INTERRUPTION):
+            return directory(inputs.resume)
+        lineage = lineage_of(kept or "")
+        if kept and lineage and kept.startswith(f"gs://{inputs.staging_bucket}/"):
+            return kept
+        return lineage_folder(_parent(inputs), lineage or run)
+
+    def has_checkpoints(self, inputs: Any) -> bool:
+        """Return whether the runs get a folder of checkpoints. Each trial of a tuning has one of its own."""
+        if inputs.resume == NEVER or is_tuning(inputs):
+            return False
+        return bool(inputs.resume not in (None, AFTER_INTERRUPTION) or inputs.staging_bucket)
 
     def wire(self, inputs: Any) -> dict[str, Any]:
         """Return the request for the service, with labels for people."""
@@ -272,6 +311,11 @@ def check_options(props: Mapping[str, Any]) -> CheckOptions:
         allow_unknown_types=props.get("allow_unknown_types") is True,
         allow_legacy_types=props.get("allow_legacy_types") is True,
     )
+
+
+def _parent(inputs: JobInputs) -> str:
+    """Return the folder of the staging bucket with the output of all runs of the declaration."""
+    return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/"
 
 
 def _place_problems(inputs: JobInputs) -> list[Problem]:

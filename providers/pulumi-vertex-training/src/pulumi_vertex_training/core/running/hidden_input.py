@@ -8,7 +8,8 @@ Among the inputs, a job hides the identity that its runs have if nothing is reco
 of its declaration (`spec_hash`), and whether the program keeps the service's retries although `max_cost` is
 set (`keeps_retries`). Among the outputs, it hides besides the key of its run (`key`, known as
 `run` to the provider), the number of reruns on failure (`reruns`), the code of the reason for the run
-(`why`), the limit that `max_cost` set for it (`limit`), and the output directory if the run chose it
+(`why`), the limit that `max_cost` set for it (`limit`), the folder of its checkpoints (`checkpoints`), and
+the output directory if the run chose it
 (`output_directory`, with `output_path`, its path among the inputs).
 """
 
@@ -50,8 +51,9 @@ _NAMES = {
     "output_path": "output_path",
     "keeps_retries": "keeps_retries",
     "limit": "limit",
+    "checkpoints": "checkpoints",
 }
-RECORDED = ("run", "reruns", "why", "output_path", "limit")
+RECORDED = ("run", "reruns", "why", "output_path", "limit", "checkpoints")
 """The hidden properties that only the outputs have."""
 
 

@@ -35,6 +35,7 @@ from pulumi_vertex_training.runs.policies.run_status import (
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors
+from vertex_training.job.checkpoints import AFTER_INTERRUPTION
 from vertex_training.job.job_spec import OF_NEXT_RUN, parts
 
 MACHINE_TYPE = ".machine_spec.machine_type"
@@ -149,7 +150,7 @@ def diff(declared: JobResourceType, call: Call) -> Difference:
     recorded, new = reveal(call.outputs), reveal(call.inputs)
     context = call.context
     OPERATION.note_released(call.id)
-    context.note_recorded_run(recorded.get("run"))
+    context.note_recorded_run(recorded.get("run"), recorded.get("checkpoints"))
     if call.key and recorded.get("run"):
         for of_note in (call.key, creations.key_without_stack(call.urn)):
             creations.forget(str(recorded["run"]), of_note)
@@ -210,7 +211,12 @@ def _decided(
     if facts.last_run is LastRun.STOPPED and (counted := rerun.reruns_of(deletions.reason_of(call.id))):
         # A rerun on failure was interrupted before it was submitted: it counts.
         why, reruns = deletions.reason_of(call.id), counted
+    elif facts.last_run is LastRun.STOPPED and deletions.reason_of(call.id) == rerun.ON_DEMAND:
+        why = rerun.ON_DEMAND  # the replacement that was requested then begins a new training
     call.context.decided = DecidedRun(why=why, reruns=reruns)
+    kept = recorded.get("checkpoints")
+    if kept and rerun.resumes(why) and new.get("resume") in (None, AFTER_INTERRUPTION):
+        say(f"{name}: the next run continues from the checkpoints in {kept}, if there are any")
     return replaces or (_RUN_AGAIN,)
 
 

@@ -45,6 +45,7 @@ from pulumi_vertex_training.runs.policies.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit, is_later, run_of, without
 from vertex_training.fields.labels import key_label
 from vertex_training.fields.uris import DIRECTORY
+from vertex_training.job import checkpoints
 
 if TYPE_CHECKING:
     from vertex_training.cost.max_cost import Limit
@@ -107,6 +108,7 @@ def create(provider: JobProvider, call: Call) -> Created:
         notifications.write(declared.gateway.collection, inputs, first.identity)
         return _created(declared, inputs, raw, record, run=first, adopted=True)
     decided = call.context.decided or DecidedRun(why=rerun.ON_DEMAND if recorded else rerun.FIRST)
+    kept = call.context.recorded_checkpoints if rerun.resumes(decided.why) else None
 
     def tell(line: str) -> None:
         say(f"{declared.resource(raw)}: {line}")
@@ -143,7 +145,7 @@ def create(provider: JobProvider, call: Call) -> Created:
         creations.begin(provider, raw, str(run), key=note, title=title)
 
     def request(run: RunKey) -> Mapping[str, Any]:
-        wire = max_cost.request(declared, declared.of_run(inputs, str(run)), limit)
+        wire = max_cost.request(declared, declared.of_run(inputs, str(run), kept), limit)
         with SECRETS.of_call([call.context.given]):
             return secret_arguments.labelled(wire, lambda text: SECRETS.masked(text) != text)
 
@@ -247,8 +249,9 @@ def _created(
         max_cost.LIMIT: record.labels.get(max_cost.LABEL),
     }
     if record.wire:
-        # An adopted job keeps the directory that it was submitted with.
+        # An adopted job keeps the directories that it was submitted with.
         outs = _with_directory(outs, declared.spec.directory_of(record.wire))
+        outs["checkpoints"] = checkpoints.folder_of(declared.spec.from_wire(record.wire), declared=inputs)
     # The failure of a job that was adopted after its end is no failure of this deployment.
     outs["asked_by"] = None if adopted and record.state.is_terminal else OPERATION.engine
     return Created(id=record.name, outputs=hide_outputs(outs))
@@ -287,15 +290,18 @@ def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRec
     if draft is None or not record.wire:
         return None
     spec = declared.spec_of(draft)
+    folder = recorded.get("checkpoints")
+    expected = checkpoints.with_variable(spec, folder) if folder else spec
     wire = dict(record.wire)
     if wire.get("displayName") == with_number(draft.display_name, str(recorded.get("run"))):
         wire["displayName"] = draft.display_name
     limit = max_cost.limit_in(record)
-    of_run = max_cost.limited(spec, limit)
+    of_run = max_cost.limited(expected, limit)
     live = declared.spec.as_live(of_run, wire)
     if live is of_run:
         return None
     live = max_cost.unlimited(spec, live, limit)
+    live = checkpoints.without_variable(live, declared=spec, folder=folder)
     values = {name: getattr(live, name) for name in declared.spec_fields}
     found = {**inputs, **completed(declared, dataclasses.replace(draft, **values), frozenset())}
     path = recorded.get("output_path")
@@ -339,10 +345,10 @@ def delete(declared: JobResourceType, call: Call) -> None:
     if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, reveal(call.outputs)):
         return
     OPERATION.note_released(id_)
-    context.note_recorded_run(raw.get("run"))
+    context.note_recorded_run(raw.get("run"), raw.get("checkpoints"))
     creations.remove_with(str(raw.get("run")))
     name, endpoint = declared.resource(raw), endpoint_of(raw)
-    now, decided = context.checked, context.decided
+    now = context.checked
     replaced = now is not None or context.has_unknown
     if now is not None and not context.is_compared:
         # Replaced without a comparison: `pulumi up --replace`.
@@ -353,7 +359,7 @@ def delete(declared: JobResourceType, call: Call) -> None:
             lambda: declared.gateway.get(endpoint, id_).state.name,
             is_spent=max_cost.is_used_up(declared, call, raw, reveal(now)),
         )
-    policies = raw if now is None else now
+    policies, decided = raw if now is None else now, context.decided
     if replaced:
         keep_record = (policies.get("on_replace") or RECORD["on_replace"]) == OnReplace.KEEP.value
     else:

@@ -68,7 +68,7 @@ class TrainingPipelineKind(JobKind[TrainingPipelineSpec]):
         return job_kind.drift(normal, live_spec(normal, wire))
 
     def difference_to_adopt(
-        self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]
+        self, declared: TrainingPipelineSpec, wire: Mapping[str, Any], *, checkpoints: str | None = None
     ) -> tuple[FieldChange, ...]:
         """Return the differences that forbid adopting the live pipeline."""
         normal = normalise(declared)
@@ -76,7 +76,7 @@ class TrainingPipelineKind(JobKind[TrainingPipelineSpec]):
         # The destination of the data follows from the output directory, which may be undeclared.
         if self.output_directory(normal) is None:
             normal = self.with_output_directory(normal, self.output_directory(live))
-        return super().difference_to_adopt(normal, training_pipeline.to_wire(live))
+        return super().difference_to_adopt(normal, training_pipeline.to_wire(live), checkpoints=checkpoints)
 
 
 KIND = TrainingPipelineKind(

@@ -107,6 +107,7 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         notifications: NotificationsLike | None = None,
         max_cost: float | None = None,
         stall_timeout: float | None = None,
+        resume: pulumi.Input[str] | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -171,6 +172,11 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         :param stall_timeout: Seconds after which a replica that has called `vertex_cluster.report`, and then
             reports nothing more, prints the stacks of its threads and ends the job with exit code 1
             (docs/guides/frameworks/hangs.md). A change reruns the job.
+        :param resume: Checkpoints of a program that uses `vertex_cluster.checkpoints`. With
+            `after_interruption`, a run that repeats an interrupted or failed one continues from its
+            checkpoints; with `never`, it does not. All runs share a gs:// folder that you give. Default:
+            `after_interruption` with a `staging_bucket`. Not for tuning jobs. A change reruns nothing
+            (docs/guides/frameworks/checkpoints.md).
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.
@@ -215,6 +221,7 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
                 notifications=notifications,
                 max_cost=max_cost,
                 stall_timeout=stall_timeout,
+                resume=resume,
                 project=project,
                 location=location,
                 opts=opts,

@@ -109,6 +109,12 @@ class RunOptions:
     price, and turns the service's retries off unless `scheduling` sets `disable_retries`
     (docs/guides/cost/limit.md).
     """
+    resume: pulumi.Input[str] | None = None
+    """Checkpoints of a program that uses `vertex_cluster.checkpoints`. With `after_interruption`, a run that
+    repeats an interrupted or failed one continues from its checkpoints; with `never`, it does not. All runs
+    share a gs:// folder that you give. Default: `after_interruption` with a `staging_bucket`. Not for tuning
+    jobs. A change reruns nothing (docs/guides/frameworks/checkpoints.md).
+    """
     adopt: pulumi.Input[str] | None = None
     """Id or full name of an existing job, which becomes this resource's job instead of a new one. It has to
     equal the declaration; otherwise every difference is listed. The option is read when the resource is
@@ -205,6 +211,7 @@ _POLICIES = (
     "on_replace",
     "keep_runs",
     "max_cost",
+    "resume",
     "adopt",
     "taking_over",
 )

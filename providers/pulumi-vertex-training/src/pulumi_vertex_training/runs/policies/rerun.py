@@ -267,8 +267,8 @@ ROWS: tuple[Row, ...] = (
         name="record",
         action=Action.NOTHING,
         reason="{change}, which is updated in place",
-        because="`wait`, `rerun`, `protect_running`, `on_delete`, `on_replace`, `keep_runs` and "
-        "`max_cost` are not part of the job.",
+        because="`wait`, `rerun`, `protect_running`, `on_delete`, `on_replace`, `keep_runs`, `max_cost` and "
+        "`resume` are not part of the job.",
         change=frozenset({Change.RECORD}),
         last_run=LIVE | {LastRun.SUCCEEDED, LastRun.NOT_KNOWN},
         reported=False,
@@ -401,6 +401,15 @@ def reruns_of(code: str) -> int:
     """Return the number of reruns on failure with which a run of this code was submitted."""
     failed = _FAILED.fullmatch(code)
     return int(failed[1]) if failed else 0
+
+
+def resumes(code: str) -> bool:
+    """Return whether a run of this code continues from the checkpoints of the run before.
+
+    It repeats a run that was interrupted or failed, with the same declaration. Any other run begins a new
+    training.
+    """
+    return code in (GONE, INTERRUPTED) or bool(_FAILED.fullmatch(code))
 
 
 def words_of(code: str) -> str:

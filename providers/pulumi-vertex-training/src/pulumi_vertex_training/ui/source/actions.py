@@ -22,6 +22,7 @@ from pulumi_vertex_training.views.study_view import job_key
 from vertex_emulator import Control, ControlError
 from vertex_training.fields import uris
 from vertex_training.fields.labels import is_provider_label
+from vertex_training.job.checkpoints import without_variable
 from vertex_training.job.job_kind import JobKind
 
 AGAIN_LABEL = "vertex-training-again-of"
@@ -59,6 +60,7 @@ def run_again(endpoint: Endpoint, key: str, *, now: datetime | None = None) -> D
     kept = {name: value for name, value in record.labels.items() if not is_provider_label(name)}
     kept = {name: value for name, value in kept.items() if not name.startswith(("pulumi-", "goog-"))}
     spec = replace(spec, labels={**kept, AGAIN_LABEL: record.job_id})
+    spec = without_variable(spec)  # one job at a time uses a folder of checkpoints
     directory = kind.directory_of(record.wire)
     if directory:
         moment = (now or datetime.now(timezone.utc)).strftime("%Y%m%d-%H%M%S")

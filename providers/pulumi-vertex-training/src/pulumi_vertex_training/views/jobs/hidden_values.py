@@ -9,6 +9,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from vertex_training.job.checkpoints import VARIABLE, lineage_of
+
 SHOWN = "[secret]"
 NOTE = f"Values of environment variables are printed as {SHOWN}. To print them, add --show-secrets."
 
@@ -40,6 +42,8 @@ def _hidden(key: str, value: Any) -> Any:
 
 
 def _without_value(variable: Any) -> Any:
-    if isinstance(variable, Mapping) and variable.get("value"):
-        return {**variable, "value": SHOWN}
-    return variable
+    if not isinstance(variable, Mapping) or not variable.get("value"):
+        return variable
+    if variable.get("name") == VARIABLE and lineage_of(str(variable["value"])):
+        return variable  # the folder of checkpoints that the run chose
+    return {**variable, "value": SHOWN}

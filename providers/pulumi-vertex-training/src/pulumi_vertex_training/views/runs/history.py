@@ -25,6 +25,7 @@ from pulumi_vertex_training.views.target import location_hint
 from vertex_training.cost.max_cost import LABEL, as_declared, read_label
 from vertex_training.fields import uris
 from vertex_training.findings.words import did_you_mean
+from vertex_training.job.checkpoints import without_variable
 from vertex_training.job.job_kind import JobKind
 from vertex_training.study.study import StudySpec
 from vertex_training.study.trials import best_as_output, best_trial
@@ -143,9 +144,9 @@ def _without_arguments(wire: Any) -> Any:
 
 
 def _declared(kind: JobKind[Any], record: JobRecord) -> Any:
-    """Return the spec without the parts that each run gets: its directory, its limit and our labels."""
+    """Return the spec without the parts that each run gets: its directories, its limit and our labels."""
     spec = kind.with_output_directory(kind.normalise(kind.from_wire(record.wire)), None)
-    spec = as_declared(spec, read_label(record.labels.get(LABEL)))
+    spec = without_variable(as_declared(spec, read_label(record.labels.get(LABEL))))
     return kind.as_declared(replace(spec, labels={}), spec)
 
 
