@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cli.main import main
+from pulumi_vertex_training.cloud.jobs import from_wire as record_of
+from pulumi_vertex_training.views.runs.history import changes_since
 from support.client.in_process.small_engine import kills
 from support.client.in_process.trials import Trial, at_every_point
 from support.client.kills.subjects import CUSTOM_JOB, PIPELINE, TUNING_JOB, Declaration, has_ended, state_of
@@ -93,8 +96,11 @@ def test_a_rerun_on_failure_continues_and_nothing_counts_as_a_change(
 )
 def test_a_run_that_was_asked_for_begins_a_new_training(trial: Trial, then: Declaration) -> None:
     first = begin(trial, FAILS)
+    before = record_of(newest(trial))
     trial.up(then)
     assert folder(trial) != first
+    if then.spec == FAILS.spec:
+        assert changes_since(before, record_of(newest(trial))) == ()
     assert folder(trial).endswith(f"/checkpoints/{trial.run()['key']}/")
     trial.engine.destroy()
 
@@ -156,6 +162,26 @@ def test_a_rerun_that_is_killed_continues_in_the_end(trial: Trial, record: str) 
         made.engine.destroy()
 
     at_every_point(begun, lambda made: made.up(fails), then)
+
+
+@pytest.mark.parametrize("resume", ["", ', resume="gs://shared/all"'], ids=["lineage", "folder"])
+def test_a_job_is_adopted_and_imported_with_its_folder(
+    trial: Trial, resume: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = replace(RUNS, options=f"{RUNS.options}{resume}")
+    trial.up(declared)
+    first = folder(trial)
+    job = str(newest(trial)["name"]).rpartition("/")[2]
+    trial.engine.entries = [one for one in trial.engine.entries if one.name != trial.name]
+    capsys.readouterr()
+    assert main(["import", job, "--data-dir", str(trial.data_dir)]) == 0
+    assert (VARIABLE in capsys.readouterr().out) is bool(resume)  # like a variable of the program
+    trial.up(replace(declared, options=f'{declared.options}, adopt="{job}"'))
+    assert str(newest(trial)["name"]).endswith(job)
+    assert folder(trial) == first
+    trial.engine.refresh()
+    assert trial.engine.refresh()
+    trial.engine.destroy()
 
 
 @pytest.mark.slow

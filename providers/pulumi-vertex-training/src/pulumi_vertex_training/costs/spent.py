@@ -54,8 +54,19 @@ def spent_by(
     except ValueError:  # a job of a newer version
         return None
     seconds = sum(max((end - start).total_seconds(), 0.0) for start, end in spans_of(record, now))
-    if job_spec is None or not seconds:
+    return _cost(record, job_spec, seconds, table) if job_spec is not None and seconds else None
+
+
+def spent_in(record: JobRecord, seconds: float, *, table: PriceTable) -> Spent | None:
+    """Return what a job costs while it runs for so many seconds; None if it cannot be read."""
+    try:
+        job_spec = _spec(record)
+    except ValueError:  # a job of a newer version
         return None
+    return None if job_spec is None else _cost(record, job_spec, seconds, table)
+
+
+def _cost(record: JobRecord, job_spec: JobSpec, seconds: float, table: PriceTable) -> Spent:
     return cost_of_run(
         replace(job_spec, scheduling=None) if on_demand else job_spec,
         replica_seconds={

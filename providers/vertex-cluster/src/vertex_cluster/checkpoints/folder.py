@@ -9,7 +9,7 @@ import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Container, Dict, Iterator, List, Mapping, Optional, Union
+from typing import Any, Container, Dict, Iterable, Iterator, List, Mapping, Optional, Union
 
 __all__ = ["MARKER", "Checkpoint", "CheckpointError", "newest"]
 
@@ -56,11 +56,14 @@ def job_part(job: str) -> str:
 
 def begun(folder: Path) -> List[Checkpoint]:
     """Return all checkpoints, whole or not, the newest first. Other names, files and links are left out."""
-    found = []
-    for entry in entries_of(folder):
-        match = _NAME.fullmatch(entry.name)
-        if match and entry.is_dir(follow_symlinks=False):
-            found.append(Checkpoint(folder / entry.name, int(match[1]), match[2], int(match[3])))
+    folders = (entry.name for entry in entries_of(folder) if entry.is_dir(follow_symlinks=False))
+    return named(folder, folders)
+
+
+def named(folder: Path, names: Iterable[str]) -> List[Checkpoint]:
+    """Return the checkpoints of a folder among names, the newest first."""
+    matches = filter(None, map(_NAME.fullmatch, names))
+    found = [Checkpoint(folder / match[0], int(match[1]), match[2], int(match[3])) for match in matches]
     return sorted(found, key=_age, reverse=True)
 
 
@@ -99,13 +102,31 @@ def is_whole(checkpoint: Checkpoint) -> bool:
 
 def _marked_sizes(checkpoint: Checkpoint) -> Mapping[str, int]:
     """Return the sizes by name that the marker of a checkpoint has; empty if it is damaged."""
+    return sizes_in(checkpoint, _marker(checkpoint))
+
+
+def saved_at(checkpoint: Checkpoint) -> str:
+    """Return when a checkpoint was saved, in UTC; "" if its marker does not say so. Raises OSError."""
+    try:
+        time = json.loads(_marker(checkpoint))["time"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ""
+    return time if isinstance(time, str) else ""
+
+
+def _marker(checkpoint: Checkpoint) -> bytes:
+    """Return the content of a marker, empty if it is not there. Raises OSError."""
     try:
         with (checkpoint.path / MARKER).open("rb") as file:
-            text = file.read(_LARGEST_MARKER + 1)
+            return file.read(_LARGEST_MARKER + 1)
     except OSError as error:
         if error.errno in _NOT_THERE:
-            return {}
+            return b""
         raise
+
+
+def sizes_in(checkpoint: Checkpoint, text: bytes) -> Mapping[str, int]:
+    """Return the sizes by name in the content of a checkpoint's marker; empty if it is damaged."""
     try:
         marker = json.loads(text)
         if (marker["step"], marker["start"]) != (checkpoint.step, checkpoint.start):

@@ -11,9 +11,9 @@ import re
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
 
-from .folder import entries_of
+from .folder import entries_of, saved_at
 
 __all__ = ["Start", "starts"]
 
@@ -42,6 +42,8 @@ class Start:
     """The number of processes that train."""
     loaded: bool = False
     """True if all processes have loaded the checkpoint."""
+    saved: str = ""
+    """When the checkpoint was saved, in UTC; "" if it is not known."""
 
 
 def starts(folder: Union[str, Path]) -> List[Start]:
@@ -50,10 +52,15 @@ def starts(folder: Union[str, Path]) -> List[Start]:
     Of a start that was killed while it wrote its file, only the number, the job and the attempt are known.
     """
     at = Path(folder) / FOLDER
+    return of_files([entry.name for entry in entries_of(at)], lambda name: _read(at / name))
+
+
+def of_files(names: Iterable[str], read: Callable[[str], Mapping[str, Any]]) -> List[Start]:
+    """Return the starts that files of these names describe; `read` returns the document of a file."""
     files: Dict[int, str] = {}
     loaded = set()
-    for entry in entries_of(at):
-        match = _NAME.fullmatch(entry.name)
+    for each in names:
+        match = _NAME.fullmatch(each)
         if match and match[3]:
             loaded.add(int(match[1]))
         elif match:
@@ -62,7 +69,7 @@ def starts(folder: Union[str, Path]) -> List[Start]:
     found = []
     for number, job in sorted(files.items()):
         attempts[job] = attempts.get(job, 0) + 1
-        known = _read(at / _file(number, job))
+        known = read(_file(number, job))
         found.append(
             Start(
                 start=number,
@@ -73,9 +80,19 @@ def starts(folder: Union[str, Path]) -> List[Start]:
                 time=_known(known, "time", str, ""),
                 world_size=_known(known, "world_size", int, 0),
                 loaded=number in loaded,
+                saved=_known(known, "saved", str, ""),
             )
         )
     return found
+
+
+def failed_loads(found: Iterable[Start]) -> Dict[str, int]:
+    """Return, by the name of a checkpoint, how many starts in a row have ended while they loaded it."""
+    ended: Dict[str, int] = {}
+    for each in found:
+        if each.checkpoint is not None:
+            ended[each.checkpoint] = 0 if each.loaded else ended.get(each.checkpoint, 0) + 1
+    return ended
 
 
 def record(folder: Path, earlier: List[Start], *, job: str, checkpoint: Any, world_size: int) -> Start:
@@ -88,6 +105,7 @@ def record(folder: Path, earlier: List[Start], *, job: str, checkpoint: Any, wor
         checkpoint=None if checkpoint is None else checkpoint.name,
         time=_now(),
         world_size=world_size,
+        saved="" if checkpoint is None else saved_at(checkpoint),
     )
     known = asdict(start)
     del known["loaded"]

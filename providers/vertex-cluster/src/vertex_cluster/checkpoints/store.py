@@ -7,7 +7,7 @@ import operator
 import os
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple, Union
+from typing import Any, Callable, List, Mapping, Optional, Set, Tuple, Union
 
 from ..frameworks import trainers
 from ..paths import gcs_path
@@ -178,10 +178,7 @@ class Checkpoints:
         _check_mount(folder)
         folder.mkdir(parents=True, exist_ok=True)
         earlier = records.starts(folder)
-        ended: Dict[str, int] = {}  # starts in a row that ended while they loaded a checkpoint
-        for each in earlier:
-            if each.checkpoint is not None:
-                ended[each.checkpoint] = 0 if each.loaded else ended.get(each.checkpoint, 0) + 1
+        ended = records.failed_loads(earlier)
         self._given_up = [name for name, times in ended.items() if times >= self._give_up_after]
         checkpoint = folders.newest(folder, without=self._given_up)
         for name in self._given_up:

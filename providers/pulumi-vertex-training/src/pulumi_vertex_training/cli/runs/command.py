@@ -27,6 +27,8 @@ from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.runs import comparison, history, spending
 from pulumi_vertex_training.views.runs.history import Result, changes_since, result_of
 from pulumi_vertex_training.views.runs.metric_rows import is_plain, metric_text
+from pulumi_vertex_training.views.runs.resumes import Resume, resumes_of
+from pulumi_vertex_training.views.runs.resumes import document as document_of_resumes
 from pulumi_vertex_training.views.study_view import why_ended
 from vertex_training.cost.runs import Spent
 from vertex_training.fields.document import json_of
@@ -45,6 +47,7 @@ class Run:
     result: Result
     changes: tuple[str, ...] = ()
     spent: Spent | None = None
+    resumes: tuple[Resume, ...] = ()
 
     @property
     def code(self) -> str:
@@ -92,6 +95,7 @@ class Runs(Answer):
                     "changes": list(run.changes),
                     "duration": status_view.duration(run.record) or None,
                     "cost": spending.document(run.spent),
+                    "resumes": document_of_resumes(run.resumes),
                     "logs": run.logs(self.endpoint),
                 }
                 for run in self.runs
@@ -122,6 +126,7 @@ class Runs(Answer):
             output.paragraph(f"Run {run.number}" + (f": {run.why}" if run.why else ""), style="bold")
             facts = [
                 ("error", why_ended(run.record)),
+                *(("resumed", one.words) for one in run.resumes),
                 ("files", run.result.model_directory or ""),
                 ("model", run.result.model or ""),
                 ("logs", run.logs(self.endpoint)),
@@ -174,6 +179,7 @@ def _runs(endpoint: Endpoint, found: History) -> list[Run]:
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         results = list(pool.map(lambda record: result_of(endpoint, record), found.records))
     costs = spending.costs_of(endpoint, found.records)
+    resumed = resumes_of(endpoint, found.records)
     older: Sequence[JobRecord | None] = (*found.records[1:], None)
     return [
         Run(
@@ -182,6 +188,7 @@ def _runs(endpoint: Endpoint, found: History) -> list[Run]:
             result=result,
             changes=changes_since(before, record) if before else (),
             spent=spent,
+            resumes=resumed.get(record.name, ()),
         )
         for record, result, before, spent in zip(found.records, results, older, costs, strict=True)
     ]

@@ -11,6 +11,7 @@ from pulumi_vertex_training.core.remote_queries import QUERIES
 from pulumi_vertex_training.core.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.runs import adoption
 from pulumi_vertex_training.runs.adoption import AdoptionError
+from vertex_training.fields.uris import directory
 from vertex_training.findings.problems import Problem
 
 
@@ -76,7 +77,7 @@ def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, 
         spec_kind=declared.spec,
         key=key,
         taking_over=inputs.taking_over,
-        checkpoints=inputs.resume,
+        checkpoints=directory(inputs.resume or ""),
     )
 
 

@@ -31,6 +31,7 @@ from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.metrics.metrics import AllMetrics, Metrics
 from pulumi_vertex_training.views.pools_view import pool_in_words, role_in_words
 from pulumi_vertex_training.views.runs import history
+from pulumi_vertex_training.views.runs.resumes import resumes_of
 from pulumi_vertex_training.views.study_view import job_key, stopped_early, trial_result
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
@@ -139,7 +140,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         endpoint=endpoint,
         record=record,
         row=row_of(record, report=report, details=in_words(report) if report else ""),
-        facts=tuple((name, value) for name, value in view_of(record).facts(record) if value),
+        facts=tuple(_facts(endpoint, record)),
         pools=tuple(_pools(record, status.replicas(endpoint, record))),
         events=tuple(_events(endpoint, record)),
         trials=tuple(_trials(endpoint, record)),
@@ -161,6 +162,12 @@ def _now(endpoint: Endpoint, record: JobRecord) -> datetime | None:
     if record.state.is_terminal or not endpoint.is_emulator:
         return None
     return datetime.now(timezone.utc) + timedelta(seconds=emulator_api.clock_ahead(endpoint))
+
+
+def _facts(endpoint: Endpoint, record: JobRecord) -> Iterator[tuple[str, str]]:
+    """Yield the facts of the kind, and from where the program resumed."""
+    yield from ((name, value) for name, value in view_of(record).facts(record) if value)
+    yield from (("Resumed", one.words) for one in resumes_of(endpoint, [record]).get(record.name, ()))
 
 
 def _experiment(record: JobRecord) -> str:
