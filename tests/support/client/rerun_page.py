@@ -64,7 +64,8 @@ def _unchanged() -> list[str]:
         "## Nothing changed, or the record alone",
         "",
         "The record has the options that are not part of the job: `wait`, `rerun`, `rerun_limit`, "
-        "`protect_running`, `on_delete`, `on_replace`, `keep_runs`, `max_cost`, `resume`. It is updated in place.",
+        "`protect_running`, `on_delete`, `on_replace`, `keep_runs`, `max_cost`, `resume`. It is updated in "
+        "place.",
         "",
         *_table(
             ["last run", *_POLICIES.values()],

@@ -54,7 +54,9 @@ def spent_by(
     except ValueError:  # a job of a newer version
         return None
     seconds = sum(max((end - start).total_seconds(), 0.0) for start, end in spans_of(record, now))
-    return _cost(record, job_spec, seconds, table) if job_spec is not None and seconds else None
+    if job_spec is None or not seconds:
+        return None
+    return _cost(record, replace(job_spec, scheduling=None) if on_demand else job_spec, seconds, table)
 
 
 def spent_in(record: JobRecord, seconds: float, *, table: PriceTable) -> Spent | None:
@@ -68,7 +70,7 @@ def spent_in(record: JobRecord, seconds: float, *, table: PriceTable) -> Spent |
 
 def _cost(record: JobRecord, job_spec: JobSpec, seconds: float, table: PriceTable) -> Spent:
     return cost_of_run(
-        replace(job_spec, scheduling=None) if on_demand else job_spec,
+        job_spec,
         replica_seconds={
             index: pool.replica_count * seconds for index, pool in enumerate(job_spec.worker_pool_specs)
         },

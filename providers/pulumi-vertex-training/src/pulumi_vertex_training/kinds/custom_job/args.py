@@ -138,6 +138,11 @@ class JobOptions(TypedDict, total=False):
     price, and turns the service's retries off unless `scheduling` sets `disable_retries`
     (docs/guides/cost/limit.md).
     """
+    stall_timeout: float | None
+    """Seconds after which a replica that has called `vertex_cluster.report`, and then reports nothing more,
+    prints the stacks of its threads and ends the job with exit code 1 (docs/guides/frameworks/hangs.md). A
+    change reruns the job.
+    """
     resume: Input[str] | None
     """Checkpoints of a program that uses `vertex_cluster.checkpoints`. With `after_interruption`, a run that
     repeats an interrupted or failed one continues from its checkpoints; with `never`, it does not. All runs

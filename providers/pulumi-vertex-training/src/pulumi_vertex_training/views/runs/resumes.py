@@ -129,7 +129,8 @@ def _resumes(
             continue
         is_bound = before.job == start.job
         of_before = record if is_bound else job(before.job)
-        seconds = _lost(before, start, start.time if is_bound else of_before and of_before.end_time)
+        end_of_before = None if of_before is None else of_before.end_time
+        seconds = _lost(before, start, start.time if is_bound else end_of_before)
         yield Resume(
             attempt=start.attempt,
             step=start.step,
