@@ -25,7 +25,7 @@ from scripts.testing import command as testing
 _WRITTEN = (
     *("providers", "infra", "environment", "examples", "templates", "gitops", "scripts", "docs"),
     *("policies/__main__.py", "policies/install.py", "policies/README.md"),
-    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
+    *("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
 )
 """Folders and files whose words are checked; tests hold misspelt words on purpose."""
 
