@@ -211,14 +211,19 @@ def test_a_menu_closes_with_escape_and_with_a_click_elsewhere(seen: Visit, ended
 
 def test_the_first_error_of_a_log_is_one_key_away(seen: Visit, scene: Scene) -> None:
     page = seen.page
-    code = "import sys\nfor n in range(300): print('line', n, flush=True)\n"
-    code += "print('the first error', file=sys.stderr, flush=True)\n"
-    key = scene.create(pool(code + "for n in range(300): print('line', n, flush=True)\n"), name="errors")
-    scene.wait(key)
+    code = (
+        "import sys\nprint('the first error', file=sys.stderr, flush=True)\n"
+        + FLAG.format(name="errors")
+        + "for n in range(300): print('line', n, flush=True)\n"
+    )
+    key = scene.create(pool(code), name="errors")
     page.goto(page.url + f"jobs/{key}")
-    expect(page.locator("#log-error")).to_be_visible()
     error = page.locator("#log li", has_text="the first error")
+    expect(error).to_be_visible()
+    scene.raise_flag("errors")
+    expect(page.locator("#log li", has_text="Job completed")).to_be_in_viewport()
     expect(error).not_to_be_in_viewport()
+    expect(page.locator("#log-error")).to_be_visible()
     page.keyboard.press("e")
     expect(error).to_be_in_viewport()
     expect(page.locator("#log-follow")).not_to_be_checked()
