@@ -75,9 +75,10 @@ def main(arguments: list[str]) -> int:
 
 def _scene(scene: Scene) -> dict[str, str]:
     """Make what the pictures show. Return the keys of its jobs."""
-    team = stage.make(scene)
+    scene.bucket("flags")
     scenes.make_objects(scene, many=0)
     scenes.make_resources(scene)
+    team = stage.make(scene)
     experiments.make(scene, hostile=False)
     return {
         "running": team.live,
@@ -109,7 +110,7 @@ def _settled(page: Page) -> None:
         expect(page.locator("#usage figure")).to_have_count(2)
         page.wait_for_timeout(15000)  # for some points of the curves
     if page.locator("#log").count():
-        expect(page.locator("#log")).to_contain_text("img/s" if is_live else "loading")
+        expect(page.locator("#log")).to_contain_text("epoch" if is_live else "loading")
 
 
 if __name__ == "__main__":

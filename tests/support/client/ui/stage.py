@@ -48,8 +48,7 @@ step, held = 1180, bytearray(70_000_000)
 while not os.path.exists("/gcs/flags/live-end"):
     report(step, 2600, values, 0.52)
     now = values(step)
-    print(f"epoch {step // 200 + 1:2} step {step:4}  loss {now['loss']:.4f}  acc {now['accuracy']:.4f}  "
-          f"{1650 + 40 * math.sin(step):.0f} img/s", flush=True)
+    print(f"epoch {step // 200 + 1} step {step} loss {now['loss']:.4f} acc {now['accuracy']:.4f}", flush=True)
     if step % 200 < 2:
         print("saved gs://vision-data/resnet50/3/checkpoints/" + str(step), flush=True)
     until = time.time() + 0.12 + 0.03 * math.sin(step)
@@ -134,9 +133,8 @@ def machine(made: dict[str, Any], kind: str, accelerator: str = "") -> dict[str,
 
 
 def make(scene: Scene) -> Team:
-    """Make the jobs; the live one runs until the flag `live-end` is raised."""
+    """Make the jobs; the live one runs until the flag `live-end` is raised. The bucket `flags` must exist."""
     control = Control(url=scene.emulator.url, token=scene.emulator.token)
-    scene.bucket("flags")
     scene.bucket(DATA, {"pulumi-project": "vision", "pulumi-stack": "dev", "pulumi-resource": "data"})
     scene.bucket("nlp-models", {"pulumi-project": "nlp", "pulumi-stack": "prod", "pulumi-resource": "models"})
     upload(scene, DATA, "flowers/train.csv", b"path,label\n", "text/csv")
