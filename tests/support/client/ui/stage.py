@@ -43,7 +43,8 @@ def values(step):
     loss = 2.1 * done + 0.2 + 0.15 * off + wave(step, 0.006)
     return {"loss": loss, metric: (0.93 - 0.12 * off) * (1 - done) + wave(step, 0.003)}
 report(steps, steps, values, 0.5)
-print("epoch 20 of 20:", ", ".join(f"{name} {value:.4f}" for name, value in values(steps).items()), flush=True)
+last = ", ".join(f"{name} {value:.4f}" for name, value in values(steps).items())
+print("epoch 20 of 20:", last, flush=True)
 flag = "/gcs/flags/" + "-".join(folder.split("/")[-2:])
 while not os.path.exists(flag): time.sleep(0.05)
 """
