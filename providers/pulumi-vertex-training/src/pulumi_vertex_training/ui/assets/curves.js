@@ -195,6 +195,7 @@
         legend: { show: chart.series.length <= MOST_LEGENDS },
         cursor: {
           drag: { x: true, y: false },
+          y: false,
           sync: { key: chart.across, setSeries: false, scales: ["x", null] },
           points: { size: 7 },
         },

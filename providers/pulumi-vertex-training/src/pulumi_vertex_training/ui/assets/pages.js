@@ -127,12 +127,24 @@ const confirmation = document.getElementById("confirm");
 const result = document.getElementById("action-result");
 let act = null;
 
+// What is between backticks is code.
+function showText(place, text) {
+  place.replaceChildren(
+    ...text.split("`").map((part, number) => {
+      if (number % 2 === 0) return part;
+      const code = document.createElement("code");
+      code.textContent = part;
+      return code;
+    }),
+  );
+}
+
 function askFor(button) {
   const choice = button.dataset.valueOf ? document.getElementById(button.dataset.valueOf) : null;
   const chosen = choice ? choice.selectedOptions[0] : null;
   document.getElementById("confirm-title").textContent =
     button.dataset.does + (chosen ? `: ${chosen.textContent.trim()}` : "") + "?";
-  document.getElementById("confirm-text").textContent = button.dataset.asks;
+  showText(document.getElementById("confirm-text"), button.dataset.asks);
   document.getElementById("confirm-yes").textContent = button.dataset.does;
   act = { address: button.dataset.action, value: choice ? choice.value : "" };
   confirmation.showModal();

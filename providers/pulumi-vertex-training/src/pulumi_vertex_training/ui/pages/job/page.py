@@ -72,6 +72,8 @@ def _parts(model: Job) -> Mapping[str, Part]:
 
 def _normal(model: Job) -> str:
     """Return the state of a replica that needs no word: the colour shows it."""
+    if not model.row.started:
+        return "pending"
     return "succeeded" if model.record.state.is_terminal else "running"
 
 
