@@ -146,16 +146,16 @@ def deliveries(endpoint: Endpoint, job: str) -> tuple[Delivery, ...]:
     )
 
 
-def waits_for(endpoint: Endpoint, job_id: str) -> str:
-    """Return what a custom job on the emulator waits for, such as space on its disk; usually "".
+def waiting_jobs(endpoint: Endpoint) -> Mapping[str, str]:
+    """Return what custom jobs of the emulator wait for, by id, such as replica slots; none on Google Cloud.
 
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """
     if not endpoint.is_emulator:
-        return ""
-    with translated(endpoint, f"read the state of custom job {job_id}"):
-        job = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/jobs/{job_id}")
-    return str(job.get("waitsFor") or "")
+        return {}
+    with translated(endpoint, "read what jobs wait for"):
+        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/waiting-jobs")
+    return {str(job_id): str(reason) for job_id, reason in answer.get("jobs", {}).items()}
 
 
 def signing_key(endpoint: Endpoint) -> str:

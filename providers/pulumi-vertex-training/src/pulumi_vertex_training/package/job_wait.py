@@ -25,6 +25,7 @@ from pulumi_vertex_training.package.waiting import Interrupted, Link, Wait, Wait
 from pulumi_vertex_training.printed_commands import own_command
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LastRun, LookupResult, last_run
+from pulumi_vertex_training.runs.waits import NOT_STARTED, wait_of
 from vertex_emulator import LauncherError, machine_clock
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -199,10 +200,11 @@ class _Row:
         if self._wait.options.stream_logs:
             await self._stream(record)
         counts = self._wait.declared.progress(self._link.endpoint, record)
-        now, since = (record.state, counts), machine_clock.monotonic() - self._shown_at
+        wait = wait_of(self._link.endpoint, record) if record.state.word in NOT_STARTED else ""
+        now, since = (record.state, counts, wait), machine_clock.monotonic() - self._shown_at
         if now != self._shown or (since > _SECONDS_BETWEEN_LINES and not record.state.is_terminal):
             self._shown, self._shown_at = now, machine_clock.monotonic()
-            self._wait.say(line(record, counts, None), passing=True)
+            self._wait.say(line(record, counts, None, wait=wait), passing=True)
 
     async def finish(self, record: JobRecord) -> None:
         """Show the rest of the log."""

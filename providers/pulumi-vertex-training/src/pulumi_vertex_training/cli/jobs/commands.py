@@ -16,6 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.failure import CommandError, InputError
+from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, has_failed
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
@@ -53,7 +54,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
         cancelled=job_lookup.cancelled_jobs(endpoint, [record]),
         report=status_view.report_of(endpoint, record),
         stragglers=status_view.stragglers_of(endpoint, record),
-        waits_for=status_view.waits_for(endpoint, record),
+        waits_for=waits.wait_of(endpoint, record),
         deliveries=status_view.deliveries(endpoint, record),
         shows_values=options.show_secrets,
     )

@@ -12,6 +12,7 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
+from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import RunLog
 from pulumi_vertex_training.runs.progress import Report, as_json, in_words
@@ -100,7 +101,7 @@ class SnapshotReader:
         if not record.state.is_terminal:
             record = gateway_of(record.name).get(endpoint, record.name)
         replicas = status_view.replicas(endpoint, record)
-        waits_for = status_view.waits_for(endpoint, record)
+        waits_for = waits.wait_of(endpoint, record)
         self._report = status_view.report_of(endpoint, record) or self._report
         self._log.see(endpoint, record, from_now=self._skips, keep=self._keep)
         self._skips = False  # a job that is found later, such as the next trial, is shown from its beginning

@@ -23,6 +23,7 @@ from pulumi_vertex_training.program.messages import masked
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.runs.progress import Report, latest_report
 from pulumi_vertex_training.runs.replica_reports import Straggler, stragglers
+from pulumi_vertex_training.runs.waits import NOT_STARTED, wait_of
 from vertex_emulator import machine_clock
 from vertex_training.fields.resource_names import resource_id
 
@@ -72,10 +73,11 @@ class Progress:
         report = self._reports.latest(endpoint) if waits else None
         percent = report.percent if report else None
         behind = self._reports.stragglers if waits else ()
-        now = (record.state, counts, percent, [one.replica for one in behind])
+        wait = await asyncio.to_thread(wait_of, endpoint, record) if record.state.word in NOT_STARTED else ""
+        now = (record.state, counts, percent, [one.replica for one in behind], wait)
         if now != self._shown or self._trouble or (waits and self._is_old(endpoint)):
             self._shown, self._shown_at, self._trouble = now, machine_clock.monotonic(), ""
-            messages.info(line(record, counts, report, behind), self._resource, ephemeral=True)
+            messages.info(line(record, counts, report, behind, wait=wait), self._resource, ephemeral=True)
         due = self._policy.cancels or machine_clock.monotonic() - self._began > ANNOUNCE_SECONDS
         if due and not self._announced and not record.state.is_terminal:
             self._announced = True

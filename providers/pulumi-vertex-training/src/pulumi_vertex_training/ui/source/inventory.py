@@ -14,6 +14,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.runs.gateway import gateway_of, gateways
 from pulumi_vertex_training.runs.progress import Report, in_words
+from pulumi_vertex_training.runs.waits import in_short
 from pulumi_vertex_training.ui.source import costs
 from pulumi_vertex_training.ui.source.owner import Owner, owner_of
 from pulumi_vertex_training.views.jobs import listing
@@ -165,6 +166,8 @@ def job_row(found: Listing, record: JobRecord) -> JobRow:
     inner = found.inner.get(job_key(record.name))
     report = found.reports.get(record.name)
     words = list(view_of(record).details(record, found.cancelled))
+    if record.name in found.waits:
+        words.append(in_short(found.waits[record.name]))
     if report is not None:
         words.append(in_words(report))
     if why := why_ended(record):

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.runs import replica_reports
+from pulumi_vertex_training.runs import replica_reports, waits
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis, examine, has_failed, without_log
 from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
@@ -146,7 +146,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         trials=tuple(_trials(endpoint, record)),
         inner=job_key(inner) if inner and inner != record.name else "",
         stragglers=tuple(map(replica_reports.in_words, status.stragglers_of(endpoint, record))),
-        waits_for=status.waits_for(endpoint, record),
+        waits_for=waits.wait_of(endpoint, record),
         diagnosis=_diagnosis(endpoint, record.name, record.end_time) if has_failed(record) else None,
         run=_run(endpoint, record.name) if RUN_LABEL in record.labels else None,
         cost=costs.cost_of(record, now=_now(endpoint, record)),

@@ -12,6 +12,7 @@ from pulumi_vertex_training.cloud.emulator_api import Changes
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in
 from pulumi_vertex_training.runs.progress import Report
 from pulumi_vertex_training.ui.source import inventory
@@ -25,7 +26,7 @@ _ONE_BY_ONE = 50
 """Jobs that are read one by one; if more have changed, all are listed."""
 
 _REPORT_SECONDS = 1.0
-"""Seconds between two looks at the reports of running jobs."""
+"""Seconds between two reads of the reports of running jobs and of what other jobs wait for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,7 @@ class _Row:
     record: JobRecord
     inner: Inner | None
     report: Report | None
+    wait: str
     row: JobRow
 
 
@@ -67,6 +69,7 @@ class LiveInventory:
         self._records: dict[str, JobRecord] = {}
         self._others = Others()
         self._reports: Mapping[str, Report] = {}
+        self._waits: Mapping[str, str] = {}
         self._reported = float("-inf")
         self._rows: dict[str, _Row] = {}
 
@@ -81,7 +84,10 @@ class LiveInventory:
         if changes.is_everything or len(jobs) < len(changes.names or ()):
             self._others = inventory.others(endpoint)
         self._changes = changes
-        if self._clock() - self._reported >= _REPORT_SECONDS:
+        is_due = self._clock() - self._reported >= _REPORT_SECONDS
+        if is_due or jobs or changes.is_everything:
+            self._waits = waits.waits_of(endpoint, self._records.values())
+        if is_due:
             self._reports = status.reports_of(endpoint, self._records.values())
             self._reported = self._clock()
         return self._shown(endpoint)
@@ -104,6 +110,7 @@ class LiveInventory:
             inner=lookup.inner_jobs(_owners(selected)),
             cancelled=cancelled_job_keys(one for key, one in records.items() if key.startswith(custom)),
             reports=self._reports,
+            waits=self._waits,
         )
         rows = {key: self._row(found, key, record) for key, record in _keyed(selected)}
         self._rows = rows
@@ -112,15 +119,18 @@ class LiveInventory:
     def _row(self, found: Listing, key: str, record: JobRecord) -> _Row:
         """Return the row of a job: the last one if it is the same. Those of its owners depend on others."""
         known, inner, report = self._rows.get(key), found.inner.get(key), found.reports.get(record.name)
+        wait = found.waits.get(record.name, "")
         if (
             known is not None
             and known.record is record
             and known.inner == inner
             and known.report == report
+            and known.wait == wait
             and record.collection == registry.CUSTOM_JOB.collection
         ):
             return known
-        return _Row(record=record, inner=inner, report=report, row=inventory.job_row(found, record))
+        row = inventory.job_row(found, record)
+        return _Row(record=record, inner=inner, report=report, wait=wait, row=row)
 
 
 def _is_job(name: str) -> bool:

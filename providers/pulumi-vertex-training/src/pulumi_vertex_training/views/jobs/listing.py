@@ -9,6 +9,7 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.gateway import Inner, RunGateway, gateway_of, gateways
 from pulumi_vertex_training.runs.progress import Report, as_json, in_words
 from pulumi_vertex_training.views import target
@@ -42,7 +43,8 @@ class Listing:
 
     `selected` are the records to show, newest first. `records` are all that were read and `inner` the jobs
     that these run, both by key. `cancelled` are keys of cancelled custom jobs. `live` means that only jobs
-    that have not ended were read. `reports` are running jobs', by full name.
+    that have not ended were read. `reports` are running jobs' and `waits` what live jobs wait for, by full
+    name.
     """
 
     selected: tuple[JobRecord, ...]
@@ -51,6 +53,7 @@ class Listing:
     cancelled: frozenset[str]
     live: bool = False
     reports: Mapping[str, Report] = field(default_factory=dict)
+    waits: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_jobs(
@@ -96,6 +99,7 @@ def read_jobs(
     return Listing(
         selected=shown,
         reports=status.reports_of(endpoint, shown),
+        waits=waits.waits_of(endpoint, shown),
         records=records,
         inner=owned,
         cancelled=cancelled,
@@ -115,6 +119,7 @@ def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
         trial = trial_json(inner.trial, listing.cancelled)
         found["trial"] = {name: value for name, value in trial.items() if name != "job"}
     found["progress"] = as_json(listing.reports.get(record.name))
+    found["waitsFor"] = listing.waits.get(record.name)
     return {**found, **view_of(record).listed(record, listing.cancelled)}
 
 
@@ -224,7 +229,9 @@ def details_of(listing: Listing, record: JobRecord) -> str:
     """Return the result of a tuning job, pipeline or failed job in a few words."""
     why = why_ended(record)
     report = listing.reports.get(record.name)
-    words = view_of(record).details(record, listing.cancelled)
+    words = tuple(view_of(record).details(record, listing.cancelled))
+    if record.name in listing.waits:
+        words = (*words, waits.in_short(listing.waits[record.name]))
     if report:
         words = (*words, in_words(report))
     if words:

@@ -220,17 +220,6 @@ def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | 
         return None
 
 
-def waits_for(endpoint: Endpoint, record: JobRecord) -> str:
-    """Return what a live job waits for, such as space on the emulator's disk, or ""."""
-    name = view_of(record).replicas_of(record)
-    if name is None or record.state.is_terminal:
-        return ""
-    try:
-        return emulator_api.waits_for(endpoint, name.rpartition("/")[2])
-    except NotFound:
-        return ""
-
-
 def tasks(endpoint: Endpoint, record: JobRecord) -> list[str]:
     """Return the task names of the job's log, which are also the values of `--task`."""
     own = [*_replica_names(record.wire), SERVICE]

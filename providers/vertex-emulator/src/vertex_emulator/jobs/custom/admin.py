@@ -26,31 +26,54 @@ Records = Callable[[str | None], Sequence[Record]]
 Replicas = Callable[[Record], Sequence[ReplicaProgress]]
 
 
-def admin_routes(records: Records, replicas: Replicas, folder_of: Callable[[str], JobFolder]) -> list[Route]:
+def admin_routes(
+    records: Records,
+    replicas: Replicas,
+    folder_of: Callable[[str], JobFolder],
+    live: Callable[[], Sequence[Record]],
+    reasons: Callable[[], Mapping[str, str]],
+) -> list[Route]:
     """Return the routes of the jobs' progress.
 
-    `records` returns all jobs if called with None, else the job with that id or nothing.
+    `records` returns all jobs if called with None, else the job with that id or nothing. `live` returns the
+    jobs that have started and not ended, and `reasons` why the others wait, by id.
     """
 
-    def view(record: Record) -> dict[str, Any]:
-        return _view(record, replicas(record), waits_for=_waits_for(record, folder_of(record.id)))
-
     def all_jobs(_request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"jobs": [view(record) for record in records(None)]})
+        waits = reasons()
+        views = [
+            _view(record, replicas(record), waits_for=_waits_for(record, folder_of(record.id), waits))
+            for record in records(None)
+        ]
+        return json_response({"jobs": views})
 
     def one_job(_request: Request, match: re.Match[str]) -> Response:
         for record in records(match[1]):
-            return json_response(view(record))
+            waits = {} if record.state in store.TERMINAL else reasons()
+            waits_for = _waits_for(record, folder_of(record.id), waits)
+            return json_response(_view(record, replicas(record), waits_for=waits_for))
         raise HttpError(404, "", f"The emulator has no job {match[1]}. GET /_local/jobs lists its jobs.")
 
-    return [Route("GET", "/_local/jobs", all_jobs), Route("GET", r"/_local/jobs/([0-9]+)", one_job)]
+    def waiting(_request: Request, _match: re.Match[str]) -> Response:
+        started = {record.id: _waits_for(record, folder_of(record.id), {}) for record in live()}
+        return json_response({"jobs": {**{id_: why for id_, why in started.items() if why}, **reasons()}})
+
+    return [
+        Route("GET", "/_local/jobs", all_jobs),
+        Route("GET", r"/_local/jobs/([0-9]+)", one_job),
+        Route("GET", "/_local/waiting-jobs", waiting),
+    ]
 
 
-def _waits_for(record: Record, job_folder: JobFolder) -> str | None:
-    """Return what a live job waits for, besides its replicas and its start, or None."""
-    if record.state in store.TERMINAL or job_folder.unreported is None:
+def _waits_for(record: Record, job_folder: JobFolder, waits: Mapping[str, str]) -> str | None:
+    """Return what a live job waits for, or None. `waits` has the reasons of the jobs in the queue, by id."""
+    if record.state in store.TERMINAL:
         return None
-    return f"space on the disk of the emulator's data folder ({disk_space(job_folder.path)})"
+    if record.id in waits:
+        return waits[record.id]
+    if job_folder.unreported is not None:
+        return f"space on the disk of the emulator's data folder ({disk_space(job_folder.path)})"
+    return "its replicas to start" if record.state == store.PENDING else None
 
 
 def _view(record: Record, replicas: Sequence[ReplicaProgress], *, waits_for: str | None) -> dict[str, Any]:

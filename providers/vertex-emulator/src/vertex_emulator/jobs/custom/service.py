@@ -155,7 +155,13 @@ class JobService:
     def routes(self) -> list[Route]:
         """Return the admin routes."""
         return [
-            *admin_routes(self.records, self.replicas, self._reconciler.folder),
+            *admin_routes(
+                self.records,
+                self.replicas,
+                self._reconciler.folder,
+                self._reconciler.live,
+                self._queue.reasons,
+            ),
             *replica_routes(self.records, self._reconciler.folder),
             *self._usage.routes(),
             *self.start_delay.routes(),

@@ -75,9 +75,8 @@ class FreeQuota:
 
         Raises `RpcError` RESOURCE_EXHAUSTED if the job must not wait.
         """
-        quotas = [quota for name in needs if (quota := _of(self._quotas, name, place.location)) is not None]
         used = self._usage.setdefault((place.number, place.location), Counter())
-        short = [each for each in quotas if used[each.metric] + needs[each.metric] > each.limit]
+        short = self.short(place, needs)
         refused = [
             each
             for each in short
@@ -90,6 +89,15 @@ class FreeQuota:
         if not short:
             used.update(needs)
         return not short
+
+    def short(self, place: Place, needs: Mapping[str, int]) -> list[Quota]:
+        """Return the quotas of which too little is free for the demand of a job."""
+        quotas = [quota for name in needs if (quota := _of(self._quotas, name, place.location)) is not None]
+        return [each for each in quotas if self.used(place, each.metric) + needs[each.metric] > each.limit]
+
+    def used(self, place: Place, metric: str) -> int:
+        """Return how much of a metric is taken in a location."""
+        return self._usage.get((place.number, place.location), Counter())[metric]
 
 
 class Quotas:

@@ -13,16 +13,27 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core.running.declaration import Counts
 from pulumi_vertex_training.runs.progress import Report, duration, metrics_in_words, start_in_words
 from pulumi_vertex_training.runs.replica_reports import Straggler, in_words
+from pulumi_vertex_training.runs.waits import NOT_STARTED, in_short
 from vertex_training.fields import timestamps
 
 
 def line(
-    record: JobRecord, counts: Counts, report: Report | None, stragglers: Sequence[Straggler] = ()
+    record: JobRecord,
+    counts: Counts,
+    report: Report | None,
+    stragglers: Sequence[Straggler] = (),
+    *,
+    wait: str = "",
 ) -> str:
-    """Return the row of a job, such as `running 4/4 45% 2m05s, 3m10s left, worker 2/2 done, loss 0.25`."""
+    """Return the row of a job, such as `running 4/4 45% 2m05s, 3m10s left, worker 2/2 done, loss 0.25`.
+
+    A job that has not started has the reason: `pending, waits for 50 replica slots; 32 run at once here`.
+    """
     state = record.state.word.lower()
     if record.state.is_terminal:
         return state
+    if wait and record.state.word in NOT_STARTED:
+        return f"{state}, {in_short(wait)}"
     head = [state, counts.short]
     if report and report.percent is not None:
         head.append(f"{report.percent}%")

@@ -92,7 +92,7 @@ class FreeCapacity:
         """Take the machines for a job. Return None, or the capacity that is too small for it."""
         for name, count in wanted.machines.items():
             capacity = self._of(name, wanted)
-            if capacity is not None and self._use_of(capacity, wanted.region) + count > capacity.available:
+            if capacity is not None and self.use_of(capacity, wanted.region) + count > capacity.available:
                 return capacity
         if self._capacities:
             self._used.append(wanted)
@@ -104,7 +104,8 @@ class FreeCapacity:
         found = (self._capacities.get((machine, *key)) for key in keys)
         return next((each for each in found if each is not None), None)
 
-    def _use_of(self, capacity: Capacity, region: str) -> int:
+    def use_of(self, capacity: Capacity, region: str) -> int:
+        """Return how many machines of a capacity are taken in a region."""
         return sum(
             each.machines.get(capacity.machine, 0)
             for each in self._used

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
@@ -11,7 +11,8 @@ from typing import Protocol
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.jobs.custom import store
 from vertex_emulator.jobs.custom.queue import slots
-from vertex_emulator.jobs.custom.queue.capacity import Capacities, Capacity, Demand, demand
+from vertex_emulator.jobs.custom.queue.capacity import Capacities, Capacity, demand
+from vertex_emulator.jobs.custom.queue.reasons import Reasons, demand_of
 from vertex_emulator.jobs.custom.queue.slots import Slots, StartDelay
 from vertex_emulator.jobs.custom.reconciler import Reconciler
 from vertex_emulator.jobs.custom.store import JobStore, WaitingJob
@@ -97,7 +98,13 @@ class Queue:
             if queued:
                 store.queue(job)
             wait = None
-            too_few = None if queued or delay else self._capacities.free().take(_demand(place, job))
+            too_few = (
+                None
+                if queued or delay
+                else self._capacities.free().take(
+                    demand(job, region=place.location, strategy=store.strategy_of(job))
+                )
+            )
             if queued or delay or too_few is not None or not self._can_start(job, now):
                 longest = _max_wait(job)
                 wait = WaitingJob(
@@ -150,6 +157,25 @@ class Queue:
         others_end = any(one.queued or _is_due(one, now) for one in waiting)
         return Next(at=at, seconds=_POLL_SECONDS if others_end else None)
 
+    def reasons(self) -> Mapping[str, str]:
+        """Return why each waiting job waits, by job id, in words that follow "waits for"."""
+        with self._lock:
+            now = self._clock.microseconds()
+            waiting = self._reconciler.waiting()
+            if not waiting:
+                return {}
+            reasons = Reasons(
+                slots=self._slots.free(each.message for each in self._store.started()),
+                machines=self._capacities.free(),
+                quota=self._quotas.free(),
+            )
+            found = {}
+            for one in waiting:
+                record = self._store.find(one.id)
+                if record is not None:
+                    found[one.id] = reasons.of(record, one, is_due=_is_due(one, now))
+            return found
+
     def _can_start(self, job: DynamicMessage, now: int) -> bool:
         """Return whether there is a slot for each replica of a job, and no older job is due."""
         if any(_is_due(one, now) for one in self._reconciler.waiting()):
@@ -173,7 +199,7 @@ class Queue:
         for one in due:
             record = self._store.find(one.id)
             if record is not None:
-                too_few = machines.take(_demand(record.place, record.message))
+                too_few = machines.take(demand_of(record))
                 if (changed := _with_machines(one, record.message, too_few, now)) != one:
                     self._reconciler.update_waiting(changed)
                 if too_few is not None:
@@ -225,10 +251,6 @@ def _with_machines(one: WaitingJob, job: DynamicMessage, too_few: Capacity | Non
     if store.strategy_of(job) != "FLEX_START":
         gives_up = None if too_few is None else now + round(too_few.wait_seconds * 1e6)
     return replace(one, lacks_machines=too_few is not None, gives_up=gives_up)
-
-
-def _demand(place: Place, job: DynamicMessage) -> Demand:
-    return demand(job, region=place.location, strategy=store.strategy_of(job))
 
 
 def _take(quota: FreeQuota, machines: FreeMachines, place: Place, job: DynamicMessage) -> bool:

@@ -103,8 +103,8 @@ class FreeSlots:
     """The slots that are free at one moment, taken by one job after the other."""
 
     def __init__(self, *, limit: int, used: int) -> None:
-        self._limit = limit
-        self._used = used
+        self.limit = limit
+        self.used = used
         self.is_full = False
 
     def take(self, job: DynamicMessage) -> bool:
@@ -113,8 +113,8 @@ class FreeSlots:
         Return whether there were enough; after the first refusal, all jobs wait.
         """
         wanted = replicas_of(job)
-        if self.is_full or (self._used and self._used + wanted > self._limit):
+        if self.is_full or (self.used and self.used + wanted > self.limit):
             self.is_full = True
             return False
-        self._used += wanted
+        self.used += wanted
         return True
