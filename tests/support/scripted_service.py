@@ -46,6 +46,10 @@ def refusal(status: int, reason: str, message: str, **more: Any) -> Answer:
     )
 
 
+_NOT_SCRIPTED = ("/_local/waiting-jobs",)
+"""Paths whose answer is empty and takes none of the script: no job waits."""
+
+
 class Service:
     """A server that gives the `answers` in order and repeats the last one; `asked` has the requests."""
 
@@ -99,9 +103,11 @@ class Service:
             headers={key.lower(): value for key, value in handler.headers.items()},
             body=json.loads(raw) if raw and is_json else None,
         )
-        with self._lock:
-            self.asked.append(asked)
-            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        answer: Answer | Callable[[Asked], Answer] = Answer(document={})
+        if address.path not in _NOT_SCRIPTED:
+            with self._lock:
+                self.asked.append(asked)
+                answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if not isinstance(answer, Answer):
             answer = answer(asked)
         if answer.delay:

@@ -330,6 +330,26 @@ def test_logs_on_a_terminal_colour_each_replica(chatty: dict[str, str]) -> None:
     assert lines[-1] == "Job 1: FAILED. It broke."
 
 
+def test_logs_with_times(chatty: dict[str, str]) -> None:
+    lines = run("logs", "digits", "-t", env={**chatty, "TZ": "UTC"}).out.splitlines()
+    assert lines[:2] == ["00:00:00 service       | Job is running.", "00:00:01 workerpool0-0 | loss 0.5"]
+
+
+def test_a_long_line_continues_below_its_text(service: Service, env: dict[str, str]) -> None:
+    vertex = Vertex(job(1, "digits", "JOB_STATE_SUCCEEDED"))
+    words = " ".join(f"word{number}" for number in range(20))
+    vertex.entries = [entry(0, "workerpool0-0", words), entry(1, "workerpool0-0", "x" * 80)]
+    service.script(vertex)
+    lines = run_on_terminal("logs", "digits", env=env, columns=60).plain.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[0].startswith("workerpool0-0 | word0") and lines[1].startswith(" " * 16 + "word")
+    joined = " ".join(line[16:].strip() for line in lines if "x" not in line)
+    assert joined == words
+    assert "".join(line[16:] for line in lines if "x" in line) == "x" * 80
+    piped = run("logs", "digits", env=env).out.splitlines()
+    assert len(piped) == 2, "no line is broken in a pipe"
+
+
 def test_logs_as_json_are_an_object_a_line(chatty: dict[str, str]) -> None:
     ended = run("logs", "digits", "--json", "--follow", env=chatty)
     documents = [json.loads(line) for line in ended.out.splitlines()]

@@ -167,6 +167,25 @@ def test_the_log_fills_the_rest_with_its_last_lines() -> None:
     assert lines[2].startswith("\u2588") and "45%" in lines[2]
 
 
+def test_the_names_before_a_log_are_padded_and_each_has_a_colour() -> None:
+    recent = tuple(
+        LogEntry(
+            timestamp="2026-11-23T12:00:00Z", severity="INFO", task=task, message="step 1", insert_id=task
+        )
+        for task in ("workerpool1-9", "workerpool1-10", "")
+    )
+    tasks = ("workerpool1-9", "workerpool1-10", "service")
+    lines = watch_view._log(snapshot(recent=recent, tasks=tasks), 10, times=False)
+    assert [line.plain for line in lines] == [
+        "workerpool1-9  | step 1",
+        "workerpool1-10 | step 1",
+        "service        | step 1",
+    ]
+    assert len({str(line.style) for line in lines}) == 3
+    (line, *_) = watch_view._log(snapshot(recent=recent), 10, times=True)
+    assert line.plain.split(" ")[0].count(":") == 2
+
+
 def test_text_of_others_is_shown_as_escapes() -> None:
     entry = LogEntry(
         timestamp="2026-11-23T12:00:00Z",

@@ -167,6 +167,11 @@ def add_job(command: Parser, *, many: bool = False) -> None:
     add_stack(command, "stack of the job, as STACK or PROJECT/STACK (default: the one selected here)")
 
 
+def add_times(command: Parser) -> None:
+    """Add `--times`."""
+    command.flag("--times -t", "begin each line of the log with its time of day; --json has whole timestamps")
+
+
 def add_stack(command: Parser, text: str) -> None:
     """Add the option that names the stack of jobs."""
     command.value("--stack", "S", text)

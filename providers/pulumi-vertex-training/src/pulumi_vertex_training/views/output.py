@@ -52,7 +52,14 @@ Style = Literal["", "bold", "dim", "red", "green", "yellow"]
 """A style of a text that is not in a table; "" for none."""
 
 _STYLES: Mapping[Style, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
-_PREFIX_COLOURS = (36, 35, 33, 32, 34, 96, 95, 93, 92, 94)
+_PREFIX_COLOURS: Mapping[str, int] = {
+    "cyan": 36, "magenta": 35, "yellow": 33, "green": 32, "blue": 34, "bright_cyan": 96, "bright_magenta": 95,
+    "bright_yellow": 93, "bright_green": 92, "bright_blue": 94,
+}  # fmt: skip
+PREFIX_STYLES = tuple(_PREFIX_COLOURS)
+"""Styles of rich for the names of replicas before the lines of their logs."""
+
+_NARROWEST = 20
 _LEVELS: Mapping[str, Style] = {
     "ok": "green", "note": "dim", "unknown": "dim", "info": "", "warning": "yellow", "error": "red",
 }  # fmt: skip
@@ -203,20 +210,33 @@ class Output:
         console.print(Padding(table, (0, 0, 0, indent)))
 
     def log_line(
-        self, *, task: str, severity: str, message: str, width: int, number: int, raw: bool = False
+        self,
+        *,
+        task: str,
+        severity: str,
+        message: str,
+        width: int,
+        number: int,
+        time: str = "",
+        raw: bool = False,
     ) -> None:
         """Print a line of a replica's log; `number` selects the colour of its prefix.
 
-        With `raw`, a terminal gets the program's own control sequences.
+        On a terminal a long line continues below its text. With `raw`, a terminal gets the program's own
+        control sequences, and no line is broken.
         """
-        task = visible(task)
+        task, time = visible(task), f"{time} " if time else ""
         for line in (message if raw and sys.stdout.isatty() else visible_lines(message)).split("\n"):
             if not self.terminal:
-                print(f"{task:<{width}} | {line}", flush=True)
+                print(f"{time}{task:<{width}} | {line}", flush=True)
                 continue
-            colour = _PREFIX_COLOURS[number % len(_PREFIX_COLOURS)]
-            text = f"\x1b[31m{line}\x1b[0m" if severity in _SEVERE else line
-            print(f"\x1b[{colour}m{task:<{width}} |\x1b[0m {text}\x1b[0m", flush=True)
+            style = PREFIX_STYLES[number % len(PREFIX_STYLES)]
+            prefix = f"\x1b[{_PREFIX_COLOURS[style]}m{time}{task:<{width}} |\x1b[0m"
+            space = shutil.get_terminal_size().columns - len(time) - max(width, len(task)) - len(" | ")
+            for part in [line] if raw else broken(line, space):
+                text = f"\x1b[31m{part}\x1b[0m" if severity in _SEVERE else part
+                print(f"{prefix} {text}\x1b[0m", flush=True)
+                prefix = " " * (len(time) + max(width, len(task)) + len(" |"))
 
     def note(self, text: str) -> None:
         """Print a remark to standard error, for people only."""
@@ -233,6 +253,21 @@ class Output:
         sys.stdout.flush()
         for error in errors:
             print(f"{red}error:{plain} {visible_lines(error['message'])}", file=sys.stderr)
+
+
+def broken(line: str, width: int) -> list[str]:
+    """Break a line of a log at its spaces, so that each part fits; a longer word is broken anywhere."""
+    if len(line) <= width or width < _NARROWEST:
+        return [line]
+    parts = textwrap.wrap(
+        line,
+        width,
+        break_on_hyphens=False,
+        drop_whitespace=False,
+        expand_tabs=False,
+        replace_whitespace=False,
+    )
+    return [parts[0].rstrip(), *(part.strip() for part in parts[1:])]
 
 
 def used_columns(

@@ -108,6 +108,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
                 message=message,
                 width=width,
                 number=number,
+                time=status_view.time_of_day(entry.timestamp) if options.times else "",
                 raw=options.raw,
             )
     if options.follow:

@@ -8,6 +8,7 @@ from pulumi_vertex_training.cli.arguments import (
     Parser,
     add_job,
     add_stack,
+    add_times,
     endpoint_options,
     json_options,
 )
@@ -43,6 +44,7 @@ def logs_options(command: Parser) -> None:
     command.runs("commands:print_logs", json_options, endpoint_options)
     add_job(command)
     command.flag("--follow -f", "keep printing until the job has ended")
+    add_times(command)
     command.value("--task", "T", "print only one replica, such as workerpool0-0")
     command.flag(
         "--raw", "on a terminal, pass on the control sequences that the program printed, such as colours"

@@ -9,6 +9,7 @@ from pulumi_vertex_training.cli.arguments import (
     Parser,
     add_job,
     add_stack,
+    add_times,
     endpoint_options,
     json_options,
     seconds,
@@ -27,6 +28,7 @@ def watch_options(command: Parser) -> None:
     """Add the options of `watch`."""
     command.runs("watch:watch", json_options, endpoint_options)
     add_job(command)
+    add_times(command)
     _add_interval(command)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.logs import RunLog
+from pulumi_vertex_training.runs.logs import RunLog, ShownMessages
 from pulumi_vertex_training.runs.progress import Report, as_json, in_words
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
@@ -30,12 +30,14 @@ _QUIET_READS = 2
 class Snapshot:
     """A job at a moment.
 
-    `replicas` is None if the service does not report them. `waits_for` is why a live job does not start, or
-    "". `new` are the log entries since the snapshot before, `recent` the last ones of all. `is_last` is true
-    once the job has ended and its log is complete.
+    `tasks` are the names of the replicas in its log. `replicas` is None if the service does not report them.
+    `waits_for` is why a live job does not start, or "". `new` are the log entries since the snapshot before,
+    `recent` the last ones of all, as people read them. `is_last` is true once the job has ended and its log
+    is complete.
     """
 
     record: JobRecord
+    tasks: tuple[str, ...] = ()
     replicas: tuple[ReplicaState, ...] | None = None
     report: Report | None = None
     waits_for: str = ""
@@ -91,6 +93,8 @@ class SnapshotReader:
         self._recent: deque[LogEntry] = deque(maxlen=self._keep)
         self._new: list[LogEntry] = []
         self._log = RunLog()
+        self._messages = ShownMessages()
+        self._tasks: tuple[str, ...] = ()
         self._report: Report | None = None
         self._quiet_reads = 0
 
@@ -105,14 +109,18 @@ class SnapshotReader:
         self._report = status_view.report_of(endpoint, record) or self._report
         self._log.see(endpoint, record, from_now=self._skips, keep=self._keep)
         self._skips = False  # a job that is found later, such as the next trial, is shown from its beginning
+        self._tasks = self._tasks or tuple(status_view.tasks(endpoint, record))
         for entry in itertools.islice(self._log.poll(endpoint), _ENTRIES_AT_ONCE):
             self._new.append(entry)
-            self._recent.append(entry)
+            message = self._messages.of(entry)
+            if message is not None:
+                self._recent.append(replace(entry, message=message))
         new, self._new = tuple(self._new), []
         self._record = record
         self._quiet_reads = self._quiet_reads + 1 if record.state.is_terminal and not new else 0
         return Snapshot(
             record=record,
+            tasks=self._tasks,
             replicas=tuple(replicas) if replicas is not None else None,
             report=self._report,
             waits_for=waits_for,

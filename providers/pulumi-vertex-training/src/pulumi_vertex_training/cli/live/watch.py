@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from dataclasses import dataclass, field
 
 from pulumi_vertex_training.cli.jobs.commands import reason_of
@@ -12,9 +13,10 @@ from pulumi_vertex_training.cli.live.snapshot import Snapshot, SnapshotReader
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.failure import FAILED, CommandError
 from pulumi_vertex_training.runs.command_arguments import of_job
-from pulumi_vertex_training.runs.logs import SERVICE
+from pulumi_vertex_training.runs.logs import SERVICE, ShownMessages
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
@@ -35,20 +37,22 @@ def watch(options: argparse.Namespace, output: Output) -> int:
     again, seconds = endpoint_again(options, endpoint), seconds_between(options, endpoint)
     read = SnapshotReader(again, record, recent=watch_view.RECENT if live else None)
     if live:
-        return _on_screen(endpoint, read, seconds, output)
-    lines = _Lines(output=output, tasks=status_view.tasks(endpoint, record))
+        return _on_screen(endpoint, read, seconds, output, times=options.times)
+    lines = _Lines(output=output, tasks=status_view.tasks(endpoint, record), times=options.times)
     return _in_lines(read, lines, seconds, endpoint.timeouts.outage)
 
 
-def _on_screen(endpoint: Endpoint, read: SnapshotReader, seconds: float, output: Output) -> int:
+def _on_screen(
+    endpoint: Endpoint, read: SnapshotReader, seconds: float, output: Output, *, times: bool
+) -> int:
     first = read()
     while first.record.state.is_terminal and not first.is_last:
         first = read()
     frame, ended = screen.Frame(value=first), first.is_last
     if not ended:
         reader = screen.Reader(read, first=first, seconds=seconds, done=lambda one: one.is_last)
-        frame, ended = screen.show(reader, watch_view.draw)
-    watch_view.print_last(frame)
+        frame, ended = screen.show(reader, functools.partial(watch_view.draw, times=times))
+    watch_view.print_last(frame, times=times)
     record = frame.value.record
     if not ended and not record.state.is_terminal:
         output.note(
@@ -87,11 +91,13 @@ class _Lines:
 
     output: Output
     tasks: list[str]
+    times: bool = False
     shown: bool = False
     _milestones: object = None
     _words: str = ""
     _words_at: float = 0.0
     _numbers: dict[str, int] = field(default_factory=dict)
+    _messages: ShownMessages = field(default_factory=ShownMessages)
 
     def show(self, snapshot: Snapshot) -> None:
         """Print what changed since the snapshot before."""
@@ -108,15 +114,21 @@ class _Lines:
         for entry in snapshot.new:
             if self.output.as_json:
                 self.output.document_line({"type": "log", **json_of(entry)})
-            else:
-                self._log_line(entry.task or SERVICE, entry.severity, entry.message)
+            elif (message := self._messages.of(entry)) is not None:
+                self._log_line(entry, message)
         self.shown = True
 
-    def _log_line(self, task: str, severity: str, message: str) -> None:
+    def _log_line(self, entry: LogEntry, message: str) -> None:
         self._numbers = self._numbers or {one: number for number, one in enumerate(self.tasks)}
-        number = self._numbers.setdefault(task, len(self._numbers))
-        width = max(map(len, self.tasks))
-        self.output.log_line(task=task, severity=severity, message=message, width=width, number=number)
+        task = entry.task or SERVICE
+        self.output.log_line(
+            task=task,
+            severity=entry.severity,
+            message=message,
+            width=max(map(len, self.tasks)),
+            number=self._numbers.setdefault(task, len(self._numbers)),
+            time=status_view.time_of_day(entry.timestamp) if self.times else "",
+        )
 
 
 def _end(record: JobRecord, output: Output) -> int:

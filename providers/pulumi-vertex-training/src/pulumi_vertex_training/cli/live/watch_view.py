@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from itertools import groupby
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING
 from pulumi_vertex_training.cli.live.bar import bar
 from pulumi_vertex_training.cli.live.snapshot import Snapshot, states_in_words
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
-from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.progress import duration, in_words
-from pulumi_vertex_training.views.output import STATE_STYLES
+from pulumi_vertex_training.views.jobs import status as status_view
+from pulumi_vertex_training.views.output import PREFIX_STYLES, STATE_STYLES
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import visible
 
@@ -37,7 +38,7 @@ _TROUBLE = frozenset({"restarting", "failed"})
 _LEAST_LOG_LINES = 3
 
 
-def draw(frame: Frame[Snapshot], console: Console) -> RenderableType:
+def draw(frame: Frame[Snapshot], console: Console, *, times: bool = False) -> RenderableType:
     """Return the view, as high as the terminal."""
     from rich.console import Group
     from rich.text import Text
@@ -48,20 +49,20 @@ def draw(frame: Frame[Snapshot], console: Console) -> RenderableType:
         head.append(Text(visible(f"retrying: {frame.trouble}"), "yellow"))
     foot = [Text(""), Text("q ends this view; the job goes on.", "dim")]
     space = max(console.height - len(head) - len(foot) - 1, _LEAST_LOG_LINES)
-    lines = [*head, Text(""), *_log(snapshot.recent, space), *foot]
+    lines = [*head, Text(""), *_log(snapshot, space, times=times), *foot]
     for line in lines:
         line.no_wrap, line.overflow = True, "ellipsis"
     return Group(*lines[: max(console.height, 1)])
 
 
-def print_last(frame: Frame[Snapshot]) -> None:
+def print_last(frame: Frame[Snapshot], *, times: bool = False) -> None:
     """Print the last view to stay on the terminal, with the last lines of the log."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False, markup=False, emoji=False)
     snapshot = frame.value
-    log = _log(snapshot.recent, _LAST_LINES)
+    log = _log(snapshot, _LAST_LINES, times=times)
     for line in (*_head(snapshot, console), *_replicas(snapshot.replicas or ()), Text(""), *log):
         console.print(line, no_wrap=True, overflow="ellipsis")
 
@@ -130,16 +131,24 @@ def _rows(replicas: Sequence[ReplicaState]) -> Iterator[Text]:
         yield line
 
 
-def _log(entries: Sequence[LogEntry], count: int) -> list[Text]:
-    """Return the last lines of the log, without control sequences of the program."""
+def _log(snapshot: Snapshot, count: int, *, times: bool) -> list[Text]:
+    """Return the last lines of the log, without control sequences of the program.
+
+    The names of replicas are padded, and each has a colour.
+    """
     from rich.text import Text
 
+    numbers = {task: number for number, task in enumerate(snapshot.tasks)}
+    width = max((len(visible(entry.task or SERVICE)) for entry in snapshot.recent), default=0)
     lines: list[Text] = []
-    for entry in reversed(entries):
-        task = visible(entry.task or SERVICE)
+    for entry in reversed(snapshot.recent):
+        task = entry.task or SERVICE
+        number = numbers.get(task, zlib.crc32(task.encode()))
+        time = f"{status_view.time_of_day(entry.timestamp)} " if times else ""
         style = "red" if entry.severity in ("ERROR", "CRITICAL", "ALERT", "EMERGENCY") else ""
         for line in reversed(list(lines_of(entry.message))):
-            lines.append(Text(f"{task} | ", "cyan").append(visible(line), style or "default"))
+            prefix = Text(f"{time}{visible(task):<{width}} | ", PREFIX_STYLES[number % len(PREFIX_STYLES)])
+            lines.append(prefix.append(visible(line), style or "default"))
             if len(lines) >= count:
                 return lines[::-1]
     return lines[::-1]

@@ -177,6 +177,11 @@ def moment(timestamp: str | None) -> str:
     return timestamps.parse(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def time_of_day(timestamp: str) -> str:
+    """Format the time of day of a timestamp in the user's time zone, such as "13:07:54"."""
+    return timestamps.parse(timestamp).astimezone().strftime("%H:%M:%S")
+
+
 def duration(record: JobRecord) -> str:
     """Format the time from the job's start to its end, or until now, such as "1:02:03"."""
     if not record.start_time:

@@ -36,7 +36,7 @@ class Reasons:
             return "its start"
         if was_full:
             return f"{self._first}, which is before it in the queue"
-        self._first = f"custom job {record.message.display_name or record.id} ({record.id})"
+        self._first = f"custom job {record.message.display_name or record.id}"
         return self._replica_slots(replicas_of(record.message))
 
     def _queued(self, record: Record) -> str:
