@@ -200,6 +200,29 @@ def test_runs_of_an_experiment_are_sorted_and_stay_sorted_when_a_column_appears(
     expect(rate).to_have_attribute("aria-sort", "ascending")
 
 
+def test_many_columns_leave_the_names_of_runs_readable(seen: Visit, scene: Scene, made: Everything) -> None:
+    page = seen.page
+    experiments.experiment(scene, "many-columns")
+    for number in range(3):
+        experiments.run(
+            scene,
+            "many-columns",
+            f"sgd-with-momentum-and-a-rather-long-name-{number}",
+            _params={f"parameter_{name}": f"{name}-{number}" for name in "abcde"},
+            _metrics={f"metric_{name}": 0.1 + number / 7 for name in "abcde"},
+        )
+    page.set_viewport_size({"width": 1024, "height": 800})
+    page.goto(f"{page.url}experiments/many-columns")
+    expect(page.locator("#runs tr")).to_have_count(3)
+    widths = page.locator("#runs tr:first-child > *").evaluate_all("all => all.map((one) => one.clientWidth)")
+    assert len(widths) == 14 and widths[0] >= 180 and min(widths) >= 60
+    assert page.locator("#runs tr").first.bounding_box()["height"] <= 100
+    page.locator(".wide").evaluate("one => { one.scrollLeft = 400; }")
+    name, table = page.locator("#runs th").first.bounding_box(), page.locator(".wide").bounding_box()
+    assert abs(name["x"] - table["x"]) < 2, "the names stay while the columns scroll"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1024
+
+
 def test_the_legend_has_the_last_values_and_follows(seen: Visit, scene: Scene, made: Everything) -> None:
     page = seen.page
     board = experiments.board(scene, "legend")

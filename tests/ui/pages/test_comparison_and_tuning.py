@@ -37,7 +37,7 @@ def test_the_trials_are_a_table_and_two_pictures(dashboard: Dashboard, made: Eve
     assert html.count('class="point infeasible"') == 1 and html.count('class="point done"') == 5
     assert "6 trials in all, 5 succeeded, 1 infeasible" in re.sub(r"\s+", " ", html)
     best = [row for row in rows(html) if 'class="best"' in row]
-    assert len(best) == 1 and "Best so far" in html
+    assert len(best) == 1 and "Best:" in html and "so far" not in html
     assert "&lt;b&gt;sgd&lt;/b&gt;" in html and "<b>sgd</b>" not in html
 
 

@@ -67,6 +67,7 @@ def tuning(*trials: Trial, study: StudySpec = STUDY, early: frozenset[str] = fro
         trials=trials,
         early=early,
         best=best_trial(trials, study),
+        waits={},
     )
 
 
@@ -101,6 +102,26 @@ def test_parameters_have_the_scale_of_the_study() -> None:
     assert lines["3"].shade == -1 and lines["3"].path.count("L") == 1
     assert lines["2"].shade < lines["1"].shade < lines["4"].shade
     assert lines["5"].path.count("M") == 2, "without the value in the middle, the line has a gap"
+
+
+def test_a_trial_that_runs_does_not_look_failed() -> None:
+    trials = (*TRIALS, trial(6, None, state="ACTIVE", rate=0.05, optimizer="adam"))
+    plot, lines = plots.metric_plot(tuning(*trials)), plots.parameter_plot(tuning(*trials))
+    assert plot is not None and lines is not None
+    assert (plot.points[5].form, plot.points[5].text) == ("unreported", "trial 6: nothing reported yet")
+    assert {line.trial: line.is_live for line in lines.lines if line.shade == -1} == {"3": False, "6": True}
+    waiting = replace(tuning(*trials), waits={"6": "9 replica slots (`x`)"})
+    assert [(row.state, row.why) for row in waiting.rows()[4:]] == [
+        ("RUNNING", ""),
+        ("WAITING", "waits for 9 replica slots"),
+    ]
+    assert dict(waiting.counts)["running"] == dict(waiting.counts)["waiting"] == 1
+
+
+def test_a_small_difference_does_not_look_large() -> None:
+    plot = plots.metric_plot(tuning(trial(1, 0.8635, rate=0.01), trial(2, 0.865, rate=0.02)))
+    assert plot is not None
+    assert abs(plot.points[0].y - plot.points[1].y) < (plot.bottom - plot.top) / 8
 
 
 @pytest.mark.parametrize("value", [0.0, 1e308, -1e308, 1e-320])

@@ -12,6 +12,7 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import gateway_of
 from vertex_training.fields.resource_names import resource_id
+from vertex_training.study.trials import Trial
 
 _COMMAND = re.compile(r" \(`[^`]*`\)")
 
@@ -24,12 +25,24 @@ def waits_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str, s
     live = [record for record in records if not record.state.is_terminal]
     if not live:
         return {}
-    try:
-        known = emulator_api.waiting_jobs(endpoint)
-    except CloudError:  # a view has all the rest
-        known = {}
+    known = _known(endpoint)
     found = {record.name: _words(endpoint, record, known) for record in live}
     return {name: words for name, words in found.items() if words}
+
+
+def waits_of_trials(endpoint: Endpoint, trials: Iterable[Trial]) -> Mapping[str, str]:
+    """Return why the jobs of trials wait, by the trial's id, without those that wait for nothing."""
+    live = {trial.id: trial.custom_job for trial in trials if trial.custom_job and not trial.end_time}
+    known = _known(endpoint) if live else {}
+    found = {trial: known.get(resource_id(job), "") for trial, job in live.items()}
+    return {trial: words for trial, words in found.items() if words}
+
+
+def _known(endpoint: Endpoint) -> Mapping[str, str]:
+    try:
+        return emulator_api.waiting_jobs(endpoint)
+    except CloudError:  # a view has all the rest
+        return {}
 
 
 def in_short(reason: str) -> str:

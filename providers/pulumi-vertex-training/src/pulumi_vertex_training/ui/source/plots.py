@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pulumi_vertex_training.ui.source.tuning import Tuning, value_in_words
+from pulumi_vertex_training.views.study_view import ENDED
 from vertex_training.study.study import ParameterSpec
 from vertex_training.study.trials import Trial, Value
 
@@ -19,6 +20,9 @@ _AXIS_GAP, _AXIS_TOP, _AXIS_HEIGHT = 128.0, 40.0, 230.0
 _TICKS = 5
 _MOST_NAMES = 12
 """Values of a list that an axis names; of a longer list it names only some."""
+
+_LEAST_RANGE = 0.02
+"""The least range of an axis with results, of the largest of them."""
 
 _SHADES = 5
 _LONGEST = 15
@@ -34,7 +38,10 @@ class Tick:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A trial in the picture of the metric. `form` is done, early, running or infeasible."""
+    """A trial in the picture of the metric. `form` is done, early, running, unreported or infeasible.
+
+    A trial that has reported nothing yet has its place at the axis, and no value.
+    """
 
     trial: str
     x: float
@@ -70,12 +77,17 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialLine:
-    """A trial as a line through the axes. `shade` is 0 for the worst values to 4 for the best, or -1."""
+    """A trial as a line through the axes.
+
+    `shade` is 0 for the worst values to 4 for the best, or -1 without a value. `is_live` means that the trial
+    may still report one.
+    """
 
     trial: str
     path: str
     shade: int
     is_best: bool
+    is_live: bool
     text: str
 
 
@@ -100,7 +112,7 @@ def metric_plot(tuning: Tuning) -> MetricPlot | None:
     known = [value for trial in tuning.trials if (value := trial.metrics.get(name)) is not None]
     if not known:
         return None
-    low, high, values = _scale(min(known), max(known))
+    low, high, values = _scale(*_apart(min(known), max(known)))
     last = max(len(tuning.trials), 2)
     inner = _WIDTH - _LEFT - _RIGHT
 
@@ -142,7 +154,7 @@ def parameter_plot(tuning: Tuning) -> ParameterPlot | None:
     values = {trial.id: _objective(tuning, trial) for trial in started}
     known = [value for value in values.values() if value is not None]
     if objective is not None and known:
-        scales.append(_numbers(*_scale(min(known), max(known))))
+        scales.append(_numbers(*_scale(*_apart(min(known), max(known)))))
         names.append(objective.metric_id)
     bottom = _AXIS_TOP + _AXIS_HEIGHT
     places = [round(_AXIS_GAP / 2 + _AXIS_GAP * position, 1) for position in range(len(scales))]
@@ -161,6 +173,7 @@ def parameter_plot(tuning: Tuning) -> ParameterPlot | None:
             ),
             shade=-1 if value is None else min(order.index(value) * _SHADES // len(order), _SHADES - 1),
             is_best=tuning.best is not None and tuning.best.id == trial.id,
+            is_live=trial.state not in ENDED,
             text=", ".join(
                 f"{name} {value_in_words(each)}"
                 for name, each in zip(names, found, strict=True)
@@ -201,6 +214,10 @@ def _point(tuning: Tuning, trial: Trial, name: str, x: float, y_of: Callable[[fl
         return Point(trial=trial.id, x=x, y=y, form="done", text=words)
     if trial.state == "INFEASIBLE":
         return Point(trial=trial.id, x=x, y=y, form="infeasible", text=f"{words}, infeasible")
+    if value is None:
+        return Point(
+            trial=trial.id, x=x, y=y, form="unreported", text=f"trial {trial.id}: nothing reported yet"
+        )
     return Point(trial=trial.id, x=x, y=y, form="running", text=f"{words}, so far")
 
 
@@ -297,6 +314,13 @@ def _names(values: Sequence[Value]) -> _Scale:
             if position % step == 0
         ),
     )
+
+
+def _apart(low: float, high: float) -> tuple[float, float]:
+    """Return bounds that are far enough apart for an axis, so that a small difference does not look large."""
+    least = _LEAST_RANGE * max(abs(low), abs(high))
+    missing = max(least - (high - low), 0.0) / 2
+    return low - missing, high + missing
 
 
 def _scale(low: float, high: float) -> tuple[float, float, list[float]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import gateway_in
+from pulumi_vertex_training.runs.waits import in_short, waits_of_trials
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
 from pulumi_vertex_training.ui.source.job import kind_of
 from pulumi_vertex_training.views.jobs import lookup
@@ -17,6 +19,9 @@ from vertex_training.study.search_space import walk
 from vertex_training.study.study import MetricSpec, ParameterSpec, StudySpec
 from vertex_training.study.trials import Trial, Value, best_trial, objective_of
 from vertex_training.study.tuning import TuningSpec
+
+_STATES = {"ACTIVE": "RUNNING"}
+"""States of trials in the words of jobs."""
 
 COLLECTION = registry.TUNING_JOB.collection
 
@@ -32,7 +37,10 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRow:
-    """A trial as its row shows it. `job` is the key of its custom job, "" before it has one."""
+    """A trial as its row shows it. `job` is the key of its custom job, "" before it has one.
+
+    `why` is why it failed, or what it waits for.
+    """
 
     id: str
     state: str
@@ -48,7 +56,10 @@ class TrialRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """A tuning job as its page shows it. `objective` is None for a study without one."""
+    """A tuning job as its page shows it. `objective` is None for a study without one.
+
+    `waits` has what the job of a trial waits for, by the trial's id.
+    """
 
     endpoint: Endpoint
     record: JobRecord
@@ -57,6 +68,7 @@ class Tuning:
     trials: tuple[Trial, ...]
     early: frozenset[str]
     best: Trial | None
+    waits: Mapping[str, str]
 
     @property
     def study(self) -> StudySpec:
@@ -87,7 +99,7 @@ class Tuning:
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
         """The numbers of trials in words."""
-        states = [trial.state for trial in self.trials]
+        states = ["REQUESTED" if trial.id in self.waits else trial.state for trial in self.trials]
         early = len(self.early)
         found = (
             ("of the job", self.spec.max_trial_count),
@@ -108,7 +120,7 @@ class Tuning:
         metrics = [metric.metric_id for metric in self.study.metrics]
         return TrialRow(
             id=trial.id,
-            state=trial.state,
+            state="WAITING" if trial.id in self.waits else _STATES.get(trial.state, trial.state),
             early=trial.id in self.early,
             best=self.best is not None and trial.id == self.best.id,
             parameters=tuple(_cell(name, trial.parameters.get(name)) for name in names),
@@ -116,7 +128,9 @@ class Tuning:
             job=job_key(trial.custom_job) if trial.custom_job else "",
             started=trial.start_time or "",
             ended=trial.end_time or "",
-            why=why_failed(trial.infeasible_reason) if trial.infeasible_reason else "",
+            why=in_short(self.waits[trial.id])
+            if trial.id in self.waits
+            else why_failed(trial.infeasible_reason or ""),
         )
 
 
@@ -135,6 +149,7 @@ def read(endpoint: Endpoint, job_id: str) -> Tuning:
         trials=trials,
         early=frozenset(trial.id for trial in trials if stopped_early(trial, cancelled)),
         best=best_trial(trials, spec.study_spec),
+        waits=waits_of_trials(endpoint, trials),
     )
 
 

@@ -26,11 +26,17 @@ def _read(endpoint: Endpoint, parameters: Mapping[str, str]) -> Tuning:
 
 def _parts(model: Tuning) -> Mapping[str, Part]:
     best = next((row for row in model.rows() if row.best), None)
+    words = "best" if model.record.state.is_terminal else "best so far"
     return {
-        "summary": Fragment(template="tuning/summary.html", values={"tuning": model, "best": best}),
-        "metric": Fragment(template="tuning/metric.html", values={"plot": plots.metric_plot(model)}),
+        "summary": Fragment(
+            template="tuning/summary.html", values={"tuning": model, "best": best, "best_words": words}
+        ),
+        "metric": Fragment(
+            template="tuning/metric.html", values={"plot": plots.metric_plot(model), "best_words": words}
+        ),
         "parameters": Fragment(
-            template="tuning/parameters.html", values={"plot": plots.parameter_plot(model)}
+            template="tuning/parameters.html",
+            values={"plot": plots.parameter_plot(model), "best_words": words},
         ),
         "trials": Rows(
             template="tuning/trial.html", items=[(f"trial/{row.id}", row) for row in model.rows()]

@@ -68,12 +68,17 @@ class RunRow:
 
 @dataclass(frozen=True, kw_only=True)
 class OneExperiment:
-    """An experiment with its newest runs. `trouble` says why the curves could not be read."""
+    """An experiment with its newest runs.
+
+    `columns` differ between the runs; `same` are the parameters and metrics that are equal in all of them, as
+    texts. `trouble` says why the curves could not be read.
+    """
 
     endpoint: Endpoint
     experiment: Experiment
     board: str
     columns: tuple[Column, ...]
+    same: tuple[tuple[Column, str], ...]
     has_more_columns: bool
     rows: tuple[RunRow, ...]
     has_more: bool
@@ -118,12 +123,15 @@ def read(endpoint: Endpoint, experiment_id: str) -> OneExperiment | None:
     runs, has_more = contexts.newest_runs(endpoint, parent=found.full_name, most=SHOWN)
     curves, trouble = _curves(endpoint, found, runs)
     last = {(one.source, one.metric): one.points[-1][1] for one in curves}
-    columns = tuple(_columns(runs, curves))
+    every = tuple(_columns(runs, curves))
+    same = {column: text for column in every if (text := _same(column, runs, last)) is not None}
+    columns = tuple(column for column in every if column not in same)
     return OneExperiment(
         endpoint=endpoint,
         experiment=found,
         board=_board(found.board, time_series.titles(endpoint) if found.board else {}),
         columns=columns[:MOST_COLUMNS],
+        same=tuple(same.items()),
         has_more_columns=len(columns) > MOST_COLUMNS,
         rows=tuple(_rows(endpoint, runs, columns[:MOST_COLUMNS], last)),
         has_more=has_more,
@@ -188,6 +196,12 @@ def _is_here(endpoint: Endpoint, job: str) -> bool:
     """Return whether a text is the name of a custom job of the shown location."""
     found = _JOB.fullmatch(job)
     return found is not None and found[1] == endpoint.location
+
+
+def _same(column: Column, runs: Sequence[Run], last: Mapping[tuple[str, str], float]) -> str | None:
+    """Return the value that two or more runs all have in a column, or None if they differ."""
+    texts = {_cell(column, run, last).text for run in runs}
+    return texts.pop() if len(runs) > 1 and len(texts) == 1 else None
 
 
 def _cell(column: Column, run: Run, last: Mapping[tuple[str, str], float]) -> Cell:
