@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pulumi_vertex_training.runs.progress import duration
 from pulumi_vertex_training.ui.pages.page import Fragment, Part
