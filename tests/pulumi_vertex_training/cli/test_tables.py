@@ -31,3 +31,15 @@ def test_nothing_is_cut_off_where_there_is_no_room_for_it(
     found = shown(20, monkeypatch, capsys)
     assert max(map(len, found.splitlines())) <= 20
     assert Counter("".join(found.split())) == Counter("".join("".join((*HEADINGS, *ROW)).split()))
+
+
+@pytest.mark.parametrize("columns", [120, 60, 45])
+def test_rows_of_one_line_are_cut_and_the_first_column_is_whole(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    Output(as_json=False, terminal=True).table(HEADINGS, [ROW, ROW], one_line=("NAME", "DETAILS"))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and max(map(len, lines)) <= columns
+    assert all(ROW[0] in line for line in lines[1:])
+    assert ("…" in lines[1]) == (columns < 80)

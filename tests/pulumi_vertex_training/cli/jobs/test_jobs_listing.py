@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cli.main import main
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import from_wire
+from pulumi_vertex_training.views.jobs.listing import Jobs, Listing
+from pulumi_vertex_training.views.output import Output
 from support.scripted_service import Answer, Asked, Service, as_emulator
 
 PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
@@ -406,3 +410,28 @@ def test_the_page_has_every_key(service: Service, capsys: pytest.CaptureFixture[
         for name in ("error", "trial", "trialCounts"):
             keys |= {f"jobs[].{name}.{below}" for below in one.get(name) or ()}
     assert keys_of("jobs") == keys
+
+
+def test_a_terminal_shows_the_newest_twenty_in_a_line_each(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "nightly-evaluation-of-a-model-with-a-rather-long-name"
+    records = tuple(from_wire(custom(number, f"{name}-{number}")) for number in range(50, 0, -1))
+    listing = Listing(
+        selected=records,
+        records={f"customJobs/{one.job_id}": one for one in records},
+        inner={},
+        cancelled=frozenset(),
+    )
+    endpoint = Endpoint(
+        kind="emulator", project="local", location="us-central1", url="http://127.0.0.1:1", token="t"
+    )
+    shown = {}
+    for most, terminal in ((None, True), (0, True), (3, True), (None, False)):
+        Jobs(endpoint=endpoint, listing=listing, most=most).show(Output(as_json=False, terminal=terminal))
+        shown[most, terminal] = capsys.readouterr()
+    rows = shown[None, True].out.splitlines()
+    assert len(rows) == 21 and max(map(len, rows)) <= 80 and rows[1].startswith("50 ")
+    assert shown[None, True].err == "30 more; --last 0 lists all.\n"
+    assert [len(shown[key].out.splitlines()) for key in ((0, True), (3, True), (None, False))] == [51, 4, 51]

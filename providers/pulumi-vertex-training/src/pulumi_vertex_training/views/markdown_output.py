@@ -59,6 +59,7 @@ class MarkdownOutput(Output):
         styles: Sequence[str] = (),  # noqa: ARG002
         indent: int = 0,  # noqa: ARG002
         optional: Collection[str] = (),
+        one_line: Collection[str] = (),  # noqa: ARG002  of a terminal
     ) -> None:
         print("\n" + "\n".join(_table(*used_columns(headings, rows, optional))))
 

@@ -60,6 +60,8 @@ PREFIX_STYLES = tuple(_PREFIX_COLOURS)
 """Styles of rich for the names of replicas before the lines of their logs."""
 
 _NARROWEST = 20
+_GAP = 2
+"""Spaces after a column."""
 _LEVELS: Mapping[str, Style] = {
     "ok": "green", "note": "dim", "unknown": "dim", "info": "", "warning": "yellow", "error": "red",
 }  # fmt: skip
@@ -172,11 +174,13 @@ class Output:
         styles: Sequence[str] = (),
         indent: int = 0,
         optional: Collection[str] = (),
+        one_line: Collection[str] = (),
     ) -> None:
         """Print rows of the same kind, without `optional` columns that have no entry.
 
         On a terminal, the column STATE is coloured by the state and other columns by `styles`; the detail of
-        a cell is below its text there, else after it.
+        a cell is below its text there, else after it. With `one_line` each row has one line there: these
+        columns are cut where the terminal is too narrow for them, and the others never.
         """
         headings, rows = used_columns(headings, rows, optional)
         lines = list(_one_line_each(rows))
@@ -195,7 +199,13 @@ class Output:
         console = Console()
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         widest = max((len(line) for row in lines for line in _parts(row[0])), default=0)
+        widths = _cut_widths(headings, lines, one_line, console.width - indent)
         for index, heading in enumerate(headings):
+            if one_line:
+                table.add_column(
+                    Text(visible(heading)), overflow="ellipsis", no_wrap=True, width=widths[index]
+                )
+                continue
             # The first column is not broken, for copying, if it leaves half a line to the others.
             table.add_column(
                 Text(visible(heading)), overflow="fold", no_wrap=index == 0 and widest <= console.width // 2
@@ -292,6 +302,22 @@ def _one_line_each(rows: Sequence[Sequence[Cell]]) -> Iterator[Sequence[Line]]:
 def _parts(cell: Line) -> tuple[str, str]:
     main, detail = (cell, "") if isinstance(cell, str) else cell
     return visible(main), visible(detail)
+
+
+def _cut_widths(
+    headings: Sequence[str], rows: Sequence[Sequence[Line]], cut: Collection[str], width: int
+) -> list[int]:
+    """Return the widths of columns in lines of a width; columns in `cut` share what the others leave."""
+    widths = [
+        max(len(part) for row in (headings, *rows) for part in _parts(row[column]))
+        for column in range(len(headings))
+    ]
+    shared = sorted((widths[i], i) for i, heading in enumerate(headings) if heading in cut)
+    left = width - sum(w + _GAP for i, w in enumerate(widths) if headings[i] not in cut) - _GAP * len(shared)
+    for position, (wanted, column) in enumerate(shared):
+        widths[column] = max(min(wanted, left // (len(shared) - position)), 1)
+        left -= widths[column]
+    return widths
 
 
 def _in_one_line(cell: Line) -> str:

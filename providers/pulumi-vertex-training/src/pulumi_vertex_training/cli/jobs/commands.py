@@ -39,7 +39,7 @@ def list_jobs(options: argparse.Namespace, _: Output) -> Answer:
     endpoint = target.resolve(target.of_options(options))
     stack = stack_filter.of_options(options)
     found = listing.read_jobs(endpoint, kind=options.kind, live=options.live, inner=options.all, stack=stack)
-    return listing.Jobs(endpoint=endpoint, listing=found, inner=options.all, stack=stack)
+    return listing.Jobs(endpoint=endpoint, listing=found, inner=options.all, stack=stack, most=options.last)
 
 
 def status(options: argparse.Namespace, _: Output) -> Answer:
@@ -57,6 +57,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
         waits_for=waits.wait_of(endpoint, record),
         deliveries=status_view.deliveries(endpoint, record),
         shows_values=options.show_secrets,
+        verbose=options.verbose,
     )
 
 

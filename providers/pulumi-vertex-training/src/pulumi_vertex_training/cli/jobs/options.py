@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from pulumi_vertex_training.cli.arguments import (
     JOB_HELP,
     KINDS,
@@ -29,13 +31,26 @@ def jobs_options(command: Parser) -> None:
         "also list the trials of tuning jobs and the jobs of pipelines, below their owners; --json "
         "always lists them, with their owner",
     )
+    command.value(
+        "--last",
+        "N",
+        "list the newest N jobs, 0 for all; --json always lists all (default: 20 on a terminal, else all)",
+        type=_count,
+    )
     add_stack(command, "list only the jobs of a stack, as STACK or PROJECT/STACK (default: all jobs)")
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
 
 
 def status_options(command: Parser) -> None:
     """Add the options of `status`."""
     command.runs("commands:status", json_options, endpoint_options)
     add_job(command)
+    command.flag("--verbose", "also print the job's full name and its labels")
     hidden_values.add_option(command)
 
 

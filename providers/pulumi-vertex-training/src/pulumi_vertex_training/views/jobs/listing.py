@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,9 @@ from pulumi_vertex_training.views.study_view import (
 )
 
 _HEADINGS = ("ID", "KIND", "NAME", "STACK", "STATE", "CREATED", "RAN FOR", "DETAILS")
+_ON_TERMINAL = 20
+_WIDE = 120
+_LEFT_OUT = ("KIND", "CREATED")
 _INDENT = "  "
 
 Row = tuple[Cell, ...]
@@ -125,12 +129,16 @@ def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Jobs(Answer):
-    """The jobs of a project and location; `inner` also shows the jobs that others run, below their owners."""
+    """The jobs of a project and location; `inner` also shows the jobs that others run, below their owners.
+
+    `most` is the number of rows for people, 0 for all; None means `_ON_TERMINAL` on a terminal, else all.
+    """
 
     endpoint: Endpoint
     listing: Listing
     inner: bool = False
     stack: StackFilter | None = None
+    most: int | None = None
 
     def document(self) -> dict[str, Any]:
         jobs = [document(self.listing, record) for record in self.listing.selected]
@@ -139,8 +147,12 @@ class Jobs(Answer):
     def show(self, output: Output) -> None:
         listing, endpoint = self.listing, self.endpoint
         hidden = 0 if self.inner else sum(_is_hidden(listing, record) for record in listing.selected)
+        most = self.most if self.most is not None else _ON_TERMINAL if output.terminal else 0
         if rows := list(_rows(listing, inner=self.inner)):
-            output.table(_HEADINGS, rows, optional=("STACK", "DETAILS"))
+            shown = rows[:most] if most else rows
+            _table(shown, output)
+            if len(shown) < len(rows):
+                output.note(f"{len(rows) - len(shown)} more; --last 0 lists all.")
         elif not hidden:
             live, of = "live " if listing.live else "", f" of {self.stack}" if self.stack else ""
             output.note(f"No {live}jobs{of} ({endpoint}).{target.location_hint(endpoint.location)}")
@@ -151,6 +163,24 @@ class Jobs(Answer):
                 else "jobs of tuning jobs and pipelines are"
             )
             output.note(f"{hidden} {noun} not shown; --all shows them.")
+
+
+def _table(rows: Sequence[Row], output: Output) -> None:
+    """Print the rows; on a terminal each has one line, where it is narrow without kind and time.
+
+    There the stack is left out, too, if it is the same in all rows.
+    """
+    narrow = output.terminal and shutil.get_terminal_size().columns < _WIDE
+    left_out = _LEFT_OUT if narrow else ()
+    if narrow and len({str(row[_HEADINGS.index("STACK")]) for row in rows}) == 1:
+        left_out = (*left_out, "STACK")
+    kept = [column for column, heading in enumerate(_HEADINGS) if heading not in left_out]
+    output.table(
+        [_HEADINGS[column] for column in kept],
+        [[row[column] for column in kept] for row in rows],
+        optional=("STACK", "DETAILS"),
+        one_line=("NAME", "STACK", "DETAILS"),
+    )
 
 
 def _rows(listing: Listing, *, inner: bool) -> Iterator[Row]:

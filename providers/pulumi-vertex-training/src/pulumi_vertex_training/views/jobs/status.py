@@ -25,8 +25,9 @@ from pulumi_vertex_training.runs.secret_arguments import pools_of
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs.hidden_values import without_values
 from pulumi_vertex_training.views.jobs.lookup import summary
+from pulumi_vertex_training.views.jobs.resources import resource_of
 from pulumi_vertex_training.views.kind_view import view_of
-from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.output import Output, Style
 from pulumi_vertex_training.views.study_view import print_trials
 from vertex_training.fields import timestamps
 from vertex_training.fields.document import json_of
@@ -66,9 +67,12 @@ def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str,
         return {record.name: report for record, report in zip(running, reports, strict=True) if report}
 
 
-_WIDTH = 10
+_WIDTH = 11
 _OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind"})
 """Facts with several lines. In any other one, such as a name, a line break is an escape."""
+_STYLES: Mapping[str, Style] = {
+    "SUCCEEDED": "green", "FAILED": "red", "EXPIRED": "red", "CANCELLED": "yellow", "CANCELLING": "yellow"
+}  # fmt: skip
 _DELIVERY = "target event state attempts most_attempts error"
 _DIAGNOSIS = "replica exit_code exit kind cause remedy lines unread"
 
@@ -78,7 +82,8 @@ class Status(Answer):
     """A job.
 
     `replicas` is None if the service does not report them, `diagnosis` unless the job failed. `cancelled` are
-    the keys for `trials_view.stopped_early`. `shows_values` is --show-secrets.
+    the keys for `trials_view.stopped_early`. `shows_values` is --show-secrets, and `verbose` adds the full
+    name and the labels for people.
     """
 
     endpoint: Endpoint
@@ -91,6 +96,7 @@ class Status(Answer):
     waits_for: str = ""
     deliveries: Sequence[Delivery] = ()
     shows_values: bool = False
+    verbose: bool = False
 
     def document(self) -> dict[str, Any]:
         record = self.record
@@ -113,26 +119,35 @@ class Status(Answer):
             found["replicas"] = json_of(self.replicas)
         return found
 
+    def _show_head(self, output: Output) -> None:
+        """Print name, state, duration, kind and stack in one line."""
+        record, ran = self.record, duration(self.record)
+        stack = resource_of(record).stack_name
+        output.line(
+            (record.display_name or record.job_id, "bold"),
+            "  ",
+            (record.state.word, _STYLES.get(record.state.word, "")),
+            f" {'after' if record.state.is_terminal else 'for'} {ran}" if ran else "",
+            f"  {gateway_of(record.name).noun}{f' of {stack}' if stack else ''}",
+        )
+
     def show(self, output: Output) -> None:
         record, diagnosis = self.record, self.diagnosis
+        labels = ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))
         facts = [
-            ("Job", record.job_id),
-            ("Kind", gateway_of(record.name).noun),
-            ("Name", record.display_name),
-            ("Resource", record.name),
-            ("State", record.state.word),
+            *(_diagnosis(self.endpoint, record, diagnosis) if diagnosis else _error(record)),
             ("Waits for", self.waits_for),
+            ("Progress", in_words(self.report) if self.report else ""),
+            ("Behind", "\n".join(map(replica_reports.in_words, self.stragglers))),
+            *view_of(record).facts(record),
+            ("Notified", "\n".join(map(delivery_in_words, self.deliveries))),
             ("Created", moment(record.create_time)),
             ("Started", moment(record.start_time)),
             ("Ended", moment(record.end_time)),
-            ("Ran for", duration(record)),
-            ("Progress", in_words(self.report) if self.report else ""),
-            ("Behind", "\n".join(map(replica_reports.in_words, self.stragglers))),
-            ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
-            *view_of(record).facts(record),
-            ("Notified", "\n".join(map(delivery_in_words, self.deliveries))),
-            *(_diagnosis(self.endpoint, record, diagnosis) if diagnosis else _error(record)),
+            ("Job", record.job_id),
+            *([("Resource", record.name), ("Labels", labels)] if self.verbose else []),
         ]
+        self._show_head(output)
         for name, value in facts:
             if value:
                 shown = visible_lines(value) if name in _OF_LINES else visible(value)
