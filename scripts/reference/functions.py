@@ -83,7 +83,9 @@ CLUSTER_GROUPS: Mapping[str, tuple[str, ...]] = {
         *("trainers", "all_replicas", "Ranks", "framework_settings", "framework_arguments"),
         *("start_rendezvous", "local_devices"),
     ),
-    "Progress and files": ("report", "set_stall_timeout", "gcs_path", "gs_uri"),
+    "Progress, files and secrets": (
+        *("report", "set_stall_timeout", "gcs_path", "gs_uri", "secret", "SecretError"),
+    ),
     "Ensembles": (
         *("plan", "plan_for", "plans", "plan_warnings", "Plan", "WorkerPlan", "PlacementStrategy"),
         *("RoundRobinStrategy", "ReplicationStrategy", "Cost", "PlacedWorker", "PlacementError"),

@@ -194,6 +194,14 @@ def test_a_failed_job_stays_and_the_command_in_its_error_runs_it_again(failures:
     assert "pulumi up --replace urn:pulumi:test::engine-test::" in stays
 
 
+def test_a_secret_of_pulumi_in_a_variable_is_a_warning_with_the_remedy(failures: Failures) -> None:
+    said = failures.first.output
+    for position, name in enumerate(("PASSWORD", "KEY", "PIN")):
+        path = f"worker_pool_specs[0].container_spec.env[{position}].value"
+        assert f"healthy: {path}: the value of {name} is a secret of Pulumi" in said
+        assert f'vertex_cluster.secret(os.environ["{name}"])' in said
+
+
 def test_no_secret_is_in_what_a_deployment_prints_nor_in_the_clear_in_the_state(failures: Failures) -> None:
     log = diagnostics(failures.first.output, "healthy")
     assert log.count("[healthy workerpool0-0] < [secret]") == 3, log

@@ -20,8 +20,9 @@ from pulumi_vertex_training.runs.lookups import Lookups
 from support.emulated.emulator import call
 from support.services.training import SLEEP, job
 from support.waiting import eventually
+from vertex_emulator.client.control import Control
 from vertex_training.job.custom_job import CustomJobSpec
-from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
+from vertex_training.topology.pools import ContainerSpec, EnvVar, MachineSpec, WorkerPoolSpec
 
 NEVER_LATE = 120.0
 ACCOUNT = "trainer@local.iam.gserviceaccount.com"
@@ -209,3 +210,22 @@ def test_a_live_job_takes_quota_until_it_ends(local: Local) -> None:
     finally:
         jobs.cancel(local.endpoint, live.name)
     eventually(lambda: local.look() == [], what=local.look)
+
+
+def test_a_secret_that_a_variable_names(local: Local) -> None:
+    (pool,) = SPEC.worker_pool_specs
+    task = ContainerSpec(
+        image_uri=PREBUILT, env=(EnvVar(name="TOKEN", value="projects/local/secrets/token"),)
+    )
+    spec = replace(SPEC, worker_pool_specs=(replace(pool, container_spec=task),))
+    (finding,) = local.look(spec=spec)
+    assert (finding.check, finding.level, finding.message) == ("replicas", "error", "does not exist")
+    assert finding.remedy == "vertex-training emulator secret set token"
+    Control(url=local.endpoint.vertex_url, token=local.endpoint.token or "").set_secret("token", "value")
+    assert local.look(spec=spec) == []
+    local.deny("secretmanager.versions.access")
+    (finding,) = local.look(spec=spec)
+    assert (finding.level, finding.message) == (
+        "warning",
+        "the emulator denies secretmanager.versions.access on it",
+    )

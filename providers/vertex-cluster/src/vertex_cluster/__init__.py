@@ -39,6 +39,7 @@ from .placement.strategies import (
 )
 from .placement.worker import PlacedWorker, PlacementError
 from .reporting import report, set_stall_timeout
+from .secret_manager import SecretError, secret
 from .variables import from_environment, local_devices, parse_cluster_spec, parse_tf_config
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "Ranks",
     "ReplicationStrategy",
     "RoundRobinStrategy",
+    "SecretError",
     "WorkerPlan",
     "all_replicas",
     "ensemble_variable_device",
@@ -72,6 +74,7 @@ __all__ = [
     "plan_warnings",
     "plans",
     "report",
+    "secret",
     "set_stall_timeout",
     "start_rendezvous",
     "subnetwork_variable_device",

@@ -25,6 +25,7 @@ HOSTS = (
     "compute.googleapis.com",
     "iam.googleapis.com",
     "monitoring.googleapis.com",
+    "secretmanager.googleapis.com",
     "serviceusage.googleapis.com",
     REGISTRY,
 )

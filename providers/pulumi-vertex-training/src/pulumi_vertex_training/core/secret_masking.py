@@ -49,6 +49,9 @@ class Secrets:
         self._own: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar(
             "own secrets", default=frozenset()
         )
+        self._paths: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar(
+            "paths of secrets", default=frozenset()
+        )
 
     @contextlib.contextmanager
     def of_call(self, properties: Sequence[Mapping[str, Any]]) -> Iterator[None]:
@@ -62,11 +65,16 @@ class Secrets:
             own = {text for props in properties for path, text in _texts(props, "") if _is_below(path, paths)}
             with self._lock:
                 self._texts |= {text for text in own if len(text) >= _EVERYWHERE and not _is_number(text)}
-        token = self._own.set(frozenset(own))
+        token, token_of_paths = self._own.set(frozenset(own)), self._paths.set(paths)
         try:
             yield
         finally:
             self._own.reset(token)
+            self._paths.reset(token_of_paths)
+
+    def covers(self, path: str) -> bool:
+        """Return whether the value at a path is a secret of this call, or part of one."""
+        return _is_below(path, self._paths.get())
 
     def forget(self) -> None:
         """Forget all secrets, as when the process began."""

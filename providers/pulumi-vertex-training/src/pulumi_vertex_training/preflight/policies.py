@@ -55,6 +55,16 @@ IMAGE_READERS = frozenset(
 """Roles that pull images."""
 
 
+SECRET_READERS = frozenset(
+    {
+        "roles/owner",
+        "roles/secretmanager.admin",
+        "roles/secretmanager.secretAccessor",
+    }
+)
+"""Roles that read the values of secrets."""
+
+
 def has_role(
     email: str, roles: Collection[str], policies: Collection[Policy], *, project: str = ""
 ) -> Answer:

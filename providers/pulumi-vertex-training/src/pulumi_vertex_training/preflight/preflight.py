@@ -16,6 +16,7 @@ from pulumi_vertex_training.preflight.checks import (
     inputs,
     network,
     replicas,
+    secrets,
 )
 from pulumi_vertex_training.preflight.finding import CHECKS, Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble, answered
@@ -29,7 +30,7 @@ _RETRIED = 0.4
 
 def all_checks(scope: Scope) -> Iterator[Check]:
     """Yield every check of the jobs of a place."""
-    for module in (deployer, replicas, bucket_access, capacity, inputs, network):
+    for module in (deployer, replicas, secrets, bucket_access, capacity, inputs, network):
         yield from module.checks(scope)
 
 

@@ -61,6 +61,20 @@ def on_repository(name: str, member: str, role: str) -> str:
     )
 
 
+def on_secret(name: str, member: str, role: str) -> str:
+    """Return the command that grants a role on a secret, by its full name."""
+    _, project, *rest, _, secret = name.split("/")
+    location = f" --location={rest[1]}" if rest[:1] == ["locations"] else ""
+    return f"gcloud secrets {_GRANTS} {secret} --project={project}{location} --member={member} --role={role}"
+
+
+def new_secret(name: str) -> str:
+    """Return the command that creates a secret, by its full name."""
+    _, project, *rest, _, secret = name.split("/")
+    location = f" --location={rest[1]}" if rest[:1] == ["locations"] else ""
+    return f"gcloud secrets create {secret} --project={project}{location} --data-file=FILE"
+
+
 def on_emulator(remedy: str, data_dir: Path | None = None) -> str:
     """Return what to do on the emulator, where its own settings deny the caller a permission or a service.
 

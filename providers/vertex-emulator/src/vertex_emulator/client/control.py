@@ -5,6 +5,7 @@ It needs only the standard library.
 
 from __future__ import annotations
 
+import base64
 import http.client
 import io
 import json
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from vertex_training.environment.replica import Contract
 
 _BLOCK = 1 << 20
+_CONFLICT = 409
 
 
 class ControlError(Exception):
@@ -191,6 +193,19 @@ class Control:
     def reset_services(self) -> None:
         """Enable the emulator's services in each project."""
         self.call("DELETE", "/_local/services")
+
+    def set_secret(self, name: str, value: str | bytes, *, project: str = "local") -> str:
+        """Add a version to a secret of Secret Manager, and create the secret first. Return its full name."""
+        parent, data = f"projects/{project}", value.encode() if isinstance(value, str) else value
+        try:
+            new = {"replication": {"automatic": {}}}
+            self.call("POST", f"/v1/{parent}/secrets?{urlencode({'secretId': name})}", new)
+        except ControlError as error:
+            if error.status != _CONFLICT:
+                raise
+        version = {"payload": {"data": base64.b64encode(data).decode("ascii")}}
+        self.call("POST", f"/v1/{parent}/secrets/{quote(name, safe='')}:addVersion", version)
+        return f"{parent}/secrets/{name}"
 
     def start_delay(self) -> float:
         """Return the delay of new jobs in seconds."""

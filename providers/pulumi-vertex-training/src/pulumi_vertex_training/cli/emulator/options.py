@@ -50,6 +50,7 @@ def emulator_options(command: Parser) -> None:
     _add_quota(command)
     _add_capacity(command)
     _add_permissions(command)
+    _add_secret(command)
     _add_settings(command)
     _add_replica(command)
     export = command.command("export", "write a snapshot of the emulator to a file", "commands:export")
@@ -188,6 +189,14 @@ def _add_permissions(emulator: Parser) -> None:
         one.value("service", "NAME", "such as aiplatform.googleapis.com, or aiplatform")
         one.value("--project", "P", "only in this project (default: in each)")
     service.command("list", "show the services that were enabled or disabled")
+
+
+def _add_secret(emulator: Parser) -> None:
+    secret = emulator.command("secret", "set the value of a secret of Secret Manager")
+    secret.group("secret_action", run="secrets:set_secret")
+    add = secret.command("set", "add a version with the value in standard input; create the secret if needed")
+    add.value("name", "NAME", "id of the secret, such as wandb")
+    add.value("--project", "P", "project id (default: local)", default="local")
 
 
 def _add_replica(emulator: Parser) -> None:

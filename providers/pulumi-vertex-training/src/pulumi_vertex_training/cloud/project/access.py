@@ -15,6 +15,7 @@ from pulumi_vertex_training.cloud import clients, rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.translation import translated
 
+SECRETS_HOST = "secretmanager.googleapis.com"
 PROJECTS_HOST = "cloudresourcemanager.googleapis.com"
 IAM_HOST = "iam.googleapis.com"
 
@@ -135,6 +136,21 @@ def policy_of_repository(endpoint: Endpoint, name: str) -> Policy:
     with translated(endpoint, f"read the policy of repository {name}"):
         url = f"{endpoint.artifact_registry_url}/v1/{name}:getIamPolicy"
         return _policy(rest.call(endpoint, "GET", url, query={"options.requestedPolicyVersion": 3}))
+
+
+def policy_of_secret(endpoint: Endpoint, name: str) -> Policy:
+    """Return the policy of a secret of Secret Manager, by its full name. Raises NotFound."""
+    location = name.partition("/locations/")[2].partition("/")[0]
+    host = f"secretmanager.{location}.rep.googleapis.com" if location else SECRETS_HOST
+    with translated(endpoint, f"read the policy of secret {name}"):
+        url = f"{endpoint.service_url(host)}/v1/{name}:getIamPolicy"
+        return _policy(rest.call(endpoint, "GET", url, query={"options.requestedPolicyVersion": 3}))
+
+
+def on_secret(endpoint: Endpoint, name: str, permissions: Iterable[str]) -> Permissions:
+    """Filter permissions to the ones that the caller has on a secret, by its full name. Raises NotFound."""
+    with translated(endpoint, f"test the permissions on secret {name}"):
+        return _tested(endpoint, f"{endpoint.service_url(SECRETS_HOST)}/v1/{name}", permissions)
 
 
 def _tested(endpoint: Endpoint, url: str, permissions: Iterable[str]) -> Permissions:

@@ -19,6 +19,7 @@ from pulumi_vertex_training.core.running.hidden_input import hide, reveal
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.running.output.cost_line import announce_cost
 from pulumi_vertex_training.core.running.rerun_decision import facts_of, has_ended
+from pulumi_vertex_training.core.running.secret_variables import secret_variables
 from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.policies import rerun
@@ -112,7 +113,7 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
     ):
         return Checked(problems=unbounded)
     checked = _inputs_of_last_run(declared, checked, old)
-    for line in warnings(declared.resource(props), problems):
+    for line in warnings(declared.resource(props), (*problems, *secret_variables(inputs))):
         OPERATION.say_once(line)
     if checked["spec_hash"] != old.get("spec_hash"):
         for sentence in declared.filled_in(props):

@@ -21,7 +21,7 @@ from vertex_training.findings.words import all_of
 OBJECT_USER, OBJECT_VIEWER = "roles/storage.objectUser", "roles/storage.objectViewer"
 PROJECT_READER = "roles/browser"
 
-_POLICY_OF_PROJECT: Question[Policy] = Question(key="policy of project", look=access.policy_of_project)
+POLICY_OF_PROJECT: Question[Policy] = Question(key="policy of project", look=access.policy_of_project)
 _READING = ("storage.objects.get", "storage.objects.list")
 _WRITING = (*_READING, "storage.objects.create", "storage.objects.delete", "storage.objects.update")
 """The permissions of `OBJECT_USER` on objects. The emulator denies them to every account, or to none."""
@@ -98,7 +98,7 @@ class _BucketAccess:
         """Return what has to be looked up."""
         here = self.scope.is_emulator
         more = (self._on_bucket, _ON_OBJECTS_OF_PROJECT) if here else (self._policy_elsewhere,)
-        return (bucket_question(self.need.bucket), self._policy, _POLICY_OF_PROJECT, PROJECT, *more)
+        return (bucket_question(self.need.bucket), self._policy, POLICY_OF_PROJECT, PROJECT, *more)
 
     @property
     def _policy(self) -> Question[Policy]:
@@ -154,7 +154,7 @@ class _BucketAccess:
         # The emulator has one policy for all projects: everybody may use the objects of every bucket.
         is_elsewhere = not self.scope.is_emulator and _is_elsewhere(bucket, project)
         of_bucket = facts.of(self._policy)
-        of_project = facts.of(self._policy_elsewhere if is_elsewhere else _POLICY_OF_PROJECT)
+        of_project = facts.of(self._policy_elsewhere if is_elsewhere else POLICY_OF_PROJECT)
         read = [one for one in (of_bucket, of_project) if not isinstance(one, Trouble)]
         roles = policies.OBJECT_WRITERS if self.need.writes else policies.OBJECT_READERS
         is_own_policy = not is_elsewhere and not isinstance(of_project, Trouble)
