@@ -65,6 +65,7 @@ GROUPS = (
             "runs": ("runs train", "runs train --compare 2 5", "runs --by pulumi-resource"),
             "status": ("status train",),
             "logs": ("logs train --follow", "logs train --task workerpool0-0"),
+            "replica": ("replica exec train workerpool0-0 -- bash",),
             "cancel": ("cancel train",),
             "top": ("top",),
             "watch": ("watch train",),

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from vertex_emulator.kernel.ownership import DataFolderError as DataFolderError
     from vertex_emulator.kernel.timeouts import ClientTimeouts as ClientTimeouts
     from vertex_emulator.replicas.network import forwarding as forwarding
+    from vertex_emulator.replicas.sandbox import entering as entering
     from vertex_emulator.replicas.sandbox import probe as probe
+    from vertex_emulator.replicas.sandbox import relay as relay
     from vertex_emulator.testing.emulator import VertexEmulator as VertexEmulator
 
 _PUBLIC = {
@@ -51,6 +53,7 @@ _PUBLIC = {
     "disk_use": "daemon.disk_use",
     "Emulator": "client.launcher:Emulator",
     "EmulatorBusyError": "client.launcher:EmulatorBusyError",
+    "entering": "replicas.sandbox.entering",
     "extras": "client.extras",
     "forwarding": "replicas.network.forwarding",
     "launcher": "client.launcher",
@@ -59,6 +62,7 @@ _PUBLIC = {
     "machine_clock": "kernel.machine_clock",
     "ownership": "kernel.ownership",
     "probe": "replicas.sandbox.probe",
+    "relay": "replicas.sandbox.relay",
     "reset": "daemon.reset",
     "Subscription": "jobs.notifications.subscriptions:Subscription",
     "subscriptions": "jobs.notifications.subscriptions",

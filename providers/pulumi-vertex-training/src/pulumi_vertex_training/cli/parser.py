@@ -23,6 +23,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "top": "show the live jobs in a table that follows them; in a pipe, print it once",
         "watch": "follow a job until it has ended: its replicas, its progress and its log. Exit with 0 only "
         "if it succeeds",
+        "replica": "run a command in a replica of the emulator: replica exec JOB REPLICA -- COMMAND",
         "cancel": "cancel a job; ask first if it may not be a job of the selected stack",
         "ui": "serve a dashboard of the emulator: jobs, replicas, logs, buckets and images, live",
         "tensorboard": "open the TensorBoard logs of jobs in TensorBoard, on this machine, and "

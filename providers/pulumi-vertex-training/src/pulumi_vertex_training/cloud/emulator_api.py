@@ -88,6 +88,17 @@ def usage(endpoint: Endpoint, job_id: str) -> tuple[UsageSample, ...]:
     )
 
 
+def processes(endpoint: Endpoint, job_id: str) -> Mapping[str, int]:
+    """Return the process of each running replica of a custom job by name. Raises as `usage`."""
+    with translated(endpoint, f"read the replicas of custom job {job_id}"):
+        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/jobs/{job_id}")
+    return {
+        str(one["name"]): int(one["pid"])
+        for one in answer["replicas"]
+        if one["state"] == "running" and one["pid"]
+    }
+
+
 def metric_reports(endpoint: Endpoint, job_id: str) -> Sequence[Mapping[str, Any]]:
     """Return what the replicas of a custom job have reported with `cloudml-hypertune`, in the order of lines.
 

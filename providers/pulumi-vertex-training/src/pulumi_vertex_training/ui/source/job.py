@@ -112,6 +112,7 @@ class Job:
     inner: str
     waits_for: str
     stragglers: tuple[str, ...]
+    shells: tuple[tuple[str, str], ...]
     diagnosis: Diagnosis | None
     run: RunBefore | None
     cost: JobCost
@@ -145,6 +146,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         events=tuple(_events(endpoint, record)),
         trials=tuple(_trials(endpoint, record)),
         inner=job_key(inner) if inner and inner != record.name else "",
+        shells=tuple(status.web_access(record).items()),
         stragglers=tuple(map(replica_reports.in_words, status.stragglers_of(endpoint, record))),
         waits_for=waits.wait_of(endpoint, record),
         diagnosis=_diagnosis(endpoint, record.name, record.end_time) if has_failed(record) else None,

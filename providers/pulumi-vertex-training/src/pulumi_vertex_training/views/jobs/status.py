@@ -68,7 +68,7 @@ def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str,
 
 
 _WIDTH = 11
-_OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind"})
+_OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind", "Shells"})
 """Facts with several lines. In any other one, such as a name, a line break is an escape."""
 _STYLES: Mapping[str, Style] = {
     "SUCCEEDED": "green", "FAILED": "red", "EXPIRED": "red", "CANCELLED": "yellow", "CANCELLING": "yellow"
@@ -104,6 +104,8 @@ class Status(Answer):
         found = {**without_values(whole, show=self.shows_values), "progress": as_json(self.report)}
         if self.diagnosis is not None:
             found["diagnosis"] = json_of(self.diagnosis, _DIAGNOSIS)
+        if links := web_access(record):
+            found["webAccessUris"] = dict(links)
         if self.stragglers:
             found["stragglers"] = json_of(self.stragglers)
         if self.waits_for:
@@ -139,6 +141,7 @@ class Status(Answer):
             ("Waits for", self.waits_for),
             ("Progress", in_words(self.report) if self.report else ""),
             ("Behind", "\n".join(map(replica_reports.in_words, self.stragglers))),
+            ("Shells", "\n".join(f"{name}: {link}" for name, link in web_access(record).items())),
             *view_of(record).facts(record),
             ("Notified", "\n".join(map(delivery_in_words, self.deliveries))),
             ("Created", moment(record.create_time)),
@@ -238,6 +241,19 @@ def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | 
         return emulator_api.replicas(endpoint, name.rpartition("/")[2])
     except NotFound:
         return None
+
+
+def web_access(record: JobRecord) -> Mapping[str, str]:
+    """Return the links to the shells of a running job by replica; none without `enable_web_access`.
+
+    The service has them while the job runs. They are in no state: each refresh would show a change.
+    """
+    if record.state is not JobState.JOB_STATE_RUNNING:
+        return {}
+    links = record.wire.get("webAccessUris")
+    return (
+        {str(name): str(link) for name, link in sorted(links.items())} if isinstance(links, Mapping) else {}
+    )
 
 
 def tasks(endpoint: Endpoint, record: JobRecord) -> list[str]:

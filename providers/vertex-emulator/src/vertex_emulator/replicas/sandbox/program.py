@@ -18,8 +18,8 @@ from vertex_emulator.replicas.sandbox.idmaps import HostUser
 from vertex_emulator.replicas.sandbox.network_namespace import NetworkNamespace
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox, View, apply_view
 
-_NOT_EXECUTABLE = 126
-_NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ def exec_program(command: Command, shim: int, out: int, err: int, *, user: HostU
         report_start_error(
             2, f"{command.argv[0]}: no such file or directory in PATH={command.environment.get('PATH', '')}"
         )
-        os._exit(_NOT_FOUND)
+        os._exit(NOT_FOUND)
     except OSError as error:
         report_start_error(2, f"{command.argv[0]}: {error.strerror}")
-        os._exit(_NOT_EXECUTABLE)
+        os._exit(NOT_EXECUTABLE)

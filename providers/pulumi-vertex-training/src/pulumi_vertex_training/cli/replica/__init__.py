@@ -1,0 +1,1 @@
+"""The command `replica`, which runs commands in the replicas of a job."""
