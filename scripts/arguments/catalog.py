@@ -20,7 +20,7 @@ from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipe
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
 from pulumi_vertex_training.kinds.training_schedule import spec as training_schedule
 from vertex_training.fields.effects import FieldTable
-from vertex_training.job import input_data, job_spec
+from vertex_training.job import input_data, job_spec, ladder
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.notifications import notification
 from vertex_training.study import study
@@ -52,6 +52,7 @@ ARGS_MODULES: Mapping[str, Mapping[str, type]] = {
         job_spec.DnsPeeringConfig,
         job_spec.PscInterfaceConfig,
         job_spec.EncryptionSpec,
+        ladder.Rung,
     ),
     "program.arguments.notification_args": _named(notification.Notification),
     "kinds.hyperparameter_tuning_job.args": {

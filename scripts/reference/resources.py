@@ -69,7 +69,10 @@ _CHANGES: Mapping[str, Mapping[str, str]] = {
             ("adopt", "allow_unknown_types", "allow_legacy_types", "wait", "wait_timeout"), "nothing"
         ),
     },
-    "CustomJob": {"persistent_resource": "replaces"},
+    "CustomJob": {
+        "persistent_resource": "replaces",
+        **dict.fromkeys(("capacity", "capacity_limit"), "in place"),
+    },
     "HyperparameterTuningJob": {"persistent_resource": "replaces"},
     "TrainingPipeline": {"persistent_resource": "replaces"},
     "PersistentResource": {"persistent_resource_id": "replaces", "reboot_token": "in place"},

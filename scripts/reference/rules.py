@@ -47,7 +47,7 @@ KINDS = (
         resource="CustomJob",
         topics=(
             *("Worker pools", "Tasks", "Reduction servers", "Frameworks"),
-            *("The job", "Scheduling", "Network and mounts"),
+            *("The job", "Scheduling", "Capacity", "Network and mounts"),
         ),
     ),
     Kind(

@@ -91,7 +91,7 @@ def test_every_reason_to_run_is_a_label_and_has_words() -> None:
     codes = {code_of(facts, decision) for facts, decision in runs}
     assert codes == {
         "first-run", "spec", "run-token", "on-demand", "gone", "interrupted", "always",
-        "failed-again-1-of-2", "failed-again-2-of-2",
+        "failed-again-1-of-2", "failed-again-2-of-2", "no-capacity-1-of-2", "no-capacity-2-of-2", "next-rung",
     }  # fmt: skip
     assert label_problems(dict.fromkeys(["a"], max(codes, key=len))) == []
     assert all(" " in words_of(code) for code in codes)

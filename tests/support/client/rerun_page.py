@@ -46,6 +46,17 @@ def every_case() -> Iterator[Facts]:
             protect_running=protect,
             on_demand=demand,
         )
+    for change, policy, climbs, has_next_rung, demand in itertools.product(
+        reversed(Change), Policy, (1, 2, 3), (False, True), (False, True)
+    ):
+        yield Facts(
+            change=change,
+            last_run=LastRun.NO_CAPACITY,
+            rerun=Rerun(policy=policy, climb_limit=2),
+            climbs=climbs,
+            has_next_rung=has_next_rung,
+            on_demand=demand,
+        )
 
 
 def as_markdown() -> str:
@@ -56,7 +67,8 @@ def as_markdown() -> str:
 def _unchanged() -> list[str]:
     def cell(run: LastRun, policy: Policy) -> str:
         words = {
-            _ACTIONS[decide(_case(Change.NOTHING, run, policy, reruns=reruns)).action] for reruns in (0, 1)
+            _ACTIONS[decide(_case(Change.NOTHING, run, policy, reruns=reruns, climbs=2 * reruns)).action]
+            for reruns in (0, 1)
         }
         return words.pop() if len(words) == 1 else f"{_ACTIONS[Action.RUN]}, up to its limit"
 
@@ -64,8 +76,8 @@ def _unchanged() -> list[str]:
         "## Nothing changed, or the record alone",
         "",
         "The record has the options that are not part of the job: `wait`, `rerun`, `rerun_limit`, "
-        "`protect_running`, `on_delete`, `on_replace`, `keep_runs`, `max_cost`, `resume`. It is updated in "
-        "place.",
+        "`protect_running`, `on_delete`, `on_replace`, `keep_runs`, `max_cost`, `resume`, `capacity`, "
+        "`capacity_limit`. It is updated in place.",
         "",
         *_table(
             ["last run", *_POLICIES.values()],
@@ -191,12 +203,15 @@ def _same_or(cell: str) -> str:
     return cell if cell == _ACTIONS[Action.REFUSE] else "as without"
 
 
-def _case(change: Change, run: LastRun, policy: Policy, *, reruns: int = 0, protect: bool = False) -> Facts:
+def _case(
+    change: Change, run: LastRun, policy: Policy, *, reruns: int = 0, climbs: int = 0, protect: bool = False
+) -> Facts:
     return Facts(
         change=change,
         last_run=run,
         rerun=Rerun(policy=policy, limit=1),
         reruns=reruns,
+        climbs=climbs,
         protect_running=protect,
     )
 
@@ -219,7 +234,8 @@ def _conditions(row: Row) -> str:
     parts = [
         "`protect_running`" if row.protect_running else "",
         "replacement requested" if row.on_demand else "",
-        "below the limit" if row.below_limit else "",
+        "below the limit" if row.below_limit or row.below_climb_limit else "",
+        "further rungs" if row.has_next_rung else "",
     ]
     return ", ".join(filter(None, parts))
 

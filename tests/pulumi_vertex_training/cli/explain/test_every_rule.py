@@ -18,6 +18,7 @@ from pulumi_vertex_training.cli.explain import rule_index
 from pulumi_vertex_training.cli.explain.documents import read_document
 from pulumi_vertex_training.core import secret_masking
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.tuning import convert_hyperparameters
+from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import (
     read as read_tuning_job,
 )
@@ -112,6 +113,13 @@ def of_job_on_guarded_resource(document: Document) -> Iterable[Problem]:
         resource_runtime_spec=ResourceRuntimeSpec(service_account_spec=account),
     )
     return tuple(persistent_resource_problems(spec, resource))
+
+
+def of_ladder(document: Document) -> Iterable[Problem]:
+    """Check a custom job with its capacity ladder, as a provider does."""
+    plain = {name: value for name, value in document.items() if name != "options"}
+    place = {"endpoint": "emulator", "project": "p", "location": "us-central1", "display_name": "digits"}
+    return DECLARED.decode_inputs({**place, **plain}).problems
 
 
 def of_tuning_job_on_resource(document: Document) -> Iterable[Problem]:
@@ -240,6 +248,7 @@ FLEX = job(
     scheduling={"strategy": "FLEX_START", "timeout": "604800s", "max_wait_duration": "60s"},
 )
 STRATEGY = "scheduling.strategy"
+LADDER = job(pool(L4), capacity=[{"strategy": "SPOT", "wait_for": "1800s"}, {"strategy": "STANDARD"}])
 PEER = {"domain": "corp.internal.", "target_project": "p", "target_network": "n"}
 PSC = job(psc_interface_config={"network_attachment": ATTACHMENT, "dns_peering_configs": [PEER]})
 PEERING = "psc_interface_config.dns_peering_configs[0]"
@@ -939,6 +948,25 @@ CASES: dict[str, Case] = {
         f"{MACHINE}.tpu_topology",
         "4x4",
         "STANDARD",
+    ),
+    # Capacity.
+    "capacity-rungs-differ": case(
+        LADDER, {"capacity[1].strategy": "SPOT"}, "capacity[1]", "capacity[0]", "leave one", find=of_ladder
+    ),
+    "capacity-wait": case(
+        LADDER, {"capacity[0].wait_for": "30min"}, "capacity[0].wait_for", "'30min'", "3600s", find=of_ladder
+    ),
+    "capacity-wait-timeout": warning(
+        LADDER,
+        {"scheduling": {"timeout": "600s"}},
+        "capacity[0].wait_for",
+        "1800s is longer",
+        "600s",
+        find=of_ladder,
+    ),
+    "capacity-limit": case(LADDER, {"capacity_limit": -1}, "capacity_limit", "-1", "give 0", find=of_ladder),
+    "capacity-persistent-resource": case(
+        LADDER, {"persistent_resource_id": "pool"}, "capacity", "pool", "Leave one", find=of_ladder
     ),
     # Network and mounts.
     "network": case(

@@ -65,7 +65,8 @@ def case(
 
 def test_the_cases_are_all_combinations() -> None:
     numbers = len(rerun_page.LIMITS) * len(rerun_page.COUNTS)
-    assert len(set(CASES)) == len(Change) * len(LastRun) * len(Policy) * numbers * 2 * 2
+    of_ladders = 3 * 2 * 2  # climbs, with and without further rungs, on demand or not
+    assert len(set(CASES)) == len(Change) * len(Policy) * (len(LastRun) * numbers * 2 * 2 + of_ladders)
     assert {(facts.reruns > facts.rerun.limit) - (facts.reruns < facts.rerun.limit) for facts in CASES} == {
         -1,
         0,
@@ -133,6 +134,25 @@ def test_no_row_can_be_left_out(position: int) -> None:
             "failed",
             "train stays: it failed, and rerun is on_change; give it another run_token to try again",
             id="failed",
+        ),
+        pytest.param(
+            case(LastRun.NO_CAPACITY),
+            "no-capacity",
+            "train will run again: it found no machines on any rung, climb 1 of 2",
+            id="no capacity",
+        ),
+        pytest.param(
+            replace(case(LastRun.NO_CAPACITY), climbs=2),
+            "no-capacity-limit",
+            "train stays: it found no machines on any rung, and capacity_limit, 2, is reached; give it "
+            "another run_token to try again",
+            id="no capacity again",
+        ),
+        pytest.param(
+            replace(case(LastRun.NO_CAPACITY), climbs=2, has_next_rung=True),
+            "next-rung",
+            "train will run again: it found no machines, and its capacity ladder has further rungs",
+            id="further rungs",
         ),
         pytest.param(
             case(LastRun.FAILED, Change.RECORD),

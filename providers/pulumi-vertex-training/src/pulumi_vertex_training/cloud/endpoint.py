@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -55,6 +56,12 @@ class Endpoint:
             raise ValueError("an Endpoint of kind 'emulator' needs the emulator's url and token")
         # An endpoint is a key of caches, so lists from JSON become tuples again.
         object.__setattr__(self, "addresses", tuple((host, url) for host, url in self.addresses))
+
+    def of(self, name: str) -> Endpoint:
+        """Return the endpoint of the location that a full name has: a job can be elsewhere than declared."""
+        parts = name.split("/")
+        location = parts[3] if len(parts) > 3 and parts[2] == "locations" else self.location
+        return self if location == self.location else dataclasses.replace(self, location=location)
 
     @property
     def is_emulator(self) -> bool:

@@ -18,10 +18,16 @@ from pulumi_vertex_training.runs.policies.run_status import Change
 
 @dataclass(frozen=True, kw_only=True)
 class DecidedRun:
-    """A run that this operation decided on: its code, and the reruns on failure to record with it."""
+    """A run that this operation decided on: its code, and what to record with it.
+
+    `reruns` counts reruns on failure, `climbs` runs for lack of capacity. `tried` are the keys of the rungs
+    that its pass over a capacity ladder has left already.
+    """
 
     why: str
     reruns: int = 0
+    climbs: int = 0
+    tried: tuple[str, ...] = ()
 
 
 @dataclass(kw_only=True, eq=False)

@@ -22,9 +22,10 @@ from vertex_training.cost.cost import (
 )
 from vertex_training.cost.max_cost import amount_fault, at_most, limit_of
 from vertex_training.cost.prices import PriceTable
-from vertex_training.fields.decode import UNKNOWN, Decoded
+from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import JobSpec
+from vertex_training.job.ladder import OnLadder, on_rung
 from vertex_training.job.reading import decode_spec
 from vertex_training.study.tuning import TuningSpec
 
@@ -75,8 +76,21 @@ def cost_of_inputs(
         at=kind.at,
         framework=framework if isinstance(framework, str) else None,
     )
-    cost = cost_of_decoded(decoded, region=region, table=table)
-    return cost and _within(cost, decoded, inputs.get("max_cost"), region, table)
+    found = [
+        _within(cost, each, inputs.get("max_cost"), region, table)
+        for each in _on_rungs(decoded, inputs.get("capacity"))
+        if (cost := cost_of_decoded(each, region=region, table=table)) is not None
+    ]
+    return max(found, key=lambda cost: (cost.hourly is None, cost.known_hourly), default=None)
+
+
+def _on_rungs(decoded: Decoded[Any], capacity: object) -> list[Decoded[Any]]:
+    """Return the declaration on each rung of its ladder, any of which may run; itself without one."""
+    draft = decoded.draft
+    ladder = decode(OnLadder, {"capacity": capacity}).draft if isinstance(capacity, list) else None
+    if ladder is None or not ladder.capacity or not isinstance(draft, JobSpec):
+        return [decoded]
+    return [replace(decoded, draft=on_rung(draft, rung)) for rung in ladder.capacity]
 
 
 def _within(cost: Cost, decoded: Decoded[Any], max_cost: object, region: object, table: PriceTable) -> Cost:

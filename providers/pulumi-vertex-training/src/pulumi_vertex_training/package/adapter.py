@@ -25,6 +25,7 @@ from pulumi_vertex_training.core.provider import carry_out, refusals
 from pulumi_vertex_training.core.running import prerequisites
 from pulumi_vertex_training.core.running.declaration import JobResourceType
 from pulumi_vertex_training.core.running.hidden_input import (
+    CLIMB_INPUT,
     COMPONENT,
     HANDED_OVER,
     INTERRUPT_INPUT,
@@ -116,7 +117,7 @@ def check(request: Request) -> tuple[Properties, Sequence[str]]:
         },
         old_inputs={**old, **_secrets(request.old_inputs)},
     )
-    call.context.given = {**call.inputs, **handed_over}
+    call.context.given = {**call.inputs, **_climb(options), **handed_over}
     call.context.recorded = call.old_inputs or call.context.recorded
     call = dataclasses.replace(call, is_preview=call.context.given.get(PREVIEW_INPUT) is True)
     found = carry_out(kind.provider.check, call)
@@ -130,6 +131,14 @@ def check(request: Request) -> tuple[Properties, Sequence[str]]:
     if options:  # all of them, so that a default that changes in a later version shows as a change
         kept = {} if options.spec is None else dataclasses.asdict(options.spec)
     return request.answer(found.inputs, kept), ()
+
+
+def _climb(options: Decoded[Any] | None) -> dict[str, Any]:
+    """Return how long a job that has a capacity ladder may climb: as long as its deployment waits."""
+    draft = options.draft if options else None
+    if not isinstance(draft, WaitOptions):
+        return {}
+    return {CLIMB_INPUT: draft.wait_timeout if draft.waits else 0.0}
 
 
 def _in_python(given: Mapping[str, Any]) -> bool:

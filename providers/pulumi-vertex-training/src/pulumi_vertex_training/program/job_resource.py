@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import pulumi
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, INTERRUPT_INPUT, KEY_INPUT, LOOKUPS
+from pulumi_vertex_training.core.running.hidden_input import (
+    CLIMB_INPUT,
+    HIDDEN_INPUT,
+    INTERRUPT_INPUT,
+    KEY_INPUT,
+    LOOKUPS,
+)
 from pulumi_vertex_training.core.running.output import wait_words
 from pulumi_vertex_training.package.job_wait import RESULTS
 from pulumi_vertex_training.program import links, messages
@@ -152,6 +158,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             props[LOOKUPS] = lookups.lookups_input(declaration, options.opts)
         if waits.cancels and not pulumi.runtime.is_dry_run():
             props[INTERRUPT_INPUT] = "cancel"
+        if declaration.get("capacity") is not None:
+            props[CLIMB_INPUT] = waits.timeout if waits.waits else 0.0
         super().__init__(
             self.kind.resources[0],
             resource_name,
@@ -226,8 +234,10 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             return []
         from vertex_training.job.job_spec import JobSpec  # imported only if needed
 
-        return arguments.unknown(
-            given,
+        refused = _declared(self.kind).refused
+        reasons = [f"{name} {refused[name]}" for name in given if name in refused]
+        return reasons + arguments.unknown(
+            [name for name in given if name not in refused],
             _keywords_of(type(self)),
             inner=[item.name for item in dataclasses.fields(JobSpec)],
             parents=[path for path in _declared(self.kind).spec.at if path],

@@ -69,10 +69,10 @@ def delete_run(
             before_stop()
         if Step.CANCEL in steps.steps:
             tell(f"cancelling {gateway.noun} {resource_id(name)}, which is {_state(record)}")
-            _cancel(gateway, endpoint, name)
+            cancel(gateway, endpoint, name)
         if Step.WAIT in steps.steps:
             seconds = endpoint.timeouts.job_end if timeout is None else timeout
-            _until_ended(gateway, endpoint, name, seconds, tell=tell, clock=clock, sleep=sleep)
+            until_ended(gateway, endpoint, name, seconds, tell=tell, clock=clock, sleep=sleep)
         if Step.DELETE in steps.steps:
             if before_delete is not None:
                 before_delete(endpoint, name)
@@ -83,7 +83,8 @@ def delete_run(
         return
 
 
-def _cancel(gateway: RunGateway, endpoint: Endpoint, name: str) -> None:
+def cancel(gateway: RunGateway, endpoint: Endpoint, name: str) -> None:
+    """Ask a job to stop. Raise nothing if it has ended, or if only the answer was lost."""
     try:
         gateway.cancel(endpoint, name)
     except FailedPrecondition:
@@ -105,22 +106,23 @@ def _delete(gateway: RunGateway, endpoint: Endpoint, name: str) -> None:
         raise
 
 
-def _until_ended(
+def until_ended(
     gateway: RunGateway,
     endpoint: Endpoint,
     name: str,
     seconds: float,
     *,
     tell: Callable[[str], None],
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
-) -> None:
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
+) -> JobRecord:
+    """Wait until a job that was cancelled has ended, and return it. Raises StillRunningError."""
     began = reported = clock()
     pause = 0.1
     while True:
         record = gateway.get(endpoint, name)
         if record.state.is_terminal:
-            return
+            return record
         if clock() - began >= seconds:
             raise StillRunningError(
                 f"{gateway.noun} {resource_id(name)} is {_state(record)}, {seconds:g} s after it was asked "

@@ -19,6 +19,9 @@ DECLARATION_LABEL = "vertex-training-declaration"
 REASON_LABEL = "vertex-training-reason"
 """Label with the code of the reason why a job ran (`reasons`)."""
 
+RUNG_LABEL = "vertex-training-rung"
+"""Label of a run on a rung of a capacity ladder: its position, counted from 1, and its key (`job.ladder`)."""
+
 RUN_NUMBER = "{run}"
 """In a declared display name: the number of the run.
 

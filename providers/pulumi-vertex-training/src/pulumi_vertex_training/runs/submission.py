@@ -76,7 +76,24 @@ def find_or_submit(
     )
     if found is not None:
         return found, True
-    key = _unused(submission.key, left)
+    key = unused(submission.key, left)
+    return submit(
+        gateway, endpoint, wire, submission, key, before_submit=before_submit, clock=clock, sleep=sleep
+    )
+
+
+def submit(
+    gateway: RunGateway,
+    endpoint: Endpoint,
+    wire: Callable[[RunKey], Mapping[str, Any]],
+    submission: Submission,
+    key: RunKey,
+    *,
+    before_submit: Callable[[RunKey], None],
+    clock: Callable[[], float] = machine_clock.monotonic,
+    sleep: Callable[[float], None] = machine_clock.sleep,
+) -> tuple[JobRecord, bool]:
+    """Submit the run `key`. Return its record, and whether it was found after its answer was lost."""
     before_submit(key)
     marks = identity.labels(str(key), submission.spec_hash, reason=submission.reason)
     request = wire(key)
@@ -92,6 +109,18 @@ def find_or_submit(
         if found is None:
             raise
         return found, True
+
+
+def settled(
+    left_behind: Callable[[], Sequence[JobRecord]],
+    submission: Submission,
+    *,
+    sleep: Callable[[float], None] = machine_clock.sleep,
+) -> Sequence[JobRecord]:
+    """Return the jobs that were left behind, once no list can lag behind a submission any more."""
+    if submission.was_interrupted:
+        sleep(submission.settle)
+    return left_behind()
 
 
 def without(records: Iterable[JobRecord], names: Collection[str]) -> list[JobRecord]:
@@ -117,17 +146,23 @@ def _left_in_time(
 
 
 def _adoptable(left: Iterable[JobRecord], submission: Submission) -> JobRecord | None:
-    """Return the newest job of this spec that nobody has cancelled on purpose."""
+    """Return the newest job of this spec that nobody has cancelled, and that was on no rung of a ladder."""
     candidates = [
         record
         for record in left
-        if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
-        and (record.state.name not in CANCELLED_STATES or timed_out(record))
+        if identity.RUNG_LABEL not in record.labels
+        and (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
+        and not was_cancelled(record)
     ]
     return max(candidates, key=lambda record: record.create_time or "", default=None)
 
 
-def _unused(key: RunKey, left: Iterable[JobRecord]) -> RunKey:
+def was_cancelled(record: JobRecord) -> bool:
+    """Return whether somebody cancelled a job, rather than the service at its timeout."""
+    return record.state.name in CANCELLED_STATES and not timed_out(record)
+
+
+def unused(key: RunKey, left: Iterable[JobRecord]) -> RunKey:
     """Return the key, or the next one of the declaration that no job which was left behind has."""
     used = [run.generation for run in map(run_of, left) if run is not None and run.identity == key.identity]
     return dataclasses.replace(key, generation=max([key.generation, *(one + 1 for one in used)]))

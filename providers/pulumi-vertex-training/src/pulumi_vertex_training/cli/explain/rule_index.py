@@ -26,6 +26,7 @@ from vertex_training.findings.rules import Rule
 from vertex_training.job import auto_replicas, stall_timeout
 from vertex_training.job.rules import envelope as envelope_rules
 from vertex_training.job.rules import job_spec as job_spec_rules
+from vertex_training.job.rules import ladder as ladder_rules
 from vertex_training.job.rules import networking as network_rules
 from vertex_training.job.rules import scheduling as scheduling_rules
 from vertex_training.study.rules import choices
@@ -58,6 +59,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Frameworks": (frameworks,),
     "The job": (envelope_rules, job_spec_rules),
     "Scheduling": (scheduling_rules,),
+    "Capacity": (ladder_rules,),
     "Network and mounts": (network_rules,),
     "Tuning jobs": (tuning_rules,),
     "Studies": (study_rules, choices),

@@ -22,6 +22,7 @@ from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.jobs.resources import History
+from pulumi_vertex_training.views.jobs.rungs import rung_in_words
 from pulumi_vertex_training.views.metrics import metrics
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.runs import comparison, history, spending
@@ -93,6 +94,7 @@ class Runs(Answer):
                     "reason": run.code or None,
                     "why": run.why or None,
                     "changes": list(run.changes),
+                    "rung": rung_in_words(run.record) or None,
                     "duration": status_view.duration(run.record) or None,
                     "cost": spending.document(run.spent),
                     "resumes": document_of_resumes(run.resumes),
@@ -125,6 +127,7 @@ class Runs(Answer):
             output.gap()
             output.paragraph(f"Run {run.number}" + (f": {run.why}" if run.why else ""), style="bold")
             facts = [
+                ("rung", rung_in_words(run.record)),
                 ("error", why_ended(run.record)),
                 *(("resumed", one.words) for one in run.resumes),
                 ("files", run.result.model_directory or ""),

@@ -33,8 +33,10 @@ from vertex_training.job.checkpoints import (
 )
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import OF_NEXT_RUN
+from vertex_training.job.ladder import OnLadder, Rung, key_of
 from vertex_training.job.reading import decode_spec, fill_parts
 from vertex_training.job.rules.job_spec import staging_bucket_problems
+from vertex_training.job.rules.ladder import ladder_problems
 from vertex_training.job.stall_timeout import argument_problems
 from vertex_training.notifications.notification import Notification, Notifications
 from vertex_training.notifications.notification import problems as notification_problems
@@ -50,6 +52,8 @@ RECORD = {
     "resume": None,
     "notifications": (),
     "max_cost": None,
+    "capacity": (),
+    "capacity_limit": OnLadder().capacity_limit,
 }
 """Inputs that are not part of the job, with the meaning of their absence in a state."""
 
@@ -121,7 +125,8 @@ class JobResourceType:
     before a record is deleted, with the endpoint, the record, the reason to keep the model that the job
     uploaded ("" to delete it), and a function that reports to the user. `conflict` is a conflict with
     another resource of this program, by the inputs and the paths of them that are not known yet. `checks`
-    are rules of the inputs besides those of the spec. `on_machines` are the problems of a job on an
+    are rules of the inputs besides those of the spec. `refused` are inputs of other kinds, with the reason
+    why this kind does not have them. `on_machines` are the problems of a job on an
     existing persistent resource, by the inputs, the resource in the API's JSON, and the paths that are
     not known yet.
     """
@@ -137,6 +142,7 @@ class JobResourceType:
     discard: Callable[[Endpoint, JobRecord, str, Callable[[str], None]], None] | None = None
     conflict: Callable[[Any, Collection[str]], Problem | None] = lambda *_: None
     checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
     on_machines: Callable[[Any, Mapping[str, Any], Collection[str]], Sequence[Problem]] = lambda *_: ()
 
     @property
@@ -167,8 +173,13 @@ class JobResourceType:
 
         def check(inputs: Any) -> list[Problem]:
             has_output = bool(inputs.staging_bucket)
+
+            def of_job(spec: Any) -> Sequence[Problem]:
+                return self.spec.validate(spec, options=options, has_output=has_output)
+
             return [
-                *self.spec.validate(inputs, options=options, has_output=has_output),
+                *of_job(inputs),
+                *(self._ladder_problems(inputs, of_job) if isinstance(inputs, OnLadder) else ()),
                 *argument_problems(inputs.stall_timeout),
                 *_place_problems(inputs),
                 *_max_cost_problems(inputs),
@@ -179,9 +190,9 @@ class JobResourceType:
                 *(problem for each in self.checks for problem in each(inputs)),
             ]
 
-        return decode_spec(
+        decoded: Decoded[Any] = decode_spec(
             self.inputs,
-            props,
+            {name: value for name, value in props.items() if name not in self.refused},
             normalise=self.spec.normalise,
             check=check,
             location=_location(props),
@@ -189,6 +200,20 @@ class JobResourceType:
             framework=props.get("framework"),
             stall_timeout=props.get("stall_timeout"),
         )
+        refused = [Problem(path=name, message=self.refused[name]) for name in self.refused if name in props]
+        if not refused:
+            return decoded
+        return dataclasses.replace(decoded, spec=None, problems=(*refused, *decoded.problems))
+
+    def _ladder_problems(self, inputs: Any, of_job: Callable[[Any], Sequence[Problem]]) -> Iterable[Problem]:
+        def key(rung: Rung) -> str:
+            return self.rung_key(inputs, rung)
+
+        return ladder_problems(inputs, inputs, of_job=of_job, key=key)
+
+    def rung_key(self, inputs: Any, rung: Rung) -> str:
+        """Return the key that tells a rung of the inputs' ladder apart from others."""
+        return key_of(self.spec_of(inputs), rung, self.spec.spec_hash)
 
     def read_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
         """Return inputs that were checked before, in normal form. No rule is checked again."""

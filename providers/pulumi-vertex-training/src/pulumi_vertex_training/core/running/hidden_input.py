@@ -9,8 +9,9 @@ of its declaration (`spec_hash`), and whether the program keeps the service's re
 set (`keeps_retries`). Among the outputs, it hides besides the key of its run (`key`, known as
 `run` to the provider), the number of reruns on failure (`reruns`), the code of the reason for the run
 (`why`), the limit that `max_cost` set for it (`limit`), the folder of its checkpoints (`checkpoints`), and
-the output directory if the run chose it
-(`output_directory`, with `output_path`, its path among the inputs).
+the output directory if the run chose it (`output_directory`, with `output_path`, its path among the inputs).
+A job with a capacity ladder hides the rung of its run (`rung`), the keys of the rungs that its pass has tried
+(`tried`), the number of climbs in a row (`climbs`), and why no rung had machines (`no_capacity`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ COMPONENT = "component"
 """The value of that input in a component that the plugin constructs."""
 INTERRUPT_INPUT = "__on_interrupt"
 """The input that is "cancel" if Ctrl-C cancels the job, also while it is submitted."""
-HANDED_OVER = (KEY_INPUT, PREVIEW_INPUT, FOUND, LOOKUPS, PROGRAM_INPUT, INTERRUPT_INPUT)
+CLIMB_INPUT = "__climb_seconds"
+"""The input with the seconds for which a deployment waits while a job climbs its ladder, 0 to submit only."""
+HANDED_OVER = (KEY_INPUT, PREVIEW_INPUT, FOUND, LOOKUPS, PROGRAM_INPUT, INTERRUPT_INPUT, CLIMB_INPUT)
 """Inputs in which a program tells a check more than it declares; they stay in the resource's context."""
 
 _NAMES = {
@@ -52,8 +55,15 @@ _NAMES = {
     "keeps_retries": "keeps_retries",
     "limit": "limit",
     "checkpoints": "checkpoints",
+    "rung": "rung",
+    "tried": "tried",
+    "climbs": "climbs",
+    "no_capacity": "no_capacity",
 }
-RECORDED = ("run", "reruns", "why", "output_path", "limit", "checkpoints")
+RECORDED = (
+    *("run", "reruns", "why", "output_path", "limit", "checkpoints"),
+    *("rung", "tried", "climbs", "no_capacity"),
+)
 """The hidden properties that only the outputs have."""
 
 

@@ -13,11 +13,12 @@ from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Failure, complete, is_unknown, warnings
 from pulumi_vertex_training.core.resource_context import DecidedRun, ResourceContext
-from pulumi_vertex_training.core.running import adopting, max_cost, prerequisites
+from pulumi_vertex_training.core.running import adopting, ladder, max_cost, prerequisites
 from pulumi_vertex_training.core.running.declaration import RECORD, JobInputs, JobResourceType, root
 from pulumi_vertex_training.core.running.hidden_input import hide, reveal
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.running.output.cost_line import announce_cost
+from pulumi_vertex_training.core.running.output.ladder_lines import announce_ladder
 from pulumi_vertex_training.core.running.rerun_decision import facts_of, has_ended
 from pulumi_vertex_training.core.running.secret_variables import secret_variables
 from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
@@ -109,7 +110,10 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
             if kept is not inputs:
                 inputs, checked = kept, completed(declared, kept, unknown)
     if (not old or change not in RECORD_CHANGES or old.get("max_cost") != inputs.max_cost) and (
-        unbounded := max_cost.refusals(declared, inputs, decoded.unknown)
+        unbounded := [
+            *max_cost.refusals(declared, inputs, decoded.unknown),
+            *ladder.unbounded(declared, inputs, decoded.unknown),
+        ]
     ):
         return Checked(problems=unbounded)
     checked = _inputs_of_last_run(declared, checked, old)
@@ -119,6 +123,7 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
         for sentence in declared.filled_in(props):
             OPERATION.say_once(f"{declared.resource(props)}: {sentence}")
     announce_cost(declared, call, inputs, decoded.unknown, old=old, checked=checked)
+    announce_ladder(declared, call, inputs, decoded.unknown, old=old, checked=checked)
     if call.is_preview and not old and not call.context.recorded:
         max_cost.announce_first(declared, call, inputs, decoded.unknown, declared.resource(props))
     return Checked(inputs=hide(checked))
@@ -184,7 +189,9 @@ def _decided(
     moved = {each.path[0] for each in replaces}.intersection(TARGET_FIELDS)
     if replaces and change in RECORD_CHANGES:
         change = Change.SPEC
-    facts = facts_of(declared.gateway, call.id, change, recorded, new)
+    facts = ladder.facts_of(
+        declared, call.id, recorded, new, facts_of(declared.gateway, call.id, change, recorded, new)
+    )
     decision, stops = max_cost.decide_with(declared, call, facts, recorded, new)
     if decision.action is Action.REFUSE:
         raise Failure(decision.sentence(name))
@@ -205,7 +212,7 @@ def _decided(
             certain=change is not Change.SPEC_UNKNOWN,
         )
     if not moved:
-        say(decision.sentence(name))
+        say(decision.sentence(name) + ladder.last_rung(declared, recorded))
     if stops and call.is_preview:
         OPERATION.say_on(call.urn, stops)
     why, reruns = rerun.MOVED if moved else rerun.code_of(facts, decision), decision.reruns
@@ -214,7 +221,8 @@ def _decided(
         why, reruns = deletions.reason_of(call.id), counted
     elif facts.last_run is LastRun.STOPPED and deletions.reason_of(call.id) == rerun.ON_DEMAND:
         why = rerun.ON_DEMAND  # the replacement that was requested then begins a new training
-    call.context.decided = DecidedRun(why=why, reruns=reruns)
+    tried = ladder.tried_of(recorded) if decision.row == rerun.NEXT_RUNG else ()
+    call.context.decided = DecidedRun(why=why, reruns=reruns, climbs=decision.climbs, tried=tried)
     kept = recorded.get("checkpoints")
     if kept and rerun.resumes(why) and new.get("resume") in (None, AFTER_INTERRUPTION):
         say(f"{name}: the next run continues from the checkpoints in {kept}, if there are any")
@@ -307,7 +315,8 @@ def _inputs_of_last_run(
         return checked
     if target_of(olds) != target_of(checked):
         say(f"{declared.resource(checked)} stays: its location changed, but rerun is never")
-    return {**olds, **{name: checked.get(name) for name in RECORD}}
+    kept = {name: value for name, value in olds.items() if name not in RECORD}
+    return {**kept, **{name: checked[name] for name in RECORD if name in checked}}
 
 
 def _replaced_by(

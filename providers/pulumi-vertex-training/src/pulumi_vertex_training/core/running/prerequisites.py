@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,12 @@ from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.running.declaration import JobResourceType
 from pulumi_vertex_training.core.running.hidden_input import LOOKUPS, reveal
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
+from pulumi_vertex_training.core.running.ladder import rungs_of
 from pulumi_vertex_training.core.settings import Settings, Target, target_of
 from pulumi_vertex_training.runs.lookups import Lookups
 from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
 from vertex_training.findings.problems import Problem, errors
+from vertex_training.job.ladder import on_rung
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.preflight.subject import Subject
@@ -94,17 +97,43 @@ def prerequisites_of(
         made=frozenset(made),
         replaces=replaces,
     )
-    more = before_submission.problems_of(
-        subject,
-        project=place.project,
-        location=place.location,
-        connect=functools.partial(endpoint_for_lookups, place, settings),
-        lookups=lookups,
-        seconds=settings.preflight_seconds,
-        reported={problem.path for problem in found},
-        is_preview=is_preview,
+
+    def asked(of: Subject) -> tuple[Problem, ...]:
+        return before_submission.problems_of(
+            of,
+            project=place.project,
+            location=place.location,
+            connect=functools.partial(endpoint_for_lookups, place, settings),
+            lookups=lookups,
+            seconds=settings.preflight_seconds,
+            reported={problem.path for problem in found},
+            is_preview=is_preview,
+        )
+
+    rungs = [dataclasses.replace(subject, spec=on_rung(spec, rung)) for rung in rungs_of(inputs)]
+    more = of_rungs(list(map(asked, rungs))) if rungs else asked(subject)
+    return Prerequisites(problems=(*found, *more), subject=rungs[0] if rungs else subject, target=place)
+
+
+def of_rungs(each: Sequence[Sequence[Problem]]) -> tuple[Problem, ...]:
+    """Return the problems of a job with a ladder, from the problems of each rung.
+
+    A problem of one rung is no reason to refuse the job while another rung has none.
+    """
+    common = [one for one in each[0] if all(one in others for others in each)]
+    refuses = all(errors(problems) for problems in each)
+    own = (
+        dataclasses.replace(
+            one,
+            path=f"capacity[{position}]",
+            message=str(one),
+            level=one.level if refuses else "warning",
+        )
+        for position, problems in enumerate(each)
+        for one in problems
+        if one not in common
     )
-    return Prerequisites(problems=(*found, *more), subject=subject, target=place)
+    return (*common, *own)
 
 
 def require(

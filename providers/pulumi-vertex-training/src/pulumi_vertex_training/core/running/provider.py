@@ -21,7 +21,7 @@ from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
 from pulumi_vertex_training.core.resource_context import DecidedRun
-from pulumi_vertex_training.core.running import adopting, job_diff, max_cost, notifications
+from pulumi_vertex_training.core.running import adopting, job_diff, ladder, max_cost, notifications
 from pulumi_vertex_training.core.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,
@@ -37,12 +37,20 @@ from pulumi_vertex_training.core.running.rerun_decision import allow_on_demand, 
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.runs import deletion, secret_arguments
+from pulumi_vertex_training.runs.climb import Climbed
 from pulumi_vertex_training.runs.deletion import StillRunningError, delete_run
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL, RunKey, parse, with_number
 from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.deletion_policy import OnDelete, OnReplace
 from pulumi_vertex_training.runs.policies.rerun import Policy
-from pulumi_vertex_training.runs.submission import Submission, find_or_submit, is_later, run_of, without
+from pulumi_vertex_training.runs.submission import (
+    Submission,
+    find_or_submit,
+    is_later,
+    run_of,
+    settled,
+    without,
+)
 from vertex_training.fields.labels import key_label
 from vertex_training.fields.uris import DIRECTORY
 from vertex_training.job import checkpoints
@@ -127,12 +135,12 @@ def create(provider: JobProvider, call: Call) -> Created:
         behind[:] = left()
         return behind
 
-    def before_submit(run: RunKey) -> None:
+    def before_submit(run: RunKey, of: JobInputs) -> None:
         nonlocal limit
         limit = max_cost.limit_of_run(
             declared,
             endpoint,
-            inputs,
+            of,
             name=declared.resource(raw),
             recorded=recorded,
             by_state=call.context.spent,
@@ -142,60 +150,83 @@ def create(provider: JobProvider, call: Call) -> Created:
         engine.require(OPERATION.engine, OPERATION.settings.timeouts)
         notifications.write(declared.gateway.collection, inputs, run.identity)
         title = f"{declared.noun} {declared.resource(raw)}"
-        creations.begin(provider, raw, str(run), key=note, title=title)
+        creations.begin(provider, {**raw, "location": of.location}, str(run), key=note, title=title)
 
-    def request(run: RunKey) -> Mapping[str, Any]:
-        wire = max_cost.request(declared, declared.of_run(inputs, str(run), kept), limit)
+    def request(run: RunKey, of: JobInputs) -> Mapping[str, Any]:
+        wire = max_cost.request(declared, declared.of_run(of, str(run), kept), limit)
         with SECRETS.of_call([call.context.given]):
             return secret_arguments.labelled(wire, lambda text: SECRETS.masked(text) != text)
 
-    record, adopted = find_or_submit(
-        declared.gateway,
-        dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
-        request,
-        Submission(
-            key=first,
-            spec_hash=inputs.spec_hash or "",
-            labels=key_label(key),
-            keep_record=inputs.on_delete == OnDelete.CANCEL.value,
-            any_spec=inputs.rerun == Policy.NEVER.value,
-            reason=decided.why,
-            settle=settle_seconds(endpoint),
-            was_interrupted=began_without or creations.has_begun(key),
-        ),
-        left_behind=left_behind_now,
-        before_submit=before_submit,
-        tell=tell,
-        before_delete=declared.before_delete(kept_because="", tell=tell),
+    endpoint = dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
+    submission = Submission(
+        key=first,
+        spec_hash=inputs.spec_hash or "",
+        labels=key_label(key),
+        keep_record=inputs.on_delete == OnDelete.CANCEL.value,
+        any_spec=inputs.rerun == Policy.NEVER.value,
+        reason=decided.why,
+        settle=settle_seconds(endpoint),
+        was_interrupted=began_without or creations.has_begun(key),
     )
+    before_delete = declared.before_delete(kept_because="", tell=tell)
+    climbed: Climbed | None = None
+    if ladder.rungs_of(inputs):
+        climbed = ladder.climb(
+            declared,
+            call,
+            ladder.steps_of(declared, endpoint, inputs, request),
+            submission,
+            settled(left_behind_now, submission),
+            tried=decided.tried,
+            before_submit=before_submit,
+            before_delete=before_delete,
+            tell=tell,
+        )
+        record, adopted = climbed.record, climbed.adopted
+    else:
+        record, adopted = find_or_submit(
+            declared.gateway,
+            endpoint,
+            lambda run: request(run, inputs),
+            submission,
+            left_behind=left_behind_now,
+            before_submit=lambda run: before_submit(run, inputs),
+            tell=tell,
+            before_delete=before_delete,
+        )
     run = run_of(record) or first
     if adopted:
         notifications.write(declared.gateway.collection, inputs, run.identity)
         say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")
     if recorded:
-        _delete_oldest(declared, endpoint, inputs, record)
+        # The attempts of a pass are its record, so they do not count as earlier runs yet.
+        _delete_oldest(declared, endpoint, inputs, record, until=recorded if climbed else run_of(record))
     creations.forget_others(str(run), note)
     creations.answered(str(run), note)
     if key:
         creations.forget_others("", without_stack)
-    return _created(declared, inputs, raw, record, run=run, decided=decided)
+    return _created(declared, inputs, raw, record, run=run, decided=decided, climbed=climbed)
 
 
 def _delete_oldest(
-    declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, record: JobRecord
+    declared: JobResourceType,
+    endpoint: Endpoint,
+    inputs: JobInputs,
+    record: JobRecord,
+    *,
+    until: RunKey | None,
 ) -> None:
-    """Delete the records of earlier runs beyond `keep_runs`.
+    """Delete the records of earlier runs beyond `keep_runs`, of those up to the run `until`.
 
     A failure is no failure of the new job, whose id would be lost with it.
     """
-    key = run_of(record)
-    if key is None:
+    if until is None:
         return
     try:
         deletion.delete_oldest(
             declared.gateway,
             endpoint,
-            key,
+            until,
             keep=inputs.keep_runs,
             without={record.name} | OPERATION.all_made(),
             before_delete=declared.before_delete(kept_because=MODEL_OF_REPLACED, tell=lambda _: None),
@@ -235,6 +266,7 @@ def _created(
     *,
     run: RunKey,
     decided: DecidedRun | None = None,
+    climbed: Climbed | None = None,
     adopted: bool = False,
 ) -> Created:
     # A job that was adopted has the reason of the deployment that submitted it.
@@ -244,6 +276,7 @@ def _created(
         **facts(declared, record),
         "run": str(run),
         "reruns": max(decided.reruns if decided else 0, rerun.reruns_of(why)),
+        "climbs": (decided.climbs if decided else 0) or None,
         "why": why or None,
         "output_path": declared.spec.directory_path(inputs) if declared.follows_run(inputs) else None,
         max_cost.LIMIT: record.labels.get(max_cost.LABEL),
@@ -252,6 +285,9 @@ def _created(
         # An adopted job keeps the directories that it was submitted with.
         outs = _with_directory(outs, declared.spec.directory_of(record.wire))
         outs["checkpoints"] = checkpoints.folder_of(declared.spec.from_wire(record.wire), declared=inputs)
+    if climbed is not None:
+        outs |= ladder.recorded_climb(declared, inputs, climbed)
+        outs["error"] = outs.get("no_capacity") or outs["error"]
     # The failure of a job that was adopted after its end is no failure of this deployment.
     outs["asked_by"] = None if adopted and record.state.is_terminal else OPERATION.engine
     return Created(id=record.name, outputs=hide_outputs(outs))
@@ -274,7 +310,8 @@ def read(declared: JobResourceType, call: Call) -> Found | None:
     if raw.get("notifications") and not notifications.are_written(parse(str(raw["run"])).identity):
         raw["notifications"] = []  # they were removed: the next deployment writes them again
     inputs = _as_live(declared, raw, record)
-    outs = hide_outputs({**raw, **(inputs or {}), **facts(declared, record)})
+    live = facts(declared, record)
+    outs = hide_outputs({**raw, **(inputs or {}), **live, "error": raw.get("no_capacity") or live["error"]})
     return Found(outputs=outs, inputs=inputs and hide(inputs))
 
 
@@ -289,7 +326,7 @@ def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRec
     draft = declared.read_inputs(inputs).draft
     if draft is None or not record.wire:
         return None
-    spec = declared.spec_of(draft)
+    spec = ladder.as_submitted(declared.spec_of(draft), recorded)
     folder = recorded.get("checkpoints")
     expected = checkpoints.with_variable(spec, folder) if folder else spec
     wire = dict(record.wire)

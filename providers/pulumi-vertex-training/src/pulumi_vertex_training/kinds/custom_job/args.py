@@ -11,6 +11,7 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import Persistent
 from pulumi_vertex_training.program.arguments.job_args import (
     EncryptionSpecArgs,
     PscInterfaceConfigArgs,
+    RungArgs,
     SchedulingArgs,
 )
 from pulumi_vertex_training.program.arguments.references import BucketLike, ServiceAccountLike
@@ -53,6 +54,13 @@ class JobOptions(TypedDict, total=False):
     """
     persistent_resource: PersistentResource | None
     """The same as `persistent_resource_id`, for a resource only."""
+    capacity: Input[Sequence[Input[RungArgs | Mapping[str, Any]]] | None]
+    """Capacity ladder: what the job tries in turn until there are machines for it, one rung after the other.
+    Each rung can change the strategy and the machine, and limit the wait. A change of it reruns nothing
+    (docs/guides/programs/capacity.md).
+    """
+    capacity_limit: int
+    """How often in a row later deployments climb the ladder again after no rung had machines."""
     protected_artifact_location_id: Input[str | None]
     """Region in which protected artifacts are stored, if it is not that of the job."""
     tensorboard: Input[str | None]

@@ -12,10 +12,11 @@ from pulumi_vertex_training.kinds.custom_job.replica_counts import replica_count
 from pulumi_vertex_training.kinds.persistent_resource import fit_rules
 from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.job.ladder import OnLadder
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomJobInputs(OnPersistentResource, JobInputs, CustomJobSpec):
+class CustomJobInputs(OnLadder, OnPersistentResource, JobInputs, CustomJobSpec):
     """The inputs of a `CustomJob`."""
 
 

@@ -12,6 +12,7 @@ from pulumi_vertex_training.program import links
 from pulumi_vertex_training.program.arguments.job_args import (
     EncryptionSpecArgs,
     PscInterfaceConfigArgs,
+    RungArgs,
     SchedulingArgs,
 )
 from pulumi_vertex_training.program.arguments.named_arguments import named_arguments
@@ -31,7 +32,7 @@ from pulumi_vertex_training.program.arguments.worker_pools import WorkerPool, wi
 from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
-from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_CLIMB_LIMIT, DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
@@ -62,6 +63,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         staging_bucket: BucketLike | None = None,
         persistent_resource_id: PersistentResource | pulumi.Input[str] | None = None,
         persistent_resource: PersistentResource | None = None,
+        capacity: pulumi.Input[Sequence[pulumi.Input[RungArgs | Mapping[str, Any]]] | None] = None,
+        capacity_limit: int = DEFAULT_CLIMB_LIMIT,
         protected_artifact_location_id: pulumi.Input[str | None] = None,
         tensorboard: pulumi.Input[str | None] = None,
         enable_web_access: pulumi.Input[bool | None] = None,
@@ -119,6 +122,11 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param persistent_resource_id: `PersistentResource`, or the id of one, on whose machines the job runs.
             The job waits for the resource, and the preview checks the job against the resource's pools.
         :param persistent_resource: The same as `persistent_resource_id`, for a resource only.
+        :param capacity: Capacity ladder: what the job tries in turn until there are machines for it, one rung
+            after the other. Each rung can change the strategy and the machine, and limit the wait. A change
+            of it reruns nothing (docs/guides/programs/capacity.md).
+        :param capacity_limit: How often in a row later deployments climb the ladder again after no rung had
+            machines.
         :param protected_artifact_location_id: Region in which protected artifacts are stored, if it is not
             that of the job.
         :param tensorboard: TensorBoard for the job's logs,
@@ -193,6 +201,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
                 "psc_interface_config": psc_interface_config,
                 "base_output_directory": base_output_directory,
                 **_machines(resource_name, persistent_resource_id, persistent_resource),
+                "capacity": capacity,
+                "capacity_limit": None if capacity_limit == DEFAULT_CLIMB_LIMIT else capacity_limit,
                 "protected_artifact_location_id": protected_artifact_location_id,
                 "tensorboard": tensorboard,
                 "enable_web_access": enable_web_access,

@@ -73,6 +73,10 @@ class HyperparameterTuningJobInputs(OnPersistentResource, JobInputs, Hyperparame
 
 
 DECLARED = JobResourceType(
+    refused={
+        "capacity": "is not possible for a tuning job: the service ends a trial without machines as "
+        "infeasible, so no other rung would be tried. Leave it out"
+    },
     checks=(fit_rules.problems,),
     on_machines=fit_rules.problems_on,
     gateway=GATEWAY,

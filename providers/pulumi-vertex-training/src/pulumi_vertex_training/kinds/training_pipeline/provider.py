@@ -175,6 +175,10 @@ class TrainingPipelineInputs(OnPersistentResource, JobInputs, TrainingPipelineSp
 
 
 DECLARED = JobResourceType(
+    refused={
+        "capacity": "is not possible for a training pipeline: its state does not show whether its job has "
+        "machines. Leave it out, or declare a CustomJob"
+    },
     checks=(fit_rules.problems,),
     on_machines=fit_rules.problems_on,
     gateway=GATEWAY,

@@ -286,3 +286,29 @@ class EncryptionSpecArgs:
     """Full name of the key, projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY. It must be in
     the region of the resource.
     """
+
+
+@arguments_class
+class RungArgs:
+    """One rung of a capacity ladder: what a run changes in the job, and how long it waits for machines.
+
+    :param strategy: Strategy of this rung: STANDARD, SPOT or FLEX_START. Default: the job's own.
+    :param machine_spec: Machine of this rung, with its accelerators and its reservation. It replaces the
+        machine of each worker pool that has accelerators, or of all pools if none has any. Default: the job's
+        own.
+    :param wait_for: Longest wait for machines, such as "1800s"; then the next rung is tried. With FLEX_START
+        the service itself ends the wait. With SPOT and STANDARD it is counted while `pulumi up` waits.
+        Default: until the service reports a lack of machines.
+    """
+
+    strategy: Input[str | None] = None
+    """Strategy of this rung: STANDARD, SPOT or FLEX_START. Default: the job's own."""
+    machine_spec: Input[MachineSpecArgs | None] = None
+    """Machine of this rung, with its accelerators and its reservation. It replaces the machine of each worker
+    pool that has accelerators, or of all pools if none has any. Default: the job's own.
+    """
+    wait_for: Input[str | None] = None
+    """Longest wait for machines, such as "1800s"; then the next rung is tried. With FLEX_START the service
+    itself ends the wait. With SPOT and STANDARD it is counted while `pulumi up` waits. Default: until the
+    service reports a lack of machines.
+    """

@@ -28,6 +28,9 @@ from pulumi_vertex_training.runs.policies.run_status import (
 DEFAULT_LIMIT = 1
 """The default number of reruns on failure: one, since each costs as much as the first run."""
 
+DEFAULT_CLIMB_LIMIT = 2
+"""The default number of further climbs for lack of capacity, which cost nothing but time."""
+
 
 class Policy(enum.Enum):
     """The declared `rerun`."""
@@ -48,10 +51,11 @@ class Action(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Rerun:
-    """The policy, and `limit`, the number of reruns on failure in a row."""
+    """The policy, and the most runs in a row: `limit` on failure, `climb_limit` for lack of capacity."""
 
     policy: Policy = Policy.ON_CHANGE
     limit: int = DEFAULT_LIMIT
+    climb_limit: int = DEFAULT_CLIMB_LIMIT
 
     def __post_init__(self) -> None:
         if self.limit < 0:
@@ -63,13 +67,17 @@ class Facts:
     """All facts that the decision rests on.
 
     `reruns` counts reruns on failure since a run was last asked for (`Decision.reruns` of the last decision).
-    `on_demand`: the engine replaces the job whatever is declared, as with `pulumi up --replace`.
+    `climbs` counts runs for lack of capacity likewise. `has_next_rung`: the last pass over the capacity
+    ladder has not tried all rungs. `on_demand`: the engine replaces the job whatever is declared, as with
+    `pulumi up --replace`.
     """
 
     change: Change
     last_run: LastRun
     rerun: Rerun = Rerun()
     reruns: int = 0
+    climbs: int = 0
+    has_next_rung: bool = False
     protect_running: bool = False
     on_demand: bool = False
 
@@ -78,8 +86,8 @@ class Facts:
 class Row:
     """One row of the table: the facts that it is for, and its decision.
 
-    `reason` may contain the facts {change}, {state}, {policy}, {this} and {limit}. `reported` is whether a
-    preview prints the decision. `because` gives the reason for the row, for the page.
+    `reason` may contain the facts {change}, {state}, {policy}, {this}, {limit}, {climb} and {climb_limit}.
+    `reported` is whether a preview prints the decision. `because` gives the reason for the row, for the page.
     """
 
     name: str
@@ -92,6 +100,8 @@ class Row:
     protect_running: bool | None = None
     on_demand: bool | None = None
     below_limit: bool | None = None
+    below_climb_limit: bool | None = None
+    has_next_rung: bool | None = None
     reported: bool = True
 
     def matches(self, facts: Facts) -> bool:
@@ -102,6 +112,8 @@ class Row:
             and self.protect_running in (None, facts.protect_running)
             and self.on_demand in (None, facts.on_demand)
             and self.below_limit in (None, facts.reruns < facts.rerun.limit)
+            and self.below_climb_limit in (None, facts.climbs < facts.rerun.climb_limit)
+            and self.has_next_rung in (None, facts.has_next_rung)
         )
 
 
@@ -110,7 +122,8 @@ class Decision:
     """The decision about a declaration.
 
     `row` is the name of the row that applies, `reason` the part of a sentence that gives the reason,
-    `reported` whether a preview prints it, `reruns` the number to record with a run, for the next decision.
+    `reported` whether a preview prints it, `reruns` and `climbs` the numbers to record with a run, for the
+    next decision.
     """
 
     action: Action
@@ -118,6 +131,7 @@ class Decision:
     reason: str
     reported: bool
     reruns: int
+    climbs: int = 0
     first: bool = False
 
     def sentence(self, name: str) -> str:
@@ -230,7 +244,8 @@ ROWS: tuple[Row, ...] = (
         action=Action.NOTHING,
         reason="{state}, and rerun is never",
         because="The job runs only once, however it ended.",
-        last_run=FAILURES | {LastRun.CANCELLED, LastRun.GONE, LastRun.STOPPED, LastRun.SPENT},
+        last_run=FAILURES
+        | {LastRun.CANCELLED, LastRun.GONE, LastRun.STOPPED, LastRun.SPENT, LastRun.NO_CAPACITY},
         policy=_ONE_RUN,
     ),
     Row(
@@ -264,11 +279,37 @@ ROWS: tuple[Row, ...] = (
         policy=frozenset({Policy.ALWAYS}),
     ),
     Row(
+        name="next-rung",
+        action=Action.RUN,
+        reason="{state}, and its capacity ladder has further rungs",
+        because="A deployment that was interrupted, or did not wait, left the ladder before its end. No rung "
+        "is tried twice.",
+        last_run=frozenset({LastRun.NO_CAPACITY}),
+        has_next_rung=True,
+    ),
+    Row(
+        name="no-capacity",
+        action=Action.RUN,
+        reason="{state} on any rung, climb {climb} of {climb_limit}",
+        because="That is no failure of the program. The next `pulumi up` begins at the first rung again, "
+        "`capacity_limit` times in a row.",
+        last_run=frozenset({LastRun.NO_CAPACITY}),
+        below_climb_limit=True,
+    ),
+    Row(
+        name="no-capacity-limit",
+        action=Action.NOTHING,
+        reason="{state} on any rung, and capacity_limit, {climb_limit}, is reached; give it another "
+        "run_token to try again",
+        because="More rungs, other regions or more quota help more than another try.",
+        last_run=frozenset({LastRun.NO_CAPACITY}),
+    ),
+    Row(
         name="record",
         action=Action.NOTHING,
         reason="{change}, which is updated in place",
-        because="`wait`, `rerun`, `protect_running`, `on_delete`, `on_replace`, `keep_runs`, `max_cost` and "
-        "`resume` are not part of the job.",
+        because="`wait`, `rerun`, `protect_running`, `on_delete`, `on_replace`, `keep_runs`, `max_cost`, "
+        "`resume` and `capacity` are not part of the job.",
         change=frozenset({Change.RECORD}),
         last_run=LIVE | {LastRun.SUCCEEDED, LastRun.NOT_KNOWN},
         reported=False,
@@ -342,6 +383,8 @@ def decide(facts: Facts) -> Decision:
         policy=facts.rerun.policy.value,
         this=facts.reruns + 1,
         limit=facts.rerun.limit,
+        climb=facts.climbs + 1,
+        climb_limit=facts.rerun.climb_limit,
     )
     return Decision(
         action=row.action,
@@ -349,6 +392,7 @@ def decide(facts: Facts) -> Decision:
         reason=reason,
         reported=row.reported,
         reruns=_counted(row, facts),
+        climbs=_climbs(row, facts),
         first=facts.last_run is LastRun.NONE,
     )
 
@@ -361,11 +405,19 @@ def _counted(row: Row, facts: Facts) -> int:
     """
     if row.name == "failed-again":
         return facts.reruns + 1
-    return (
-        facts.reruns
-        if row.action is not Action.RUN or row.name in ("first-run", "gone", "interrupted")
-        else 0
-    )
+    return facts.reruns if row.action is not Action.RUN or row.name in _GOES_ON else 0
+
+
+def _climbs(row: Row, facts: Facts) -> int:
+    """Return the climbs for lack of capacity after the decision, counted as reruns are."""
+    if row.name == NO_CAPACITY:
+        return facts.climbs + 1
+    return facts.climbs if row.action is not Action.RUN or row.name in _GOES_ON else 0
+
+
+NO_CAPACITY, NEXT_RUNG = "no-capacity", "next-rung"
+_GOES_ON = ("first-run", "gone", "interrupted", NO_CAPACITY, NEXT_RUNG)
+"""Rows that replace a run which nobody asked to end."""
 
 
 FIRST = "first-run"
@@ -383,10 +435,12 @@ _WORDS = {
     GONE: "the run before was deleted outside of Pulumi",
     INTERRUPTED: "an interrupted deployment cancelled the run before",
     MOVED: "its project or location changed",
+    NEXT_RUNG: "the rung before had no machines",
     "schedule": "its schedule submitted it",
 }
 SCHEDULED = "schedule"
 _FAILED = re.compile(r"failed-again-(\d+)-of-(\d+)")
+_CLIMBED = re.compile(rf"{NO_CAPACITY}-(\d+)-of-(\d+)")
 _ALWAYS = "always"
 
 
@@ -394,6 +448,8 @@ def code_of(facts: Facts, decision: Decision) -> str:
     """Return the code of a decision to run."""
     if decision.row == "failed-again":
         return f"{decision.row}-{decision.reruns}-of-{facts.rerun.limit}"
+    if decision.row == NO_CAPACITY:
+        return f"{decision.row}-{decision.climbs}-of-{facts.rerun.climb_limit}"
     return FIRST if decision.first or facts.last_run is LastRun.NONE else decision.row
 
 
@@ -406,14 +462,16 @@ def reruns_of(code: str) -> int:
 def resumes(code: str) -> bool:
     """Return whether a run of this code continues from the checkpoints of the run before.
 
-    It repeats a run that was interrupted or failed, with the same declaration. Any other run begins a new
-    training.
+    It repeats a run that was interrupted, failed or found no machines, with the same declaration. Any other
+    run begins a new training.
     """
-    return code in (GONE, INTERRUPTED) or bool(_FAILED.fullmatch(code))
+    return code in (GONE, INTERRUPTED, NEXT_RUNG) or bool(_FAILED.fullmatch(code) or _CLIMBED.fullmatch(code))
 
 
 def words_of(code: str) -> str:
     """Return the words for a code; "" for no code, and the code itself if this version does not know it."""
     if failed := _FAILED.fullmatch(code):
         return f"the run before failed, rerun {failed[1]} of {failed[2]}"
+    if climbed := _CLIMBED.fullmatch(code):
+        return f"no rung had machines, climb {climbed[1]} of {climbed[2]}"
     return "rerun is always" if code == _ALWAYS else _WORDS.get(code, code)

@@ -21,8 +21,8 @@ class LastRun(enum.Enum):
     NONE: no job was submitted for the declaration, as far as is recorded. GONE: the job was deleted outside
     of Pulumi, and no end of it is recorded. STOPPED: a deployment was interrupted after it had cancelled the
     job to delete it. TIMED_OUT: the service cancelled the job at its timeout. SPENT: it has ended, and its
-    runs have used up `max_cost`. NOT_KNOWN: the service does not answer, and the run had not ended
-    when it last did.
+    runs have used up `max_cost`. NO_CAPACITY: it has a capacity ladder, and ended without ever having had
+    machines. NOT_KNOWN: the service does not answer, and the run had not ended when it last did.
     """
 
     NONE = "it has not run yet"
@@ -39,6 +39,7 @@ class LastRun(enum.Enum):
     GONE = "it was deleted"
     STOPPED = "an interrupted deployment cancelled it"
     SPENT = "its runs have used up max_cost"
+    NO_CAPACITY = "it found no machines"
     NOT_KNOWN = "its state is not known"
 
 
@@ -57,7 +58,7 @@ LIVE = frozenset({LastRun.QUEUED, LastRun.PENDING, LastRun.RUNNING, LastRun.PAUS
 """The states that `protect_running` protects. A run that is being cancelled has been given up already."""
 
 FAILURES = frozenset({LastRun.FAILED, LastRun.EXPIRED, LastRun.TIMED_OUT})
-ENDED = FAILURES | {LastRun.SUCCEEDED, LastRun.CANCELLED, LastRun.SPENT}
+ENDED = FAILURES | {LastRun.SUCCEEDED, LastRun.CANCELLED, LastRun.SPENT, LastRun.NO_CAPACITY}
 STARTED = frozenset(LastRun) - {LastRun.NONE}
 
 

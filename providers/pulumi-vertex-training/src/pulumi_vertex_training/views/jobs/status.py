@@ -26,6 +26,7 @@ from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs.hidden_values import without_values
 from pulumi_vertex_training.views.jobs.lookup import summary
 from pulumi_vertex_training.views.jobs.resources import resource_of
+from pulumi_vertex_training.views.jobs.rungs import rung_in_words
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output, Style
 from pulumi_vertex_training.views.study_view import print_trials
@@ -110,6 +111,8 @@ class Status(Answer):
             found["stragglers"] = json_of(self.stragglers)
         if self.waits_for:
             found["waitsFor"] = self.waits_for
+        if rung := rung_in_words(record):
+            found["rung"] = rung
         if self.deliveries:
             times = [
                 {"nextAttempt": one.next_attempt or None, "endTime": one.end_time or None}
@@ -140,6 +143,7 @@ class Status(Answer):
             *(_diagnosis(self.endpoint, record, diagnosis) if diagnosis else _error(record)),
             ("Waits for", self.waits_for),
             ("Progress", in_words(self.report) if self.report else ""),
+            ("Rung", rung_in_words(record)),
             ("Behind", "\n".join(map(replica_reports.in_words, self.stragglers))),
             ("Shells", "\n".join(f"{name}: {link}" for name, link in web_access(record).items())),
             *view_of(record).facts(record),

@@ -1,0 +1,138 @@
+"""A capacity ladder: what a job tries in turn until there are machines for it.
+
+Each rung changes the strategy or the machine of the job, and says how long to wait for machines. The rungs
+are not part of the job's spec: which one a run takes is decided when it is submitted
+(docs/architecture/decisions/0017-capacity-ladder.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vertex_training.catalog.machines import is_tpu
+from vertex_training.fields import durations
+from vertex_training.findings.words import duration
+from vertex_training.job.job_spec import (
+    OLD_STRATEGIES,
+    STRATEGY_BY_NUMBER,
+    Job,
+    JobSpec,
+    Scheduling,
+    normalise,
+)
+from vertex_training.topology.normal import default_disk
+from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
+
+FLEX_START = "FLEX_START"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rung:
+    """One rung of a capacity ladder: what a run changes in the job, and how long it waits for machines."""
+
+    strategy: str | None = field(default=None, metadata={"convert": STRATEGY_BY_NUMBER})
+    """Strategy of this rung: STANDARD, SPOT or FLEX_START. Default: the job's own."""
+    machine_spec: MachineSpec | None = field(default=None, metadata={"absent_if_empty": True})
+    """Machine of this rung, with its accelerators and its reservation. It replaces the machine of each worker
+    pool that has accelerators, or of all pools if none has any. Default: the job's own.
+    """
+    wait_for: str | None = field(default=None, metadata={"convert": durations.seconds_text})
+    """Longest wait for machines, such as "1800s"; then the next rung is tried. With FLEX_START the service
+    itself ends the wait. With SPOT and STANDARD it is counted while `pulumi up` waits. Default: until the
+    service reports a lack of machines.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnLadder:
+    """The inputs of a job with a capacity ladder. They are recorded in place: no hash covers them."""
+
+    capacity: tuple[Rung, ...] = ()
+    """Capacity ladder: what the job tries in turn until there are machines for it, one rung after the other.
+    Each rung can change the strategy and the machine, and limit the wait. A change of it reruns nothing
+    (docs/guides/programs/capacity.md).
+    """
+    capacity_limit: int = 2
+    """How often in a row later deployments climb the ladder again after no rung had machines."""
+
+
+def on_rung(spec: Job, rung: Rung) -> Job:
+    """Return the spec of a run on a rung, in normal form."""
+    return normalise(
+        replace(
+            spec,
+            scheduling=_scheduling(spec.scheduling or Scheduling(), rung),
+            worker_pool_specs=_pools(spec.worker_pool_specs, rung.machine_spec),
+        )
+    )
+
+
+def _scheduling(declared: Scheduling, rung: Rung) -> Scheduling:
+    strategy = rung.strategy or declared.strategy
+    if strategy == FLEX_START:
+        return replace(
+            declared, strategy=strategy, max_wait_duration=rung.wait_for or declared.max_wait_duration
+        )
+    kept = declared.max_wait_duration if strategy == declared.strategy else None
+    return replace(declared, strategy=strategy, max_wait_duration=kept)
+
+
+def _pools(pools: Sequence[WorkerPoolSpec], machine: MachineSpec | None) -> tuple[WorkerPoolSpec, ...]:
+    if machine is None:
+        return tuple(pools)
+    has_accelerators = any(map(_has_accelerators, pools))
+
+    def changed(pool: WorkerPoolSpec) -> WorkerPoolSpec:
+        if pool.is_empty or (has_accelerators and not _has_accelerators(pool)):
+            return pool
+        # A disk that the machine decided about is decided about again.
+        is_default = pool.disk_spec == default_disk(pool.machine_type)
+        return replace(pool, machine_spec=machine, disk_spec=None if is_default else pool.disk_spec)
+
+    return tuple(map(changed, pools))
+
+
+def _has_accelerators(pool: WorkerPoolSpec) -> bool:
+    machine = pool.machine_spec
+    return machine is not None and bool(machine.accelerator_count or is_tpu(machine.machine_type))
+
+
+def strategy_of(spec: JobSpec) -> str:
+    """Return the strategy by which a job gets its machines."""
+    given = spec.scheduling.strategy if spec.scheduling else None
+    return OLD_STRATEGIES.get(given or "", given) or "STANDARD"
+
+
+def key_of(spec: Job, rung: Rung, spec_hash: Callable[[Any], str]) -> str:
+    """Return 8 hex digits for what a rung makes of a job, however it is spelt; the wait takes no part."""
+    made = on_rung(spec, rung)
+    scheduling = made.scheduling and replace(made.scheduling, max_wait_duration=None)
+    return hashlib.sha256(spec_hash(replace(made, scheduling=scheduling)).encode()).hexdigest()[:8]
+
+
+def seconds_of(rung: Rung) -> float | None:
+    """Return the longest wait in seconds, None without one or with one that cannot be read."""
+    text = rung.wait_for
+    return None if not text or durations.problem_with(text) else float(text.removesuffix("s"))
+
+
+def described(spec: JobSpec, rung: Rung) -> str:
+    """Return a rung in words: "SPOT, g2-standard-8 with 1 x NVIDIA_L4, waits for 30 min"."""
+    made = on_rung(spec, rung)
+    machines = [pool.machine_spec for pool in made.worker_pool_specs if pool.machine_spec]
+    machine = rung.machine_spec or next((one for one in machines if one.accelerator_count), None)
+    parts = [strategy_of(made), machine_in_words(machine or machines[0]) if machines else ""]
+    if (seconds := seconds_of(rung)) is not None:
+        parts.append(f"waits for {duration(seconds)}")
+    return ", ".join(filter(None, parts))
+
+
+def machine_in_words(machine: MachineSpec) -> str:
+    """Return a machine in words, such as "g2-standard-8 with 1 x NVIDIA_L4, reserved"."""
+    count = (
+        f" with {machine.accelerator_count} x {machine.accelerator_type}" if machine.accelerator_type else ""
+    )
+    return f"{machine.machine_type}{count}{' on a reservation' if machine.reservation_affinity else ''}"
