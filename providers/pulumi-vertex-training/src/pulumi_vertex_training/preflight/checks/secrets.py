@@ -77,7 +77,7 @@ def _check(scope: Scope, need: _Need) -> Check:
     )
 
     def judge(facts: Facts) -> Iterator[Finding]:
-        project, of_secret, of_project = (facts.of(one) for one in (PROJECT, policy, POLICY_OF_PROJECT))
+        project, of_secret, of_project = facts.of(PROJECT), facts.of(policy), facts.of(POLICY_OF_PROJECT)
         if isinstance(of_secret, Trouble) and of_secret.cause == "missing":
             remedy = remedies.new_secret(need.secret)
             if scope.is_emulator:

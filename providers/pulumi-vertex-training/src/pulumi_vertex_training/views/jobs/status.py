@@ -247,6 +247,11 @@ def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | 
         return None
 
 
+def inner_job(record: JobRecord) -> str:
+    """Return the id of the custom job that runs the replicas of a job, or "" for none or several."""
+    return (view_of(record).replicas_of(record) or "").rpartition("/")[2]
+
+
 def web_access(record: JobRecord) -> Mapping[str, str]:
     """Return the links to the shells of a running job by replica; none without `enable_web_access`.
 
