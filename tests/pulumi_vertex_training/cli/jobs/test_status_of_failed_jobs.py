@@ -61,7 +61,7 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
 
     document = run("status", "digits", "--json", env=env).json
     others = ("progress.", "notifications", "stragglers")
-    elsewhere = {"waitsFor", "webAccessUris", *(key for key in KEYS if key.startswith(others))}
+    elsewhere = {"rung", "waitsFor", "webAccessUris", *(key for key in KEYS if key.startswith(others))}
     assert set(paths(document)) == KEYS - elsewhere
     assert document["progress"] is None
     diagnosis = document["diagnosis"]

@@ -110,5 +110,5 @@ def test_no_job_that_has_not_started_is_without_a_reason(waiting: Waiting) -> No
     assert waits.wait_of(waiting.endpoint, pending) == "its start"
     google = Endpoint(kind="google", project="p", location="us-central1")
     assert waits.wait_of(google, pending) == "its start; Google Cloud reports no reason"
-    row = line(pending, Counts("0/9"), None, waits.wait_of(waiting.endpoint, waiting.wide))
+    row = line(pending, Counts("0/9"), None, wait=waits.wait_of(waiting.endpoint, waiting.wide))
     assert row == f"pending, {SLOTS}"

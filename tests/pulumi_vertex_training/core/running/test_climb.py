@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.provider import Failure
+from pulumi_vertex_training.core.running import provider
 from support.client.in_process.climbs import ClimbTrial, ladder, trial
+from support.client.in_process.small_engine import kills
 from support.waiting import eventually
 from vertex_emulator.client.control import Control
 
@@ -150,3 +154,44 @@ def test_never_climbs_again(job: ClimbTrial) -> None:
     job.up(never)
     assert job.up(never) == 0
     assert job.way() == [(1, "FAILED"), (2, "CANCELLED")]
+
+
+THREE = ladder(SPOT, WAITS, FOUND)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drop", ["before", "after"])
+@pytest.mark.parametrize("nth", [1, 2])
+@pytest.mark.parametrize("call", ["CreateCustomJob", "CancelCustomJob", "GetCustomJob"])
+def test_a_lost_answer_makes_no_second_job(job: ClimbTrial, call: str, nth: int, drop: str) -> None:
+    number = job.control.add_fault({"method": call, "nth": nth, "drop": drop})["number"]
+    with contextlib.suppress(Failure):  # a creation that was not carried out fails the deployment
+        job.up(THREE)
+    job.control.remove_fault(number)
+    job.up(THREE)
+    assert job.way() == [(1, "FAILED"), (2, "CANCELLED"), (3, "RUNNING")]
+    job.assert_one_at_a_time()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rung", [1, 2, 3])
+def test_a_list_that_lags_behind_hides_no_attempt(
+    job: ClimbTrial, rung: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kill the deployment after a submission, and list the jobs as they were just before it."""
+    submitted = []
+
+    def is_reached(text: str) -> bool:
+        if re.match(r"after POST .*/customJobs(\?|$)", text):
+            submitted.append(text)
+        return len(submitted) == rung
+
+    assert kills(job.engine, lambda: job.up(THREE), is_reached)
+    monkeypatch.setattr(provider, "settle_seconds", lambda _: 2.0)
+    fault = {"method": "ListCustomJobs", "times": "always", "stale": {"seconds": 1.5}}
+    number = job.control.add_fault(fault)["number"]
+    job.up(THREE)
+    job.control.remove_fault(number)
+    assert job.way()[-1] == (3, "RUNNING")
+    job.assert_one_at_a_time()
+    job.assert_no_rung_twice()

@@ -12,6 +12,7 @@ from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.runs import deletion
 from pulumi_vertex_training.runs.deletion import StillRunningError
 from pulumi_vertex_training.runs.identity import labels
+from pulumi_vertex_training.runs.submission import run_of
 from support.ground.jobs import pool
 
 
@@ -38,7 +39,7 @@ def test_old_runs_that_cannot_be_deleted_are_a_warning(
     state = JobState.JOB_STATE_PENDING
     record = JobRecord(name="new", display_name="train", state=state, labels=carried)
     endpoint = Endpoint(kind="google", project="p", location="us-central1")
-    provider._delete_oldest(DECLARED, endpoint, inputs, record)
+    provider._delete_oldest(DECLARED, endpoint, inputs, record, until=run_of(record))
     assert f"warning: train: old runs are kept, keep_runs=3 applies again with the next run: {error}" in (
         capsys.readouterr().out
     )
