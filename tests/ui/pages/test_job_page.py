@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +15,8 @@ from pulumi_vertex_training.ui.server.rendering import ticks
 from pulumi_vertex_training.ui.source import job as jobs
 from pulumi_vertex_training.ui.source import totals
 from support.client.ui.everything import endpoint_of
-from support.emulated.job_emulator import pool
-from support.emulated.ui.dashboard import Dashboard
+from support.emulated.job_emulator import job, pool
+from support.emulated.ui.dashboard import Dashboard, running
 from support.emulated.ui.scene import FLAG, Scene
 from vertex_emulator.client.launcher import Emulator
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
@@ -26,11 +27,12 @@ def scene(emulator: Emulator) -> Scene:
     return Scene(emulator)
 
 
-def test_the_first_page_of_an_empty_emulator_leads_to_a_first_job(dashboard: Dashboard, scene: Scene) -> None:
-    html = dashboard.text("/")
-    assert "No jobs yet in local, us-central1" in html and 'data-copy="make up"' in html
-    scene.wait(scene.create(pool("")))
-    assert "No jobs yet" not in dashboard.text("/")
+def test_the_first_page_of_an_empty_project_leads_to_a_first_job(data_dir: Path, emulator: Emulator) -> None:
+    with running("--data-dir", str(data_dir), "--project", "nobody") as empty:
+        html = empty.text("/")
+        assert "No jobs yet in nobody, us-central1" in html and 'data-copy="make up"' in html
+        Scene(emulator).post("/v1/projects/nobody/locations/us-central1/customJobs", job(pool("")))
+        assert "No jobs yet" not in empty.text("/")
 
 
 def test_the_strip_has_progress_metrics_cost_and_replicas(dashboard: Dashboard, scene: Scene) -> None:
@@ -73,8 +75,8 @@ def test_the_strip_has_progress_metrics_cost_and_replicas(dashboard: Dashboard, 
     assert list(shown(model)) == ["Ran for", "loss", "accuracy", "Cost", "Replicas"]
     assert (shown(model)["Replicas"].figure, shown(model)["Replicas"].under) == ("3", "succeeded")
     live = replace(model, row=replace(model.row, ended=""), report=Report(step=7))
-    running = shown(live)["Running for"]
-    assert (running.under, running.since) == ("step 7", model.row.started)
+    tile = shown(live)["Running for"]
+    assert (tile.under, tile.since) == ("step 7", model.row.started)
     waiting = replace(live, row=replace(live.row, started=""))
     assert shown(waiting)["Waiting for"].since == model.row.created
 
