@@ -218,7 +218,7 @@ def test_a_watch_in_a_pipe_prints_states_and_the_whole_log_and_exits_by_the_end(
     assert (good.code, good.err) == (0, "")
     assert "==> RUNNING, 2 running, 45%, loss 0.25" in lines
     assert sum(line.endswith("loss 0.25") and line.startswith("workerpool0-0 | ") for line in lines) == 1
-    assert re.fullmatch(rf"Job {seen.ids['good']} \(good.*\): SUCCEEDED after [\d:]+\.", lines[-1])
+    assert re.fullmatch(rf"Job {seen.ids['good']} \(good.*\): SUCCEEDED after [\dhms]+\.", lines[-1])
     bad = seen.ended["bad"]
     assert bad.code == 1
     assert ": FAILED after " in bad.out.splitlines()[-1]

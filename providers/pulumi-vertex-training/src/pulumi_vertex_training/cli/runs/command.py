@@ -95,7 +95,7 @@ class Runs(Answer):
                     "why": run.why or None,
                     "changes": list(run.changes),
                     "rung": rung_in_words(run.record) or None,
-                    "duration": status_view.duration(run.record) or None,
+                    "duration": status_view.clock_duration(run.record) or None,
                     "cost": spending.document(run.spent),
                     "resumes": document_of_resumes(run.resumes),
                     "logs": run.logs(self.endpoint),

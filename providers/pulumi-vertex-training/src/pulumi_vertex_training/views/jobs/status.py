@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.emulator_api import Delivery, ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.runs import replica_reports
+from pulumi_vertex_training.runs import progress, replica_reports
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
@@ -205,12 +205,22 @@ def time_of_day(timestamp: str) -> str:
 
 
 def duration(record: JobRecord) -> str:
-    """Format the time from the job's start to its end, or until now, such as "1:02:03"."""
+    """Format the time from the job's start to its end, or until now, such as "1h02m"; "" before the start."""
+    seconds = _seconds(record)
+    return "" if seconds is None else progress.duration(seconds)
+
+
+def clock_duration(record: JobRecord) -> str | None:
+    """Return the same time for JSON, such as "1:02:03"; None before the start."""
+    seconds = _seconds(record)
+    return None if seconds is None else f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _seconds(record: JobRecord) -> int | None:
     if not record.start_time:
-        return ""
+        return None
     end = timestamps.parse(record.end_time) if record.end_time else datetime.now(timezone.utc)
-    seconds = max(int((end - timestamps.parse(record.start_time)).total_seconds()), 0)
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return max(int((end - timestamps.parse(record.start_time)).total_seconds()), 0)
 
 
 def _error(record: JobRecord) -> list[tuple[str, str]]:
