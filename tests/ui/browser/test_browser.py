@@ -241,6 +241,35 @@ def test_the_overview_is_searched_and_filtered(seen: Visit, scene: Scene, ended:
     page.locator("#jobs-state").select_option("SUCCEEDED")
     expect(page.locator(f'[id="job/{ended}"]')).to_be_hidden()
     expect(page.locator(f'[id="job/{key}"]')).to_be_visible()
+    assert page.url.endswith("?jobs-state=SUCCEEDED"), "the filter is in the address"
+    page.reload()
+    expect(page.locator(f'[id="job/{ended}"]')).to_be_hidden()
+    counted = page.locator("[data-counts=SUCCEEDED]")
+    expect(counted).to_have_attribute("aria-pressed", "true")
+    counted.click()
+    expect(page.locator(f'[id="job/{ended}"]')).to_be_visible()
+    assert "jobs-state" not in page.url
+    page.locator("#jobs-words").fill("fits nothing")
+    expect(page.locator("[data-filter-note=jobs]")).to_contain_text("fits the filter")
+
+
+def test_live_jobs_come_first_and_an_ended_one_has_its_result(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    scene.bucket("results")
+    report = "import json\njson.dump({'metrics': {'loss': 0.1145}}, open('/gcs/results/1/"
+    report += "vertex_cluster_progress.json', 'w'))\n"
+    code = "import os\nos.makedirs('/gcs/results/1', exist_ok=True)\n" + report
+    directory = {"outputUriPrefix": "gs://results/1"}
+    live = scene.create(pool(FLAG.format(name="first")), name="runs-still")
+    key = scene.create(pool(code), name="has-ended", baseOutputDirectory=directory)
+    scene.wait(key)
+    expect(page.locator(f'[id="job/{key}"]')).to_contain_text("loss 0.1145")
+    expect(page.locator("#jobs tr").first).to_contain_text("runs-still")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    heights = page.locator("#jobs tr:not([hidden])").evaluate_all("all => all.map((one) => one.offsetHeight)")
+    assert max(heights) <= 37, heights
+    scene.raise_flag("first")
+    scene.wait(live)
 
 
 def test_hostile_texts_open_no_dialog(seen: Visit, ended: str) -> None:

@@ -120,18 +120,56 @@ function filterTable(body) {
   }
   // A first view has the newest rows; the others come as soon as the page is connected.
   const rest = Math.max(Number(body.dataset.all || 0) - all, 0);
-  const words = shown === all ? `${all + rest} in all` : `${shown} of ${all + rest} shown`;
+  const some = shown ? `${shown} of ${all + rest} shown` : `none of ${all + rest} fits the filter`;
+  const words = shown === all ? `${all + rest} in all` : some;
   if (note) note.textContent = rest ? `${words}, ${rest} are loading` : words;
+  markCounts();
 }
 
+const FILTERS = "[data-filter], [data-filter-state], [data-filter-inner]";
+
 function filterTables() {
-  for (const control of document.querySelectorAll("[data-filter], [data-filter-state], [data-filter-inner]")) {
+  const given = new URLSearchParams(location.search);
+  for (const control of document.querySelectorAll(FILTERS)) {
     const id = control.dataset.filter || control.dataset.filterState || control.dataset.filterInner;
     const body = document.getElementById(id);
-    control.addEventListener("input", () => filterTable(body));
+    if (control.type === "checkbox") control.checked = given.has(control.id);
+    else if (given.has(control.id)) control.value = given.get(control.id);
+    control.addEventListener("input", () => {
+      filterTable(body);
+      keepFilters();
+    });
     filterTable(body);
   }
 }
+
+// The filters are in the address, so that a link to a filtered table can be sent.
+function keepFilters() {
+  const address = new URL(location.href);
+  for (const control of document.querySelectorAll(FILTERS)) {
+    const value = control.type === "checkbox" ? (control.checked ? "1" : "") : control.value;
+    if (value) address.searchParams.set(control.id, value);
+    else address.searchParams.delete(control.id);
+  }
+  history.replaceState(null, "", address);
+}
+
+// The number of jobs in a state is a button that shows only these jobs, and all of them when pressed again.
+function markCounts() {
+  const state = document.querySelector("[data-filter-state]");
+  for (const count of document.querySelectorAll("[data-counts]")) {
+    count.setAttribute("aria-pressed", String(state !== null && state.value === count.dataset.counts));
+  }
+}
+
+document.addEventListener("parts", markCounts);
+document.addEventListener("click", (event) => {
+  const count = event.target.closest("[data-counts]");
+  const state = document.querySelector("[data-filter-state]");
+  if (!count || !state) return;
+  state.value = state.value === count.dataset.counts ? "" : count.dataset.counts;
+  state.dispatchEvent(new Event("input"));
+});
 
 // The log
 

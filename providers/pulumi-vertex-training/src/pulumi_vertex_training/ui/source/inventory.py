@@ -78,7 +78,7 @@ class Others:
 
 @dataclass(frozen=True, kw_only=True)
 class Inventory:
-    """All that the overview shows, the newest first."""
+    """All that the overview shows, the newest first. Jobs that run come before other live and ended ones."""
 
     endpoint: Endpoint
     jobs: tuple[JobRow, ...]
@@ -111,10 +111,10 @@ def read(endpoint: Endpoint) -> Inventory:
 
 
 def of(endpoint: Endpoint, jobs: Iterable[JobRow], found: Others) -> Inventory:
-    """Return the inventory of these jobs, the newest first, and of the others."""
+    """Return the inventory of these jobs, which come with the newest first, and of the others."""
     return Inventory(
         endpoint=endpoint,
-        jobs=tuple(jobs),
+        jobs=tuple(sorted(jobs, key=lambda job: (not job.is_live, job.state != "RUNNING"))),
         persistent_resources=found.persistent_resources,
         buckets=found.buckets,
         images=found.images,
@@ -161,8 +161,8 @@ def row_of(
     )
 
 
-def job_row(found: Listing, record: JobRecord) -> JobRow:
-    """Return the row of a job of a listing."""
+def job_row(found: Listing, record: JobRecord, *, result: str = "") -> JobRow:
+    """Return the row of a job of a listing. `result` are the last metrics of a job that has ended."""
     inner = found.inner.get(job_key(record.name))
     report = found.reports.get(record.name)
     words = list(view_of(record).details(record, found.cancelled))
@@ -170,6 +170,7 @@ def job_row(found: Listing, record: JobRecord) -> JobRow:
         words.append(in_short(found.waits[record.name]))
     if report is not None:
         words.append(in_words(report))
+    words.append(result)
     if why := why_ended(record):
         words.append(why)
     inside = job_key(inner.owner) if inner else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pulumi_vertex_training import registry
@@ -14,7 +15,7 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in
-from pulumi_vertex_training.runs.progress import Report
+from pulumi_vertex_training.runs.progress import Report, metrics_in_words
 from pulumi_vertex_training.ui.source import inventory
 from pulumi_vertex_training.ui.source.inventory import Inventory, JobRow, Others
 from pulumi_vertex_training.views.jobs import lookup, status
@@ -24,6 +25,9 @@ from vertex_emulator import machine_clock
 
 _ONE_BY_ONE = 50
 """Jobs that are read one by one; if more have changed, all are listed."""
+
+_RESULTS_AT_ONCE, _READS_AT_A_TIME = 100, 8
+"""Ended jobs whose last metrics are read with one view, the newest first, and how many at the same time."""
 
 _REPORT_SECONDS = 1.0
 """Seconds between two reads of the reports of running jobs and of what other jobs wait for."""
@@ -37,6 +41,7 @@ class _Row:
     inner: Inner | None
     report: Report | None
     wait: str
+    result: str
     row: JobRow
 
 
@@ -70,6 +75,7 @@ class LiveInventory:
         self._others = Others()
         self._reports: Mapping[str, Report] = {}
         self._waits: Mapping[str, str] = {}
+        self._results: Mapping[str, str] = {}
         self._reported = float("-inf")
         self._rows: dict[str, _Row] = {}
 
@@ -90,7 +96,27 @@ class LiveInventory:
         if is_due:
             self._reports = status.reports_of(endpoint, self._records.values())
             self._reported = self._clock()
+        self._results = self._with_new_results(endpoint)
         return self._shown(endpoint)
+
+    def _with_new_results(self, endpoint: Endpoint) -> Mapping[str, str]:
+        """Return the last metrics of ended custom jobs by full name. Read some that are not known yet."""
+        ended = [
+            record
+            for record in lookup.newest_first(self._records.values())
+            if record.state.is_terminal and record.collection == registry.CUSTOM_JOB.collection
+        ]
+        known = {record.name: self._results[record.name] for record in ended if record.name in self._results}
+        new = [record for record in ended if record.name not in known][:_RESULTS_AT_ONCE]
+        if not new:
+            return known
+        with ThreadPoolExecutor(_READS_AT_A_TIME) as pool:
+            reports = pool.map(lambda record: status.report_of(endpoint, record), new)
+            read = {
+                record.name: metrics_in_words(report) if report else ""
+                for record, report in zip(new, reports, strict=True)
+            }
+        return {**known, **read}
 
     def _read_one(self, endpoint: Endpoint, key: str) -> None:
         try:
@@ -119,18 +145,19 @@ class LiveInventory:
     def _row(self, found: Listing, key: str, record: JobRecord) -> _Row:
         """Return the row of a job: the last one if it is the same. Those of its owners depend on others."""
         known, inner, report = self._rows.get(key), found.inner.get(key), found.reports.get(record.name)
-        wait = found.waits.get(record.name, "")
+        wait, result = found.waits.get(record.name, ""), self._results.get(record.name, "")
         if (
             known is not None
             and known.record is record
             and known.inner == inner
             and known.report == report
             and known.wait == wait
+            and known.result == result
             and record.collection == registry.CUSTOM_JOB.collection
         ):
             return known
-        row = inventory.job_row(found, record)
-        return _Row(record=record, inner=inner, report=report, wait=wait, row=row)
+        row = inventory.job_row(found, record, result=result)
+        return _Row(record=record, inner=inner, report=report, wait=wait, result=result, row=row)
 
 
 def _is_job(name: str) -> bool:
