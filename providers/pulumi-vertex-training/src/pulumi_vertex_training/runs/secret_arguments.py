@@ -1,4 +1,4 @@
-"""Which arguments of a job Pulumi holds as secrets, as a label of the job.
+"""The arguments of a job that Pulumi holds as secrets, as a label of the job.
 
 The service returns the arguments of a job as plain text. The label lets a reader of the job hide the secret
 ones: their places as POOL-NUMBER, such as "0-3_1-3", or "all" if the places do not fit.

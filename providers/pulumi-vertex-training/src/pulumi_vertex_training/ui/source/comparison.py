@@ -61,7 +61,7 @@ class Changes:
 class Compared:
     """Runs side by side. The first and oldest is the base. Rows have a cell for each run.
 
-    `same` are the facts that are equal in all runs. `curves` are those of each run, by the metric's name.
+    `same` are the facts that are equal in all runs. `curves` has the curves of each run, by the metric's name.
     """
 
     columns: tuple[Column, ...]
@@ -75,7 +75,7 @@ class Compared:
 
     @property
     def has_other_changes(self) -> bool:
-        """Whether there is something to say besides the arguments that differ."""
+        """True if something differs besides the arguments, or if no argument does."""
         return not self.arguments or any(one.sentences or one.note != _NOTHING for one in self.changes)
 
 
