@@ -11,7 +11,7 @@ import pytest
 from pulumi_vertex_training.runs.progress import Report
 from pulumi_vertex_training.ui.pages.all_pages import tab_of
 from pulumi_vertex_training.ui.pages.job.strip import Tile, tiles
-from pulumi_vertex_training.ui.server.rendering import ticks
+from pulumi_vertex_training.ui.server.rendering import environment, ticks
 from pulumi_vertex_training.ui.source import job as jobs
 from pulumi_vertex_training.ui.source import totals
 from support.client.ui.everything import endpoint_of
@@ -110,3 +110,19 @@ def test_backticks_are_code_and_everything_is_escaped() -> None:
 )
 def test_a_page_belongs_to_a_tab(path: str, tab: str) -> None:
     assert tab_of(path) == tab
+
+
+def test_links_to_shells_and_replicas_that_are_far_behind(scene: Scene) -> None:
+    key = scene.create(pool(""), name="shells")
+    model = jobs.read(endpoint_of(scene), *key.split("/"))
+    assert (model.shells, model.stragglers) == ((), ())
+    links = (("workerpool0-0", "https://chief.example/?a=1&b=2"), ("workerpool1-0", "javascript:alert(1)"))
+    behind = ("workerpool1-0 is 340 steps behind, at step 12",)
+    html = (
+        environment()
+        .get_template("job/facts.html")
+        .render({"job": replace(model, shells=links, stragglers=behind)})
+    )
+    assert '<a href="https://chief.example/?a=1&amp;b=2" rel="noreferrer">workerpool0-0</a>' in html
+    assert "javascript" not in html and ", workerpool1-0</p>" in html
+    assert f"Behind: {behind[0]}" in html

@@ -41,9 +41,9 @@ def test_a_replica_reads_what_the_command_has_set(vertex_emulator: VertexEmulato
     assert changed == {"name": "projects/local/secrets/wandb"}
     process, master = start_on_terminal(["emulator", "secret", "set", "typed"], env=env)
     read_until(master, "Value of typed: ", timeout=TIMEOUT)
-    os.write(master, b"by hand\n")
+    os.write(master, b"with keys\n")
     shown = read_until_closed(master, timeout=TIMEOUT)
-    assert (process.wait(timeout=TIMEOUT), "by hand" in shown) == (0, False)
+    assert (process.wait(timeout=TIMEOUT), "with keys" in shown) == (0, False)
     empty = run("emulator", "secret", "set", "wandb", env=env, stdin="")
     assert (empty.code, "The value is empty" in empty.err) == (2, True)
 
@@ -61,6 +61,6 @@ def test_a_replica_reads_what_the_command_has_set(vertex_emulator: VertexEmulato
     eventually(lambda: custom_jobs.get(endpoint, created.name).state.is_terminal)
     entries = list(logs.entries(endpoint, created.job_id, task="workerpool0-0"))
     said = [one.message for one in entries if one.severity != "NOTICE"]
-    assert said[:2] == ["it ends with new", "and by hand"]
+    assert said[:2] == ["it ends with new", "and with keys"]
     assert said[2].startswith("The secret projects/")
     assert "/secrets/none/versions/latest cannot be read: Secret [" in said[2]

@@ -198,7 +198,7 @@ class Control:
         """Add a version to a secret of Secret Manager, and create the secret first. Return its full name."""
         parent, data = f"projects/{project}", value.encode() if isinstance(value, str) else value
         try:
-            new: dict[str, object] = {"replication": {"automatic": {}}}
+            new: dict[str, Any] = {"replication": {"automatic": {}}}
             self.call("POST", f"/v1/{parent}/secrets?{urlencode({'secretId': name})}", new)
         except ControlError as error:
             if error.status != _CONFLICT:

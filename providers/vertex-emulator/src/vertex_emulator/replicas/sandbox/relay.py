@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 Start = Callable[[tuple[int, int, int]], NoReturn]
-"""What the fork does, with its streams."""
+"""The body of the fork, which gets its streams."""
 
 _BLOCK = 65_536
 
