@@ -53,7 +53,10 @@ def test_status_shows_them_as_text_and_as_json(capsys: pytest.CaptureFixture[str
     ("found", "words"),
     [
         (record(webAccessUris=LINKS), "Open the link of the replica: https://one.example/."),
-        (record(), "Declare enable_web_access=True, and open the link that `vertex-training status` shows"),
+        (
+            record(),
+            "Declare enable_web_access=True, and open the link that `vertex-training status JOB` shows",
+        ),
     ],
 )
 def test_on_google_cloud_a_command_is_refused_with_the_link(

@@ -25,7 +25,7 @@ def execute(options: argparse.Namespace, _: Output) -> int:
         where = (
             f"Open the link of the replica: {links.get(options.replica) or ', '.join(links.values())}"
             if links
-            else "Declare enable_web_access=True, and open the link that `vertex-training status` shows "
+            else "Declare enable_web_access=True, and open the link that `vertex-training status JOB` shows "
             "while the job runs"
         )
         raise CommandError(f"Commands run in replicas of the emulator only. {where}.")
