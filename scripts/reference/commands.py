@@ -131,7 +131,7 @@ EMULATOR_GROUPS = (
             "contract": ("emulator contract documented",),
             "network": ("emulator network namespace",),
             "unknown-types": ("emulator unknown-types allow",),
-            "secret": ("emulator secret set wandb < token.txt",),
+            "secret": ("emulator secret set wandb",),
         },
     ),
 )

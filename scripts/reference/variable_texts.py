@@ -166,6 +166,8 @@ LOCAL_REPLICA: Mapping[str, str] = {
     "docs/guides/frameworks/checkpoints.md.",
     "VERTEX_CLUSTER_STALL_TIMEOUT": "Seconds after which a process that stops reporting ends. The option "
     "`stall_timeout` of a job sets it. See docs/guides/frameworks/hangs.md.",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER": "Address of Secret Manager for gcloud and "
+    "`vertex_cluster.secret`, if it is not Google's. The emulator sets it.",
     "LAUNCHER_PORT": "If you set it: the port of a framework's launcher, instead of the port in "
     "CLUSTER_SPEC.",
     "LOCAL_RANK": "Rank of a process on its machine, set by torchrun. `vertex_cluster.report` writes "

@@ -34,7 +34,7 @@ class SecretError(Exception):
 def secret(name: str, *, version: str = "latest", project: Optional[str] = None) -> str:
     """Return the value of a secret of Secret Manager, as text.
 
-        token = vertex_cluster.secret(os.environ["TOKEN_SECRET"])  # projects/PROJECT/secrets/NAME
+        token = vertex_cluster.secret("projects/my-project/secrets/wandb")
 
     `name` is an id, or a full name, also with a location or a version. The account of the job needs the role
     roles/secretmanager.secretAccessor on the secret. `project` defaults to the job's, CLOUD_ML_PROJECT_ID.
