@@ -291,3 +291,30 @@ def _imported_kinds_are_unchanged(program: Program) -> None:
     program.write({**OTHER_KINDS, **generated}, {**OTHER_OUTPUTS, "files": {"fn::invoke": found}})
     assert "unchanged" in engine.up("--expect-no-changes").ok().output
     assert engine.outputs()["files"].startswith("gs://")
+
+
+def test_the_price_at_which_a_job_stops(program: Program) -> None:
+    def declared(**more: Any) -> dict[str, Any]:
+        alone = job("true", workers=0, **more)
+        return {"train": {**alone, "properties": {**alone["properties"], "wait": "none"}}}
+
+    engine = program.engine
+    program.write(declared(maxCost=1), {})
+    assert "train stops after 4 h 4 min of running, at most $1.00" in engine.preview().ok().output
+    engine.up().ok()
+    jobs = GATEWAY.list_jobs(engine.endpoint())
+    assert [one.wire["jobSpec"]["scheduling"] for one in jobs] == [
+        {"timeout": "14640s", "disableRetries": True}
+    ]
+    # Another sum is recorded in place, and runs nothing.
+    program.write(declared(maxCost=2), {})
+    assert program.steps() == {"train": ("update", {"maxCost": "update"})}
+    engine.up().ok()
+    assert len(GATEWAY.list_jobs(engine.endpoint())) == 1
+    for wrong, message in (
+        (0, "maxCost: 0.0 is no limit of the cost; give US dollars above 0, such as 50"),
+        ("much", "maxCost: Cannot assign type 'string' to type 'number'"),
+        (0.001, "maxCost: $0.001 is below the cost of a minute of running, $0.0041; give at least 0.01"),
+    ):
+        program.write(declared(maxCost=wrong), {})
+        assert message in engine.preview().failed().output

@@ -166,3 +166,38 @@ def test_an_autoscaled_resource_counts_with_its_maximum():
 def test_the_sum_of_many_small_costs_is_not_above_itself():
     costs = [job(f"train-{number}", 0.1) for number in range(10)]
     assert excesses(costs, CostLimits(max_hourly=1.0)) == ()
+
+
+def limited(name: str, max_cost: float, *, hourly: float | None = 2.0) -> ResourceCost:
+    """Return a job that `max_cost` stops, at $2 an hour at most."""
+    cost = Cost(
+        hourly=hourly,
+        per_timeout=max_cost,
+        timeout_seconds=int(max_cost / 2 * 3600),
+        most_hourly=hourly,
+        items=(item(2.0),) if hourly else (),
+        unknown=() if hourly else (GAP,),
+        max_cost=max_cost,
+    )
+    return ResourceCost(name=name, cost=cost, starts=True)
+
+
+@pytest.mark.parametrize(
+    ("max_cost", "max_run", "hourly", "max_hourly", "message"),
+    [
+        (50, 50, 2.0, None, ""),
+        (50, 100, 2.0, None, ""),
+        (50, 20, 2.0, None, "up to $50.00 until the timeout by max_cost of 1 d 1 h, above"),
+        (50, 50, None, None, ""),
+        (50, 50, None, 10.0, "no price is known for a5-mega-8g"),
+        (50, 20, None, None, "up to $50.00 until the timeout by max_cost of 1 d 1 h, above"),
+    ],
+)
+def test_max_cost_meets_the_limits_of_the_stack(
+    max_cost: float, max_run: float, hourly: float | None, max_hourly: float | None, message: str
+):
+    limits = CostLimits(max_run=max_run, max_hourly=max_hourly)
+    found = excesses([limited("train", max_cost, hourly=hourly)], limits)
+    assert message in in_words(found) if message else not found
+    if "max_cost" in message:
+        assert "Set a lower max_cost, make it smaller, or run" in in_words(found)

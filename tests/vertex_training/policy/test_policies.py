@@ -314,6 +314,15 @@ def test_a_resource_of_the_package_is_read_like_a_dynamic_one():
             ],
         ),
         ("timeout", {}, "CustomJob", job(pool(), scheduling={"timeout": "3600s"}), "dev", []),
+        ("timeout", {"most": "6000s"}, "CustomJob", job(pool(), max_cost=0.4), "dev", []),
+        (
+            "timeout",
+            {"most": "3600s"},
+            "HyperparameterTuningJob",
+            {**tuning(1, pool()), "max_cost": 50},
+            "dev",
+            ["max_cost: allows 83280s, which is too long. Give a timeout of at most 3600s."],
+        ),
         (
             "timeout",
             {},

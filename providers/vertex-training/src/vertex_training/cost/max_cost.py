@@ -206,7 +206,7 @@ def sentence(limit: Limit, max_cost: float, *, starts: int, trials: int = 1) -> 
     most = usd(max_cost if is_derived else limit.total)
     text = f"{each} after {duration(limit.seconds)} of running, at most {most}"
     if limit.spent:
-        text += f" with the {usd(limit.spent)} of its earlier runs"
+        text += f", of which its earlier runs have used {usd(limit.spent)}"
     if limit.keeps_retries and starts > 1:
         worst = limit.spent + limit.most * starts
         text += (

@@ -124,7 +124,7 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
             OPERATION.say_once(f"{declared.resource(props)}: {sentence}")
     announce_cost(declared, call, inputs, decoded.unknown, old=old, checked=checked)
     announce_ladder(declared, call, inputs, decoded.unknown, old=old, checked=checked)
-    if call.is_preview and not old and not call.context.recorded:
+    if not old and not call.context.recorded:
         max_cost.announce_first(declared, call, inputs, decoded.unknown, declared.resource(props))
     return Checked(inputs=hide(checked))
 

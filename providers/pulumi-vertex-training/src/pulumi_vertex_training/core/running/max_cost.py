@@ -78,7 +78,7 @@ def _is_open(declared: JobResourceType, unknown: Iterable[str]) -> bool:
 def announce_first(
     declared: JobResourceType, call: Call, inputs: JobInputs, unknown: Iterable[str], name: str
 ) -> None:
-    """Print in a preview when the first run of a job stops."""
+    """Print when the first run of a job stops. Only a program in Python tells a check of its preview."""
     if inputs.max_cost is None or inputs.adopt or _is_open(declared, unknown):
         return
     limit = _limit(declared, inputs, 0.0)
@@ -154,7 +154,7 @@ def limit_of_run(
     recorded: RunKey | None,
     by_state: float | None,
     left_behind: Sequence[JobRecord],
-    tell: Callable[[str], None],
+    urn: str,
 ) -> Limit | None:
     """Return the limit of a run that is submitted now; None without `max_cost`. Raises Failure.
 
@@ -171,7 +171,7 @@ def limit_of_run(
     limit = _limit(declared, inputs, spent)
     if limit is None:
         raise Failure(used_up(name, inputs.max_cost, spent))
-    tell(_sentence(declared, inputs, limit))
+    OPERATION.say_once(f"{name} {_sentence(declared, inputs, limit)}", urn=urn)
     return limit
 
 

@@ -145,7 +145,7 @@ def create(provider: JobProvider, call: Call) -> Created:
             recorded=recorded,
             by_state=call.context.spent,
             left_behind=behind,
-            tell=tell,
+            urn=call.urn,
         )
         engine.require(OPERATION.engine, OPERATION.settings.timeouts)
         notifications.write(declared.gateway.collection, inputs, run.identity)
