@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.core.provider import Failure
+from pulumi_vertex_training.runs.identity import RUN_LABEL
 from support.client.in_process.small_engine import kills
-from support.client.in_process.trials import Trial
+from support.client.in_process.trials import Trial, at_every_point
 from support.client.kills.subjects import CUSTOM_JOB, PIPELINE, TUNING_JOB, Declaration, Subject, has_ended
 from support.waiting import eventually
 from vertex_training.cost.max_cost import LABEL, Limit, read_label
@@ -150,19 +151,45 @@ def test_a_failed_job_stays_once_the_sum_is_used_up(
 
 
 @FORMS
-@pytest.mark.parametrize("at", ["before POST", "after POST", "before DELETE", "after DELETE"])
-def test_a_killed_replacement_counts_what_was_spent(
-    stack: Callable[..., Trial], package: bool, at: str
+@pytest.mark.slow
+@pytest.mark.parametrize("on_replace", ["keep", "delete"])
+def test_a_replacement_that_is_killed_anywhere_counts_what_was_spent(
+    stack: Callable[..., Trial], package: bool, on_replace: str
 ) -> None:
-    trial = stack(package=package)
-    trial.up(declared("max_cost=1", command=QUICK))
-    ended(trial)
-    again = declared("max_cost=1", spec="spec-2")
-    assert kills(trial.engine, lambda: trial.up(again), lambda text: text.startswith(at))
-    trial.up(again)
-    assert len(trial.there()) == 1
-    assert 0 < limit(newest(trial)).spent < 1
-    trial.destroy()
+    options = f"max_cost=1, on_replace={on_replace!r}"
+    again = declared(options, spec="spec-2")
+
+    def begin() -> Trial:
+        trial = stack(package=package)
+        trial.up(declared(options, command=QUICK))
+        ended(trial)
+        return trial
+
+    def heals(trial: Trial, _died: str) -> None:
+        trial.up(again)
+        assert len(trial.there()) == 1
+        assert trial.run()["limit"] == newest(trial)["labels"][LABEL]
+        assert 0 < limit(newest(trial)).spent < limit(newest(trial)).total <= 1
+        assert trial.up(again) == 0
+        trial.destroy()
+
+    assert at_every_point(begin, lambda trial: trial.up(again), heals) > 5
+
+
+def test_a_job_with_a_limit_can_be_adopted(stack: Callable[..., Trial]) -> None:
+    first, second = stack(), stack()
+    first.up(declared('max_cost=1, on_delete="cancel"', command=QUICK))
+    ended(first)
+    job = newest(first)
+    first.engine.destroy()
+    program = CUSTOM_JOB.program(declared("max_cost=2", command=QUICK), second.name)
+    # The same declaration under another name: it names itself in its environment.
+    program = program.replace('"value": name}', f'"value": "{first.name}"}}')
+    taken = f'display_name="{first.name}", adopt="{job["name"]}", taking_over="{job["labels"][RUN_LABEL]}", '
+    second.engine.up(program.replace("CustomJob(name, ", f"CustomJob(name, {taken}"))
+    assert second.recorded() == [job["name"].partition("/locations/")[2]]
+    assert second.run()["limit"] == job["labels"][LABEL]
+    second.engine.destroy()
 
 
 def test_declared_retries_are_kept(stack: Callable[..., Trial], capsys: pytest.CaptureFixture[str]) -> None:
