@@ -32,7 +32,7 @@ help:
 	@echo 'make suites       run test suites of others against the emulator (10 minutes): make suites ARGS="--only gcsfs"'
 	@echo 'make screenshots  write the pictures of the dashboard in docs/ (with Chromium, by `make tools`)'
 	@echo 'make docs         build the documentation site into .local/site and check it (ARGS=--serve: at http://127.0.0.1:8000)'
-	@echo 'make verify-google   deploy to Google Cloud and compare: PROJECT=my-project BUDGET=2 (dollars), or ARGS=--rehearse'
+	@echo 'make verify-google   deploy to Google Cloud and compare: PROJECT=my-project BUDGET=3 (dollars), or ARGS=--rehearse'
 	@echo
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
 	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl, crane, act, actionlint, Pulumi programs in YAML, Google'"'"'s clients, TensorFlow, PyTorch'

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
-from scripts.verify_google import cleanup, journal, rehearsal
+from scripts.verify_google import cleanup, journal, questions, rehearsal
 from scripts.verify_google.answers import Answers, answers_of
 from scripts.verify_google.budget import PENNIES, cost_of
 from scripts.verify_google.comparison import compare
@@ -109,6 +109,7 @@ def _verify(options: Options, carried: float) -> int:
         if budget is None:
             return 1
         results = _deploy_jobs(ours_on, ours)
+        asked_here = _ask(ours_on, results)
     if failed := {name: result for name, result in results.items() if result != "deployed"}:
         _print(f"A program that fails on the emulator is not sent to Google Cloud:\n{failed}", error=True)
         return 1
@@ -120,10 +121,12 @@ def _verify(options: Options, carried: float) -> int:
     theirs_on = _google_side(options, log, run)
     _print("The same against Google Cloud.")
     theirs: Answers = {}
+    asked_there: Answers = {}
     try:
         theirs_on.prepare()
         theirs = _deploy_environment(theirs_on)
         results = _deploy_jobs(theirs_on, theirs)
+        asked_there = _ask(theirs_on, results)
     except (StackError, CloudError) as error:
         results = {"environment": str(error)}
     finally:
@@ -134,6 +137,9 @@ def _verify(options: Options, carried: float) -> int:
         location=options.location,
         results=Sanitiser(project=options.project, run=run).document(results),
         differences=compare(theirs, ours),
+        questions=tuple(
+            (each.asks, asked_there.get(each.name), asked_here.get(each.name)) for each in questions.QUESTIONS
+        ),
         counted=highest + carried,
         budget=budget,
         notes=[] if is_clean else ["Not everything was deleted: see the end of the run's output."],
@@ -152,7 +158,8 @@ def _deploy_environment(side: Side) -> Answers:
 def _costs(side: Side) -> dict[str, float]:
     """Return the highest cost of each program. Their environment is deployed already, for pennies."""
     environment, *others = programs(side.run)
-    return {environment.name: PENNIES, **{each.name: cost_of(side, each) for each in others}}
+    costs = {environment.name: PENNIES, **{each.name: cost_of(side, each) for each in others}}
+    return {**costs, "questions": questions.cost_of(side.endpoint.location)}
 
 
 def _deploy_jobs(side: Side, answers: Answers) -> dict[str, str]:
@@ -168,6 +175,19 @@ def _deploy_jobs(side: Side, answers: Answers) -> dict[str, str]:
             results[program.name] = str(error)
         _print(f"{program.name:14}{results[program.name]}")
     return results
+
+
+def _ask(side: Side, results: dict[str, str]) -> Answers:
+    """Return the answers to the questions, and add a result: a question fails only if it cannot be asked."""
+    environment, *_ = programs(side.run)
+    try:
+        (stack,) = (one for one in side.resources(environment) if one["type"].endswith(":Stack"))
+        found = questions.ask(side, stack["outputs"]["bucket"])
+        results["questions"] = "deployed"
+    except (StackError, CloudError) as error:
+        found, results["questions"] = {}, str(error)
+    _print(f"{'questions':14}{results['questions']}")
+    return found
 
 
 def _budget(options: Options, highest: float) -> float | None:

@@ -68,7 +68,7 @@ def parse(arguments: Sequence[str]) -> Options | None:
 
 
 def _problem(project: str, budget: str) -> str | None:
-    example = "make verify-google PROJECT=my-project BUDGET=2"
+    example = "make verify-google PROJECT=my-project BUDGET=3"
     if not project:
         return f"PROJECT is missing. Name the project that pays: {example}"
     if not _PROJECT.fullmatch(project):

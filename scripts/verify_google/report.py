@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,10 @@ class RecordingError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The result of a run. `results` has a word for each program; `counted` and `budget` are dollars."""
+    """The result of a run. `results` has a word for each program; `counted` and `budget` are dollars.
+
+    `questions` has each question with the answers of Google Cloud and of the emulator.
+    """
 
     day: str
     location: str
@@ -36,6 +39,7 @@ class Report:
     counted: float
     budget: float
     notes: Sequence[str] = ()
+    questions: Sequence[tuple[str, Any, Any]] = ()
 
     @property
     def unexplained(self) -> list[Difference]:
@@ -54,8 +58,15 @@ class Report:
             *(f"| {name} | {_cell(result)} |" for name, result in self.results.items()),
             *(["", "## Differences", "", *_table(self.unexplained)] if self.unexplained else []),
             *(["", "## Known differences", "", *_table(known)] if known else []),
+            *(["", "## Questions", *self._questions()] if self.questions else []),
         ]
         return "\n".join(lines) + "\n"
+
+    def _questions(self) -> Iterator[str]:
+        for asks, google, emulator in self.questions:
+            yield from ("", f"### {asks[0].upper()}{asks[1:]}", "")
+            for name, answer in (("Google Cloud", google), ("The emulator", emulator)):
+                yield from (f"{name}:", "", "```json", json.dumps(answer, indent=1), "```", "")
 
     def json(self) -> Json:
         """Return the report as a JSON document."""

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([], "Name the project that pays: make verify-google PROJECT=my-project BUDGET=2\n"),
+        ([], "Name the project that pays: make verify-google PROJECT=my-project BUDGET=3\n"),
         (["--project", "My_Project"], "PROJECT=My_Project is not the id of a project."),
         (["--project", "my-project", "--budget", "much"], "BUDGET=much is not a number of dollars"),
         (["--project", "my-project", "--budget", "-1"], "BUDGET=-1 is not a number of dollars"),

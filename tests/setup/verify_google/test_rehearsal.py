@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,7 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from scripts.verify_google import journal, rehearsal, report
 from scripts.verify_google.comparison import compare
+from scripts.verify_google.questions import QUESTIONS
 from scripts.verify_google.rest import JOB_KINDS, Rest
 from support.waiting import eventually
 from vertex_emulator.client.launcher import Emulator
@@ -64,10 +66,10 @@ def google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Google]:
 
 
 def test_both_sides_are_the_same_and_nothing_is_left(google: Google, tmp_path: Path) -> None:
-    done = google.run("--budget", "2", folder=tmp_path)
+    done = google.run("--budget", "3", folder=tmp_path)
     printed = done.stdout + done.stderr
     assert done.returncode == 0, printed
-    assert "0 fields differ. Counted $1.44 of $2.00." in printed
+    assert "0 fields differ. Counted $2.07 of $3.00." in printed
     (log,) = tmp_path.glob("vtv-*.jsonl")
     assert journal.read(log).ended
     assert google.left() == []
@@ -78,6 +80,19 @@ def test_both_sides_are_the_same_and_nothing_is_left(google: Google, tmp_path: P
     assert answers["jobs: CustomJob failing"]["state"] == "JOB_STATE_FAILED"
     unchanged = [value for step, value in answers.items() if step.endswith("has no changes")]
     assert unchanged == [True, True, True]
+    written = json.loads((tmp_path / log.stem / "report.json").read_text())
+    pairs = zip(QUESTIONS, written["questions"], strict=True)
+    asked = {question.name: theirs for question, (_, theirs, _) in pairs}
+    assert asked["timeout"]["state"] == "JOB_STATE_FAILED"
+    assert asked["timeout"]["ran_seconds"] >= 60
+    (started,) = asked["variable"]["files"].values()
+    assert started["checkpoints"].startswith("gs://")
+    seen = [one["sizes"][-1] for name, one in asked["rewrite"]["files"].items() if name.startswith("seen-")]
+    assert seen == [9, 9]
+    assert asked["cancel"]["state"] == "JOB_STATE_CANCELLED"
+    assert "after-sigterm-005" in asked["cancel"]["files"]
+    assert len(asked["restart"]["files"]) == 2  # one for each start
+    assert asked["image"]["state"] == asked["wait"]["state"] == "JOB_STATE_SUCCEEDED"
     if report.RECORDED.exists():
         differences = compare(report.recorded(report.RECORDED), answers)
         assert [each for each in differences if each.allowed is None] == []
@@ -122,6 +137,6 @@ def test_more_than_the_budget_is_not_deployed(google: Google, tmp_path: Path) ->
     done = google.run("--budget", "0.5", folder=tmp_path)
     assert done.returncode == 1
     assert "That exceeds $0.50. Nothing was sent. To allow it: " in done.stderr
-    assert "BUDGET=1.45" in done.stderr
+    assert "BUDGET=2.08" in done.stderr
     assert not list(tmp_path.glob("vtv-*.jsonl"))
     assert google.left() == []
