@@ -114,3 +114,24 @@ def test_more_trainers_than_examples_in_a_step(new_job: NewJob) -> None:
         np.load(alone.model_dir / "model.npz") as expected,
     ):
         assert max(float(np.abs(found[name] - expected[name]).max()) for name in expected) <= 1e-9
+
+
+def test_a_killed_training_continues_with_another_number_of_trainers(
+    new_job: NewJob, alone: Trained, tmp_path: Path
+) -> None:
+    """Compare the weights, which do not depend on the number of trainers, with a training that nobody kills."""
+    resume = f"--resume-dir={tmp_path / 'state'}"
+    replicas = new_job(workers=1).start_all(resume)
+    replicas[0].wait_for("epoch 3/20")
+    replicas[0].process.kill()
+    for replica in replicas:
+        replica.wait()
+    job = new_job(workers=2)
+    ended = job.run(resume)
+    continued = re.search(r"^continues after epoch (\d+)$", ended[0].output(), re.MULTILINE)
+    assert continued is not None
+    assert int(continued[1]) >= 2
+    assert f"epoch {int(continued[1]) + 1}/20" in ended[0].output()
+    assert "epoch 1/20" not in ended[0].output()
+    whole, model = alone.model(), np.load(job.model_dir / "model.npz")
+    assert all(np.allclose(model[name], whole[name], rtol=0, atol=1e-9) for name in whole)

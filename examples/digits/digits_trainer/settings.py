@@ -22,6 +22,8 @@ class Settings:
     """Seconds that the chief gives an evaluator to score the last checkpoint."""
     model_dir: Path | None
     checkpoint_dir: Path | None
+    resume_dir: Path | None
+    """Folder from which the trainers continue, of this job and those before it."""
     job_id: str
     """Number of the job on Vertex AI; empty outside one."""
 

@@ -19,12 +19,15 @@ from typing import NoReturn
 
 import vertex_cluster
 from vertex_cluster import Cluster
+from vertex_cluster.checkpoints import CheckpointError
 
 from . import evaluate, train
 from .errors import InputError, OutputError, PeerError, Terminated
 from .settings import Settings
 
 log = logging.getLogger(__name__)
+
+_RESUME_DIR = "VERTEX_CLUSTER_CHECKPOINT_DIR"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _ignore_sigterm()
     except (InputError, vertex_cluster.ClusterError) as error:
         return _failed(error, 2)
-    except (PeerError, OutputError, OSError) as error:
+    except (PeerError, OutputError, CheckpointError, OSError) as error:
         return _failed(error, 1)
     except Terminated:
         log.info("stopped by SIGTERM")
@@ -89,6 +92,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str]) -> Settin
     )
     parser.add_argument("--model-dir", help="where the chief saves the model (AIP_MODEL_DIR)")
     parser.add_argument("--checkpoint-dir", help="where it saves one file per epoch (AIP_CHECKPOINT_DIR)")
+    parser.add_argument("--resume-dir", help=f"where it saves its state, and continues from ({_RESUME_DIR})")
     parser.add_argument(
         "--timeout",
         type=_positive(float),
@@ -115,6 +119,7 @@ def parse(arguments: Sequence[str] | None, environ: Mapping[str, str]) -> Settin
         checkpoint_dir=_optional_place(
             "--checkpoint-dir", options.checkpoint_dir, environ, "AIP_CHECKPOINT_DIR"
         ),
+        resume_dir=_optional_place("--resume-dir", options.resume_dir, environ, _RESUME_DIR),
         job_id=environ.get("CLOUD_ML_JOB_ID", ""),
     )
 

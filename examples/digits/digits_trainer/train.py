@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 import vertex_cluster
 from vertex_cluster import Cluster
+from vertex_cluster.checkpoints import Checkpoints
 
 from . import evaluate
 from .allreduce import Group, job_digest, join
@@ -45,8 +46,13 @@ def run(settings: Settings, cluster: Cluster) -> None:
             settings.batch_size,
             len(held_out),
         )
-        weights = network.initial_weights(settings.seed)
-        for epoch in range(1, settings.epochs + 1):
+        state = {"weights": network.initial_weights(settings.seed)}
+        store = checkpoints_of(settings, group)
+        done = 0 if store is None else store.resume(lambda at: state.update(np.load(at / "state.npz")))
+        if done:
+            log.info("continues after epoch %d", done)
+        weights = state["weights"]
+        for epoch in range(done + 1, settings.epochs + 1):
             weights, loss = train_epoch(
                 network, weights, training, epoch=epoch, settings=settings, group=group
             )
@@ -57,6 +63,8 @@ def run(settings: Settings, cluster: Cluster) -> None:
                 if settings.checkpoint_dir is not None:
                     checkpoint = Checkpoint(job=job.hex(), epoch=epoch, weights=weights)
                     save_checkpoint(settings.checkpoint_dir, checkpoint)
+                if store is not None:
+                    store.save(epoch, lambda at: np.savez(at / "state.npz", weights=weights))  # noqa: B023
         digest = hashlib.sha256(weights.astype("<f8").tobytes())
         group.leave(digest.digest())
         log.info("done in %.1f s, weights sha256 %s", time.monotonic() - began, digest.hexdigest())
@@ -65,6 +73,18 @@ def run(settings: Settings, cluster: Cluster) -> None:
         score = network.score(weights, held_out.images, held_out.labels)
         save_model(settings, network, weights, score, trainers=trainers)
         evaluate.wait_for_last(settings, cluster)
+
+
+def checkpoints_of(settings: Settings, group: Group) -> Checkpoints | None:
+    """Return the checkpoints that the trainers continue from, None without a folder for them."""
+    if settings.resume_dir is None:
+        return None
+    return Checkpoints(
+        settings.resume_dir,
+        barrier=lambda: group.sum(np.zeros(1)),
+        rank=group.rank,
+        world_size=group.size,
+    )
 
 
 def train_epoch(

@@ -14,6 +14,7 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import vertex_cluster
+from vertex_cluster.checkpoints import Checkpoints
 
 HELD_OUT = 360  # the last digits measure the accuracy
 CHECKPOINT_EPOCHS = 10
@@ -55,27 +56,8 @@ def epoch_of(weights, pixels, labels):
     return jax.tree.map(lambda weight, change: weight - 0.5 * change, weights, gradient), value
 
 
-def start_from(folder):
-    """Return the epoch and weights of the latest checkpoint of process 0, for all processes."""
-    epoch, weights = np.array(0), initial_weights()
-    if jax.process_index() == 0 and (folder / "latest.npz").exists():
-        with np.load(folder / "latest.npz") as saved:
-            weights = {name: saved[name] for name in weights}
-            epoch = saved["epoch"]
-    epoch, weights = multihost_utils.broadcast_one_to_all((epoch, weights))
-    return int(epoch), {name: np.asarray(value) for name, value in weights.items()}
-
-
-def save(path, **arrays):
-    """Write a file under another name first, so that a killed process leaves no half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name("partial.npz")
-    np.savez(partial, **arrays)
-    partial.replace(path)
-
-
-def folder_of(variable):
-    return pathlib.Path(vertex_cluster.gcs_path(os.environ[variable]))
+def all_are_here():
+    multihost_utils.sync_global_devices("checkpoints")
 
 
 def main():
@@ -101,8 +83,9 @@ def main():
     pixels = jax.make_array_from_process_local_data(by_rows, pixels[mine])
     labels = jax.make_array_from_process_local_data(by_rows, labels[mine])
 
-    checkpoints = folder_of("AIP_CHECKPOINT_DIR")
-    done, weights = start_from(checkpoints)
+    store = Checkpoints(barrier=all_are_here, rank=rank, world_size=size)
+    weights = initial_weights()
+    done = store.resume(lambda folder: weights.update(np.load(folder / "weights.npz")))
     if done:
         print(f"continues after epoch {done}", flush=True)
     weights = {
@@ -119,7 +102,8 @@ def main():
             time.sleep(RESTART_SECONDS)
             raise
         if rank == 0 and (epoch % CHECKPOINT_EPOCHS == 0 or epoch in (1, options.epochs)):
-            save(checkpoints / "latest.npz", epoch=epoch, **jax.device_get(weights))
+            state = jax.device_get(weights)
+            store.save(epoch, lambda folder: np.savez(folder / "weights.npz", **state))  # noqa: B023
             vertex_cluster.report(step=epoch, total=options.epochs, loss=value)
             print(f"finished {epoch} loss {value:.6f}", flush=True)
 
@@ -128,8 +112,9 @@ def main():
     accuracy = float((np.asarray(scores(final, held_out)).argmax(1) == truth).mean())
     print(f"trained {rank} {digest} {accuracy:.4f}", flush=True)
     if rank == 0:
-        model = folder_of("AIP_MODEL_DIR")
-        save(model / "model.npz", **final)
+        model = pathlib.Path(vertex_cluster.gcs_path(os.environ["AIP_MODEL_DIR"]))
+        model.mkdir(parents=True, exist_ok=True)
+        np.savez(model / "model.npz", **final)
         metrics = {"accuracy": accuracy, "loss": value, "processes": size}
         (model / "metrics.json").write_text(json.dumps(metrics))
     multihost_utils.sync_global_devices("saved")  # the job ends with process 0, so it is the last to leave
