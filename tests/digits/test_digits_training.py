@@ -119,7 +119,7 @@ def test_more_trainers_than_examples_in_a_step(new_job: NewJob) -> None:
 def test_a_killed_training_continues_with_another_number_of_trainers(
     new_job: NewJob, alone: Trained, tmp_path: Path
 ) -> None:
-    """Compare the weights, which do not depend on the number of trainers, with a training that nobody kills."""
+    """Compare the weights, which do not depend on the number of trainers, with an unbroken training."""
     resume = f"--resume-dir={tmp_path / 'state'}"
     replicas = new_job(workers=1).start_all(resume)
     replicas[0].wait_for("epoch 3/20")

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cli.gc.candidates import Decision, KnownStack, Status
-from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, ObjectFinding, PersistentFinding
+from pulumi_vertex_training.cli.gc.checkpoints import Lineage
+from pulumi_vertex_training.cli.gc.findings import (
+    Finding,
+    JobFinding,
+    LineageFinding,
+    ObjectFinding,
+    PersistentFinding,
+)
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName
 from pulumi_vertex_training.cli.gc.sweep import Outcome
 from pulumi_vertex_training.cli.gc.view import Report
@@ -167,7 +174,11 @@ def paths(value: Any, known: set[str], path: str = "") -> Iterator[str]:
 
 
 def test_the_page_has_every_key_of_gc(printed: Any) -> None:
-    out, err = printed(REPORT, as_json=True)
+    lineage = LineageFinding(
+        record=Lineage(uri="gs://b/train/checkpoints/0123456789abcdef-1/", size=7),
+        decision=Decision(status=Status.UNPROVEN, reason="because"),
+    )
+    out, err = printed(replace(REPORT, findings=(*FOUND, lineage)), as_json=True)
     assert err == ""
     document = json.loads(out)
     assert set(paths(document, KEYS["gc"])) == KEYS["gc"]

@@ -19,17 +19,21 @@ from pulumi_vertex_training.cli.gc.candidates import (
     decide_object,
     decide_persistent,
 )
+from pulumi_vertex_training.cli.gc.checkpoints import decide_lineage, delete_lineage
 from pulumi_vertex_training.cli.gc.findings import (
     Finding,
     JobFinding,
+    LineageFinding,
     ObjectFinding,
     PersistentFinding,
     job_findings,
     labelled_jobs,
     labelled_persistent,
+    lineage_findings,
     live_text,
     object_findings,
     persistent_findings,
+    text_of_jobs,
 )
 from pulumi_vertex_training.cli.gc.pulumi_backends import Pulumi
 from pulumi_vertex_training.cli.gc.stack_state import StackName
@@ -70,6 +74,7 @@ def collect(options: argparse.Namespace, output: Output) -> Answer:
         *job_findings(jobs, stacks),
         *persistent_findings(persistent, stacks, endpoint),
         *object_findings(endpoint, stacks, named=options.names),
+        *lineage_findings(endpoint, stacks),
     ]
     if options.names:
         findings = _named(options.names, findings, endpoint)
@@ -146,7 +151,7 @@ def _delete(
         output.note(f"{finding.label}: {finding.outcome.words}")
 
     # Jobs first: they may run on a persistent resource or read an object.
-    for kind in (JobFinding, PersistentFinding, ObjectFinding):
+    for kind in (JobFinding, PersistentFinding, ObjectFinding, LineageFinding):
         with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
             list(pool.map(one, [finding for finding in chosen if isinstance(finding, kind)]))
 
@@ -193,6 +198,15 @@ def _delete_one(
             report=lambda words: output.note(f"{finding.label}: {words}"),
         )
 
+    if isinstance(finding, LineageFinding):
+        uri = finding.record.uri
+
+        def lineage_refusal() -> str:
+            jobs = text_of_jobs(endpoint)
+            return refusal_of(lambda snapshot: decide_lineage(uri, snapshot[0], read_by_jobs=jobs))
+
+        return delete_lineage(endpoint, uri, refusal=lineage_refusal)
+
     def object_refusal(record: ObjectRecord) -> str:
         return refusal_of(
             lambda snapshot: decide_object(
@@ -214,9 +228,9 @@ def _named(words: Sequence[str], findings: Sequence[Finding], endpoint: Endpoint
         found = [one for one in findings if word in one.names(endpoint)]
         if not found:
             raise InputError(
-                f"{word!r} is not a job, persistent resource, model or staged object with ownership labels "
-                f"({endpoint}); gc deletes nothing else. Give an id, a full name or a gs:// address; "
-                f"`vertex-training gc` lists them.{did_you_mean(word, suggestions)}",
+                f"{word!r} is not a job, persistent resource, model or staged object with ownership labels, "
+                f"or a folder of checkpoints ({endpoint}); gc deletes nothing else. Give an id, a full name "
+                f"or a gs:// address; `vertex-training gc` lists them.{did_you_mean(word, suggestions)}",
                 path="NAME",
             )
         if len(found) > 1:

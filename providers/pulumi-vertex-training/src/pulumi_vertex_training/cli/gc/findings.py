@@ -14,6 +14,7 @@ from pulumi_vertex_training.cli.gc.candidates import (
     decide_object,
     decide_persistent,
 )
+from pulumi_vertex_training.cli.gc.checkpoints import Lineage, decide_lineage, lineages
 from pulumi_vertex_training.cli.gc.stack_state import StagingFolder, strings
 from pulumi_vertex_training.cli.gc.sweep import Outcome
 from pulumi_vertex_training.cloud import objects
@@ -98,7 +99,25 @@ class ObjectFinding(BaseFinding):
         return (self.record.uri,)
 
 
-Finding = JobFinding | PersistentFinding | ObjectFinding
+@dataclass(kw_only=True)
+class LineageFinding(BaseFinding):
+    """The checkpoints of a lineage."""
+
+    record: Lineage
+
+    @property
+    def name(self) -> str:
+        return self.record.uri
+
+    @property
+    def label(self) -> str:
+        return self.record.uri
+
+    def names(self, _: Endpoint) -> tuple[str, ...]:
+        return (self.record.uri, self.record.uri.rstrip("/"))
+
+
+Finding = JobFinding | PersistentFinding | ObjectFinding | LineageFinding
 
 
 def _names(name: str, endpoint: Endpoint) -> tuple[str, ...]:
@@ -168,6 +187,20 @@ def object_findings(
         decision = decide_object(record.uri, record.metadata, stacks, read_by_live_jobs=read)
         if decision is not None:
             yield ObjectFinding(record=record, decision=decision)
+
+
+def lineage_findings(endpoint: Endpoint, stacks: Sequence[KnownStack]) -> Iterator[LineageFinding]:
+    """Yield a finding for each lineage of checkpoints beside those of the stacks."""
+    found = list(lineages(endpoint, stacks))
+    jobs = text_of_jobs(endpoint) if found else ""
+    for one in found:
+        yield LineageFinding(record=one, decision=decide_lineage(one.uri, stacks, read_by_jobs=jobs))
+
+
+def text_of_jobs(endpoint: Endpoint) -> str:
+    """Return every string in the specs of live jobs, and of ended ones with our run label."""
+    ended = (job for gateway in gateways() for job in gateway.list_labelled(endpoint, RUN_LABEL))
+    return "\n".join([live_text(endpoint), *(text for job in ended for text in strings(job.wire))])
 
 
 def live_text(endpoint: Endpoint) -> str:

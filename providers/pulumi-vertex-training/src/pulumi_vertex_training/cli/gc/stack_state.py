@@ -22,7 +22,11 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.core_names import in_core_names
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.running.exported_state import CREATING, deployment_of, entries
-from pulumi_vertex_training.core.running.hidden_input import recorded_identity, recorded_key
+from pulumi_vertex_training.core.running.hidden_input import (
+    recorded_checkpoints,
+    recorded_identity,
+    recorded_key,
+)
 from pulumi_vertex_training.runs.identity import identity_of
 
 _IDENTITY = re.compile(r"(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])")
@@ -71,7 +75,7 @@ class StateContents:
     `mentions` are the persistent resources and models that are named, except in pending creations. `begun`
     are those in pending creations, which stay in the state if a deployment is killed. `retained` are those
     of resources with retain_on_delete, `kept_models` those of models with on_delete = keep. `keeps_model` are
-    the ids of pipelines whose model is not deleted with them.
+    the ids of pipelines whose model is not deleted with them. `checkpoints` are the folders of jobs.
     """
 
     mentioned: frozenset[str] = frozenset()
@@ -87,6 +91,7 @@ class StateContents:
     retained: frozenset[Mention] = frozenset()
     kept_models: frozenset[Mention] = frozenset()
     keeps_model: frozenset[str] = frozenset()
+    checkpoints: frozenset[str] = frozenset()
 
 
 NOTHING = StateContents()
@@ -135,7 +140,8 @@ def _contents_of_resource(resource: Mapping[str, Any], *, is_begun: bool) -> Sta
         if is_begun:
             return replace(contents, runs=runs, begun_runs=runs)
         kept = {*runs, str(id_).rpartition("/")[2]} if facts.get("on_delete") == "cancel" else ()
-        contents = replace(contents, runs=runs, kept=frozenset(kept))
+        folders = filter(None, [recorded_checkpoints(facts)])
+        contents = replace(contents, runs=runs, kept=frozenset(kept), checkpoints=frozenset(folders))
         if kind == "TrainingPipeline" and facts.get("on_delete") != "delete":
             contents = replace(contents, keeps_model=frozenset({str(id_).rpartition("/")[2]}))
         return contents

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.cli.gc.candidates import KnownStack, Status
-from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, ObjectFinding, PersistentFinding
+from pulumi_vertex_training.cli.gc.findings import (
+    Finding,
+    JobFinding,
+    LineageFinding,
+    ObjectFinding,
+    PersistentFinding,
+)
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.failure import FAILED
 from pulumi_vertex_training.views.answer import Answer
@@ -81,6 +87,7 @@ class Report(Answer):
             "jobs": entries(JobFinding, _job),
             "resources": entries(PersistentFinding, _persistent),
             "objects": entries(ObjectFinding, lambda one: json_of(one.record, "uri size")),
+            "checkpoints": entries(LineageFinding, lambda one: json_of(one.record, "uri size")),
             "known": len(self.findings) - len(self.unknown),
         }
 
@@ -101,13 +108,14 @@ _TABLES: Sequence[tuple[Sequence[str], type[Finding]]] = (
     (("JOB", "NAME", "STATE", "CREATED", "OF", "IS", "BECAUSE"), JobFinding),
     (("RESOURCE", "KIND", "STATE", "CREATED", "OF", "IS", "BECAUSE"), PersistentFinding),
     (("STAGED OBJECT", "BYTES", "IS", "BECAUSE"), ObjectFinding),
+    (("CHECKPOINTS", "BYTES", "IS", "BECAUSE"), LineageFinding),
 )
 
 
 def _row(one: Finding) -> tuple[Cell, ...]:
     """Return the row of a finding. The outcome, if there is one, replaces the reason."""
     last = (one.decision.status.value, one.outcome.words if one.outcome else one.decision.reason)
-    if isinstance(one, ObjectFinding):
+    if isinstance(one, (ObjectFinding, LineageFinding)):
         return (one.record.uri, str(one.record.size), *last)
     then = (moment(one.record.create_time), "/".join(owner_of(one.record.labels).values()), *last)
     if isinstance(one, JobFinding):

@@ -117,6 +117,12 @@ def recorded_key(props: Mapping[str, Any]) -> str | None:
     return key if isinstance(key, str) else None
 
 
+def recorded_checkpoints(props: Mapping[str, Any]) -> str | None:
+    """Return the folder of checkpoints that a job's recorded properties name, or None."""
+    folder = _hidden(props).get("checkpoints")
+    return folder if isinstance(folder, str) else None
+
+
 def recorded_identity(props: Mapping[str, Any]) -> str | None:
     """Return the identity of the runs that a job's recorded properties name, or None if they name none.
 
