@@ -190,7 +190,7 @@ def object_findings(
 
 
 def lineage_findings(endpoint: Endpoint, stacks: Sequence[KnownStack]) -> Iterator[LineageFinding]:
-    """Yield a finding for each lineage of checkpoints beside those of the stacks."""
+    """Yield a finding for each lineage of checkpoints in the folders where stacks have some."""
     found = list(lineages(endpoint, stacks))
     jobs = text_of_jobs(endpoint) if found else ""
     for one in found:
