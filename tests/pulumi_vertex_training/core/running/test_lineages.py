@@ -205,6 +205,23 @@ def test_a_destruction_that_is_killed_continues_if_the_job_runs_again(trial: Tri
     at_every_point(begun, lambda made: made.engine.destroy(), then)
 
 
+def test_two_jobs_never_use_a_folder_at_the_same_time(trial: Trial) -> None:
+    """Kill a destruction that has cancelled a job which ends late: the next run begins after its end."""
+    late = ("sh", "-c", "trap 'sleep 1; exit 1' TERM; sleep 600 & wait; sleep 600")
+    declared = replace(RUNS, command=late, options=f'{RUNS.options}, on_replace="keep"')
+    first = begin(trial, declared)
+    eventually(lambda: state_of(newest(trial)) == "RUNNING")
+    assert kills(
+        trial.engine, trial.engine.destroy, lambda what: re.match("after POST .*:cancel", what) is not None
+    )
+    assert state_of(newest(trial)) == "CANCELLING"
+    trial.up(declared)
+    before, after = sorted(trial.records(), key=lambda one: str(one["createTime"]))
+    assert folders(before) == folders(after) == [first]
+    assert str(before["endTime"]) <= str(after["createTime"])
+    trial.engine.destroy()
+
+
 def at_submission(moment: str) -> Callable[[str], bool]:
     return lambda what: re.match(rf"{moment} POST .*/customJobs(\?|$)", what) is not None
 
