@@ -33,6 +33,20 @@ SUITES: tuple[Suite, ...] = (
         tests=("flow_pipeline_components.py",),
         setting="proxy",
     ),
+    Flows(
+        name="prefect",
+        package="prefect-gcp",
+        requirements=(
+            *_PYTEST,
+            *("prefect-gcp[aiplatform,cloud_storage,secret_manager]==0.6.22", "prefect==3.9.1"),
+            "google-cloud-aiplatform==2.7.0",
+        ),
+        tests=("flow_prefect.py",),
+        buckets=("of-prefect",),
+        variables=(("PREFECT_SERVER_ANALYTICS_ENABLED", "false"), ("PREFECT_HOME", "$HOME/prefect")),
+        setting="proxy",
+        workers=0,
+    ),
 )
 """The suites of this topic."""
 

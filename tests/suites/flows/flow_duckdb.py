@@ -24,8 +24,9 @@ def database(request: pytest.FixtureRequest) -> duckdb.DuckDBPyConnection:
         token = os.environ["VERTEX_EMULATOR_TOKEN"]
         database.execute(f"CREATE SECRET (TYPE gcs, BEARER_TOKEN '{token}')")
     else:
-        key = json.loads(Path(os.environ["VERTEX_EMULATOR_SIGNING_KEY"]).read_text())["hmac"]
-        database.execute(f"CREATE SECRET (TYPE gcs, KEY_ID '{key['access_id']}', SECRET '{key['secret']}')")
+        key = json.loads(Path(os.environ["VERTEX_EMULATOR_SIGNING_KEY"]).read_text())
+        secret = f"KEY_ID '{key['hmac_access_id']}', SECRET '{key['hmac_secret']}'"
+        database.execute(f"CREATE SECRET (TYPE gcs, {secret})")
     return database
 
 

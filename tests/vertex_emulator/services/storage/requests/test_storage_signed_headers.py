@@ -36,7 +36,7 @@ class Signer:
     def __init__(self, emulator: Daemon) -> None:
         self._url = emulator.url
         path = call(emulator.url, "GET", "/_local/service-account", token=emulator.token).json()["path"]
-        self._key = json.loads(Path(path).read_text())["hmac"]
+        self._key = json.loads(Path(path).read_text())
 
     def send(
         self,
@@ -64,13 +64,13 @@ class Signer:
         request = f"{method}\n{path}\n{query}\n{lines}\n{names}\n{payload}"
         scope = f"{moment[:8]}/{form.scope}"
         digest = hashlib.sha256(request.encode()).hexdigest()
-        key = f"{form.name}{secret or self._key['secret']}".encode()
+        key = f"{form.name}{secret or self._key['hmac_secret']}".encode()
         for step in scope.split("/"):
             key = hmac.digest(key, step.encode(), "sha256")
         message = f"{form.name}-HMAC-SHA256\n{moment}\n{scope}\n{digest}"
         signature = hmac.digest(key, message.encode(), "sha256").hex()
         sent["authorization"] = (
-            f"{form.name}-HMAC-SHA256 Credential={self._key['access_id']}/{scope}, "
+            f"{form.name}-HMAC-SHA256 Credential={self._key['hmac_access_id']}/{scope}, "
             f"SignedHeaders={names}, Signature={signature}"
         )
         target = f"{path}?{query}" if query else path

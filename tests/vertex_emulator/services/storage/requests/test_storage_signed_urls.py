@@ -17,6 +17,7 @@ from google.oauth2 import service_account
 
 from support.emulated.emulator import Answer, call
 from vertex_emulator.daemon.daemon import Daemon
+from vertex_emulator.services.storage.signed_urls import ServiceKey
 
 BROWSER = {"Origin": "https://example.com", "Sec-Fetch-Site": "cross-site"}
 
@@ -70,6 +71,20 @@ def use(url: str, method: str = "GET", **options: Any) -> Answer:
 def test_the_key_is_made_once_and_is_private(emulator: Daemon, key_file: Path) -> None:
     again = call(emulator.url, "GET", "/_local/service-account", token=emulator.token).json()["path"]
     assert (Path(again), stat.S_IMODE(key_file.stat().st_mode)) == (key_file, 0o600)
+
+
+def test_every_value_of_the_key_is_text(key_file: Path) -> None:
+    assert {type(value) for value in json.loads(key_file.read_text()).values()} == {str}
+
+
+def test_a_key_of_an_earlier_version_is_kept(tmp_path: Path) -> None:
+    now = json.loads(ServiceKey(tmp_path / "key.json").file().read_text())
+    pair = {name: now[f"hmac_{name}"] for name in ("access_id", "secret")}
+    kept = {name: value for name, value in now.items() if not name.startswith("hmac")}
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(json.dumps({**kept, "token_uri": "http://127.0.0.1:9/token", "hmac": pair}, indent=2))
+    assert ServiceKey(earlier).sign(b"x") == ServiceKey(tmp_path / "key.json").sign(b"x")
+    assert json.loads(earlier.read_text()) == now
 
 
 def test_the_key_is_secret_without_the_token(emulator: Daemon) -> None:
@@ -204,14 +219,14 @@ def test_an_hmac_key(
 ) -> None:
     """Google's client for Node signs the host without its port."""
     sign()
-    key = json.loads(key_file.read_text())["hmac"]
+    key = json.loads(key_file.read_text())
     now = datetime.now(timezone.utc)
     scope = f"{now:%Y%m%d}/auto/storage/goog4_request"
     query = "&".join(
         f"{name}={quote(value, safe='~')}"
         for name, value in (
             ("X-Goog-Algorithm", "GOOG4-HMAC-SHA256"),
-            ("X-Goog-Credential", f"{key['access_id']}/{scope}"),
+            ("X-Goog-Credential", f"{key['hmac_access_id']}/{scope}"),
             ("X-Goog-Date", f"{now:%Y%m%dT%H%M%SZ}"),
             ("X-Goog-Expires", "60"),
             ("X-Goog-SignedHeaders", "host"),
@@ -227,7 +242,7 @@ def test_an_hmac_key(
             hashlib.sha256(request.encode()).hexdigest(),
         )
     )
-    secret = f"GOOG4{key['secret']}".encode()
+    secret = f"GOOG4{key['hmac_secret']}".encode()
     for step in scope.split("/"):
         secret = hmac.digest(secret, step.encode(), "sha256")
     signature = hmac.digest(secret, message.encode(), "sha256").hex()

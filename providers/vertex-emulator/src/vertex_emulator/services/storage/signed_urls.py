@@ -41,6 +41,9 @@ _ACCOUNTS = "gserviceaccount.com"
 _EXCHANGE = "https://oauth2.googleapis.com/token"
 """Through the emulator's proxy, the emulator itself. Google would get an assertion, never the key."""
 
+_EARLIER = (b"http://127.0.0.1:9/token", b'"hmac": {')
+"""What only key files of earlier versions have."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Loaded:
@@ -65,8 +68,8 @@ class ServiceKey:
         with self._lock:
             if not self._path.exists():
                 _write(self._path, _new())
-            elif b"http://127.0.0.1:9/token" in (data := self._path.read_bytes()):  # of earlier versions
-                _write(self._path, {**json.loads(data), "token_uri": _EXCHANGE})
+            elif any(part in (data := self._path.read_bytes()) for part in _EARLIER):
+                _write(self._path, _updated(json.loads(data)))
             return self._path
 
     def signed_by_rsa(self, email: str, message: bytes, signature: bytes) -> bool:
@@ -119,14 +122,20 @@ def _write(path: Path, key: Mapping[str, Any]) -> None:
     write_private(path, json.dumps(key, indent=2).encode("ascii") + b"\n")
 
 
+def _updated(key: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a key in the form of this version."""
+    pair = {f"hmac_{name}": value for name, value in key.get("hmac", {}).items()}
+    return {**{name: value for name, value in key.items() if name != "hmac"}, **pair, "token_uri": _EXCHANGE}
+
+
 def _load(path: Path) -> _Loaded | None:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
-        value = json.loads(path.read_text(encoding="ascii"))
+        value = _updated(json.loads(path.read_text(encoding="ascii")))
         private = load_pem_private_key(value["private_key"].encode("ascii"), password=None)
-        access_id, secret = value["hmac"]["access_id"], value["hmac"]["secret"]
+        access_id, secret = value["hmac_access_id"], value["hmac_secret"]
         identifier = str(value["private_key_id"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -139,7 +148,7 @@ def _load(path: Path) -> _Loaded | None:
     return _Loaded(id=identifier, private=private, access_id=access_id, secret=secret)
 
 
-def _new() -> dict[str, Any]:
+def _new() -> dict[str, str]:
     from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -154,10 +163,9 @@ def _new() -> dict[str, Any]:
         "client_email": _EMAIL,
         "client_id": str(10**20 + secrets.randbelow(9 * 10**20)),
         "token_uri": _EXCHANGE,
-        "hmac": {
-            "access_id": f"GOOG1E{secrets.token_hex(28).upper()[:55]}",
-            "secret": secrets.token_urlsafe(30),
-        },
+        # All values are text, as in Google's key files: Prefect hashes them.
+        "hmac_access_id": f"GOOG1E{secrets.token_hex(28).upper()[:55]}",
+        "hmac_secret": secrets.token_urlsafe(30),
     }
 
 
