@@ -61,7 +61,7 @@ class Changes:
 class Compared:
     """Runs side by side. The first and oldest is the base. Rows have a cell for each run.
 
-    `same` are the facts that are equal in all runs. `curves` has the curves of each run, by the metric's name.
+    `same` are the facts that are equal in all runs. `curves` has the curves of each run by metric.
     """
 
     columns: tuple[Column, ...]
