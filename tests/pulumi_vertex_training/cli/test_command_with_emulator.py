@@ -288,7 +288,7 @@ def test_a_job_from_submission_to_its_end(env: dict[str, str], endpoint: Endpoin
     wait_for_state(env, "digits", "RUNNING")
     status = run("status", "digits", env=env)
     assert (status.code, status.err) == (0, "")
-    assert f"Job:       {created.job_id}" in status.out
+    assert f"Job:      {created.job_id}" in status.out
     code, lines, err = followed(
         "digits",
         {"workerpool0-0 | waiting", "workerpool1-0 | sleeping"},

@@ -52,12 +52,12 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
     assert (text.code, text.err) == (0, "")
     lines = text.out.splitlines()
     assert re.fullmatch(r"digits  FAILED after \d:\d\d:\d\d  custom job", lines[0]), "the error comes first"
-    assert lines[1] == "Error:     The replica workerpool0-0 exited with a non-zero status of 1."
+    assert lines[1] == "Error:    The replica workerpool0-0 exited with a non-zero status of 1."
     assert "Labels:" not in text.out and "Resource:" not in text.out
-    assert "Resource:  projects/" in run("status", "digits", "--verbose", env=env).out
+    assert "Resource: projects/" in run("status", "digits", "--verbose", env=env).out
     assert text.out.count("ModuleNotFoundError: No module named 'flowers'") == 1
-    assert "Cause:     the Python module flowers is missing (likely)\n" in text.out
-    assert "Remedy:    Add it to the package's dependencies" in text.out
+    assert "Cause:    the Python module flowers is missing (likely)\n" in text.out
+    assert "Remedy:   Add it to the package's dependencies" in text.out
 
     document = run("status", "digits", "--json", env=env).json
     others = ("progress.", "notifications", "stragglers")

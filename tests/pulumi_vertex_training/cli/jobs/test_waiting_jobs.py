@@ -71,7 +71,8 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Waiting]:
 
 def test_status_has_the_reason_and_the_command(waiting: Waiting) -> None:
     ended = waiting("status", "wide")
-    assert f"{SLOTS} (`vertex-training emulator replica-limit`)".removeprefix("waits for ") in ended.out
+    reason = f"{SLOTS} (`vertex-training emulator replica-limit`)".removeprefix("waits for ")
+    assert ended.out.splitlines()[:2] == ["wide  PENDING  custom job", f"Waiting:  for {reason}"]
     assert (
         waiting("status", "wide", "--json").json["waitsFor"].startswith("9 replica slots; 1 run at once here")
     )

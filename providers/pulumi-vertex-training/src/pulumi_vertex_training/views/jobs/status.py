@@ -68,7 +68,7 @@ def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str,
         return {record.name: report for record, report in zip(running, reports, strict=True) if report}
 
 
-_WIDTH = 11
+_WIDTH = 10
 _OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind", "Shells"})
 """Facts with several lines. In any other one, such as a name, a line break is an escape."""
 _STYLES: Mapping[str, Style] = {
@@ -141,7 +141,7 @@ class Status(Answer):
         labels = ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))
         facts = [
             *(_diagnosis(self.endpoint, record, diagnosis) if diagnosis else _error(record)),
-            ("Waits for", self.waits_for),
+            ("Waiting", f"for {self.waits_for}" if self.waits_for else ""),
             ("Progress", in_words(self.report) if self.report else ""),
             ("Rung", rung_in_words(record)),
             ("Behind", "\n".join(map(replica_reports.in_words, self.stragglers))),
