@@ -244,6 +244,22 @@ def test_a_program_reports_how_far_it_is_and_a_success_leaves_no_line_of_it(shar
     assert "warning" not in said
 
 
+def test_a_job_that_has_not_started_says_what_it_waits_for(shared_engine: Engine) -> None:
+    engine = shared_engine
+    emulator = control(engine)
+    emulator.set_start_delay(3600)
+    write(engine, declare("delayed", "print('done')", more='wait="done"'))
+    process = start(engine)
+    try:
+        read_output_until(process, "pending, waits for the start delay of 3600 s to pass")
+    finally:
+        emulator.set_start_delay(0)
+    (job,) = (job for job in jobs(engine) if job.display_name == "delayed")
+    custom_jobs.cancel(engine.endpoint(), job.name)
+    output, _ = process.communicate(timeout=TIMEOUT)
+    assert "CANCELLED" in output and "Traceback" not in output
+
+
 def test_a_stack_that_does_not_choose_the_emulator_is_warned_once(engine: Engine) -> None:
     file = engine.folder / "Pulumi.test.yaml"
     settings = yaml.safe_load(file.read_text())
