@@ -166,7 +166,7 @@ def test_the_table_of_trials_has_a_column_for_each_parameter_and_metric(env: Env
 
 
 def test_the_best_trial_in_words(env: Env, tuned: JobRecord) -> None:
-    assert "Best:      trial 2: score 2" in run("status", tuned.job_id, env=env).out.splitlines()
+    assert "Best:     trial 2: score 2" in run("status", tuned.job_id, env=env).out.splitlines()
 
 
 def test_the_log_of_a_tuning_job_is_that_of_its_trials(env: Env, tuned: JobRecord) -> None:
