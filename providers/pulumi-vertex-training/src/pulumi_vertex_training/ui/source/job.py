@@ -33,6 +33,7 @@ from pulumi_vertex_training.views.pools_view import pool_in_words, role_in_words
 from pulumi_vertex_training.views.runs import history
 from pulumi_vertex_training.views.runs.resumes import resumes_of
 from pulumi_vertex_training.views.study_view import job_key, stopped_early, trial_result
+from vertex_emulator import machine_clock
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.job.job_kind import JobKind
@@ -40,6 +41,7 @@ from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import EVALUATORS, MAX_POOLS, replica_name
 
 _MOST_EVENTS = 500
+_SECONDS_BETWEEN_FILES = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +149,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         trials=tuple(_trials(endpoint, record)),
         inner=job_key(inner) if inner and inner != record.name else "",
         shells=tuple(status.web_access(record).items()),
-        stragglers=tuple(map(replica_reports.in_words, status.stragglers_of(endpoint, record))),
+        stragglers=_stragglers(endpoint, record.name, record.state.word, _period()),
         waits_for=waits.wait_of(endpoint, record),
         diagnosis=_diagnosis(endpoint, record.name, record.end_time) if has_failed(record) else None,
         run=_run(endpoint, record.name) if RUN_LABEL in record.labels else None,
@@ -283,6 +285,18 @@ def _trials(endpoint: Endpoint, record: JobRecord) -> Iterator[Trial]:
 
 def _short(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _period() -> int:
+    """Return a number that changes as often as the replicas write their files: a page is read more often."""
+    return int(machine_clock.monotonic() / _SECONDS_BETWEEN_FILES)
+
+
+@functools.lru_cache(maxsize=64)
+def _stragglers(endpoint: Endpoint, name: str, _state: str, _at: int) -> tuple[str, ...]:
+    """Return the replicas that are far behind, in words."""
+    found = status.stragglers_of(endpoint, gateway_of(name).get(endpoint, name))
+    return tuple(map(replica_reports.in_words, found))
 
 
 @functools.lru_cache(maxsize=64)
