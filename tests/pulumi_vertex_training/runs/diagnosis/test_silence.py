@@ -82,3 +82,16 @@ def test_a_log_that_is_not_read_again_leaves_the_replica_that_exited(
     service.answers += [log(CHIEF), refusal(403, "PERMISSION_DENIED", "no")]
     found = examine(google, FAILED)
     assert found.cause == ("workerpool0-0 has reported nothing since 2026-11-30T06:27:09.500Z, after step 6")
+
+
+def test_a_replica_that_lost_its_connection_to_a_silent_one_is_not_the_cause(
+    service: Service, google: Endpoint
+) -> None:
+    reset = "ConnectionResetError: [Errno 104] Connection reset by peer"
+    service.answers += [log(reset), log(WORKER)]
+    found = examine(google, FAILED)
+    assert (found.kind, found.lines) == ("stalled", (reset,))
+    assert found.cause.startswith("a replica hangs: workerpool1-3 since ")
+    assert found.remedy.startswith("Read the stacks")
+    service.answers = [log(reset), log()]
+    assert examine(google, FAILED).kind == "unreachable"

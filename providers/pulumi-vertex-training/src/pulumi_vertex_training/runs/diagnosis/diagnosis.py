@@ -228,6 +228,8 @@ LOOKS = 3
 
 _PAUSE_SECONDS = 3.0
 _MOST_SILENCES = 1000
+_OF_SILENCE = (STALLED.name, "unreachable")
+"""The causes after which the lines of silent replicas are read."""
 _EMULATOR_NOTICE = "NOTICE"
 
 
@@ -253,7 +255,7 @@ def examine(
     message = mask(message_of(record))
     has_started = bool(record.start_time)
     failure, alone = take_apart(message), diagnose(message, has_started=has_started)
-    if alone.kind == STALLED.name:
+    if alone.kind in _OF_SILENCE:
         return _with_silences(endpoint, record, alone, mask)
     if failure.lines or not has_failed(record) or (failure.replica is None and alone.kind):
         return alone
@@ -268,15 +270,16 @@ def examine(
         lines=[mask(one.message if failure.replica else f"{one.task}: {one.message}") for one in entries],
         has_started=has_started,
     )
-    return _with_silences(endpoint, record, found, mask) if found.kind == STALLED.name else found
+    return _with_silences(endpoint, record, found, mask) if found.kind in _OF_SILENCE else found
 
 
 def _with_silences(
     endpoint: Endpoint, record: JobRecord, diagnosis: Diagnosis, mask: Callable[[str], str]
 ) -> Diagnosis:
-    """Return the diagnosis of a stalled job with all silent replicas; unchanged if they are not read.
+    """Return the diagnosis of a stalled job with all silent replicas; unchanged if there are none to read.
 
-    The service names the replica that exited first, which may have waited for another one.
+    The service names the replica that exited first, which may have waited for another one, or have lost its
+    connection to one that exited.
     """
     job_id = _failed_job(endpoint, record)
 
@@ -288,7 +291,10 @@ def _with_silences(
     except (CloudError, TimeoutError):
         entries = ()
     found = silence.silences(mask(entry.message) for entry in entries)
-    return dataclasses.replace(diagnosis, cause=silence.in_words(found)) if found else diagnosis
+    if not found:
+        return diagnosis
+    cause = silence.in_words(found)
+    return dataclasses.replace(diagnosis, kind=STALLED.name, cause=cause, remedy=STALLED.remedy)
 
 
 def _last_entries(
