@@ -32,7 +32,7 @@ from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 TABLE = built_in()
 IOWA = "us-central1"
 ON_DEMAND = table_of(price for price in TABLE.rows.values() if price.use in ("on_demand", "fee"))
-"""The built-in prices without those of Spot and Flex-start."""
+"""The built-in prices on demand, with the fees."""
 
 
 def job(machine: str = "n1-standard-4", *, on: str | None = None, **scheduling: object) -> JobSpec:
