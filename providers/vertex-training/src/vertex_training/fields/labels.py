@@ -10,7 +10,7 @@ from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import shown
 
 MAX_LABELS = 64
-MAX_PROVIDER_LABELS = 9
+MAX_PROVIDER_LABELS = 11
 """Labels of a resource that are reserved for the provider."""
 
 MAX_LENGTH = 63

@@ -276,7 +276,7 @@ def examine(
 def _with_silences(
     endpoint: Endpoint, record: JobRecord, diagnosis: Diagnosis, mask: Callable[[str], str]
 ) -> Diagnosis:
-    """Return the diagnosis of a stalled job with all silent replicas; unchanged if there are none to read.
+    """Return the diagnosis of a stalled job with all silent replicas; unchanged if none can be read.
 
     The service names the replica that exited first, which may have waited for another one, or have lost its
     connection to one that exited.
