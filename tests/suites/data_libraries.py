@@ -41,11 +41,12 @@ _LIBRARIES = (
 
 
 def _flows(
-    name: str, package: str, requirements: tuple[str, ...] = _LIBRARIES, *, seconds: int = 120
+    name: str, package: str, smoke: str, requirements: tuple[str, ...] = _LIBRARIES, *, seconds: int = 120
 ) -> Flows:
     return Flows(
         name=name,
         package=package,
+        smoke=smoke,
         requirements=requirements,
         tests=(f"flow_{name.replace('-', '_')}.py",),
         buckets=(f"of-{name}",),
@@ -76,12 +77,19 @@ SUITES: tuple[Suite, ...] = (
         variables=(("TEST_INTEGRATION", "1"), ("GOOGLE_BUCKET", "of-object-store")),
         setting="proxy",
     ),
-    _flows("polars", "polars"),
-    _flows("delta-rs", "deltalake"),
-    _flows("obstore", "obstore"),
-    _flows("lance", "pylance"),
-    _flows("duckdb", "duckdb"),
-    _flows("gsutil", "gsutil", (*_PYTEST, "gsutil==5.38"), seconds=600),
+    _flows("polars", "polars", "test_parquet"),
+    _flows("delta-rs", "deltalake", "test_append_and_overwrite"),
+    _flows("obstore", "obstore", "test_put_get_and_head"),
+    _flows("lance", "pylance", "test_append_and_overwrite"),
+    _flows("duckdb", "duckdb", "test_parquet"),
+    _flows("pyarrow", "pyarrow", "test_files"),
+    _flows(
+        "gsutil",
+        "gsutil",
+        "test_what_is_missing_or_refused",
+        (*_PYTEST, "gsutil==5.38"),
+        seconds=600,
+    ),
 )
 """The suites of this topic."""
 

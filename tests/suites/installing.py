@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scripts.layout import layout
-from suites.suite import GoSuite, PythonSuite
+from suites.suite import GoSuite, Source
 
 
 @contextmanager
@@ -28,12 +28,21 @@ def locked(cache: Path) -> Iterator[None]:
         yield
 
 
+def _environment(requirements: Sequence[str], cache: Path) -> Path:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    key = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:12]
+    return cache / f"suites-python-{version}-{key}"
+
+
+def has_python_for(requirements: Sequence[str]) -> bool:
+    """Return whether the environment with the requirements is made already."""
+    return (_environment(requirements, layout().cache) / "complete").exists()
+
+
 def python_for(requirements: Sequence[str], *, cache: Path | None = None) -> Path:
     """Return the Python of an environment with the requirements. It is made once."""
     cache = cache or layout().cache
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    key = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:12]
-    folder = cache / f"suites-python-{version}-{key}"
+    folder = _environment(requirements, cache)
     with locked(cache):
         if not (folder / "complete").exists():
             venv.create(folder, clear=True, with_pip=True)
@@ -50,22 +59,34 @@ def python_for(requirements: Sequence[str], *, cache: Path | None = None) -> Pat
     return folder / "bin" / "python"
 
 
-def source_of(suite: PythonSuite, *, cache: Path | None = None) -> Path:
-    """Return a folder with the suite's part of its source distribution. It is fetched once."""
+def source_of(source: Source, *, cache: Path | None = None) -> Path:
+    """Return a folder with the part of a source distribution. It is fetched once."""
     cache = cache or layout().cache
-    folder = cache / f"suites-{suite.distribution}-{suite.version}-{suite.folder}"
+    folder = cache / f"suites-{source.distribution}-{source.version}-{source.folder.replace('/', '-')}"
     with locked(cache):
         if not folder.exists():
             with tempfile.TemporaryDirectory(dir=cache) as new:
-                _download(suite, Path(new))
-                unpack(next(Path(new).glob("*.tar.gz")), suite.folder, Path(new) / "source")
+                _download([f"{source.distribution}=={source.version}"], "--no-binary", Path(new))
+                unpack(next(Path(new).glob("*.tar.gz")), source.folder, Path(new) / "source")
                 (Path(new) / "source").rename(folder)
     return folder
 
 
-def _download(suite: PythonSuite, folder: Path) -> None:
-    options: list[str | Path] = ["--quiet", "--no-deps", "--no-binary", ":all:", "--dest", folder]
-    command = [sys.executable, "-m", "pip", "download", *options, f"{suite.distribution}=={suite.version}"]
+def wheels_of(requirements: Sequence[str], *, cache: Path | None = None) -> Path:
+    """Return a folder with the wheels of pinned requirements, which jobs then need no index for."""
+    cache = cache or layout().cache
+    folder = cache / f"suites-wheels-{hashlib.sha256(repr(requirements).encode()).hexdigest()[:12]}"
+    with locked(cache):
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=cache) as new:
+                _download(requirements, "--only-binary", Path(new) / "wheels")
+                (Path(new) / "wheels").rename(folder)
+    return folder
+
+
+def _download(requirements: Sequence[str], kind: str, folder: Path) -> None:
+    options: list[str | Path] = ["--quiet", "--no-deps", kind, ":all:", "--dest", folder]
+    command = [sys.executable, "-m", "pip", "download", *options, *requirements]
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 

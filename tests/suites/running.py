@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 
 from suites import account, installing, left_out_plugin, programs, results
-from suites.suite import GoSuite, GoTests, PytestSuite, PythonSuite, RustTests, Suite
+from suites.suite import Flows, GoSuite, GoTests, PytestSuite, PythonSuite, RustTests, Suite
 from suites.testbench import in_front_of
 from support.emulated.clients.google_hosts import shell_of
 from support.emulated.emulator import call, running, shell_variables
@@ -36,16 +36,17 @@ def run(suite: Suite) -> results.Results:
     Raises FileNotFoundError without a program that it needs, CalledProcessError if it cannot be fetched, and
     ValueError if it ran no test.
     """
-    with tempfile.TemporaryDirectory(prefix="suite-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="suite-") as temporary, _wheels(suite):
         work = Path(temporary)
         if isinstance(suite, GoSuite):
             program = installing.program_of(suite)
             with running(work / "data") as daemon:
                 return _run_program(suite, program, daemon, work)
         if isinstance(suite, PytestSuite):
-            python, source = installing.python_for(suite.requirements), _source(suite)
+            python = installing.python_for(suite.requirements)
+            _copy_source(suite, work / "source")
             with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
-                return _run_pytest(suite, python, source, environment, work)
+                return _run_pytest(suite, python, environment, work)
         with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
             if isinstance(suite, GoTests):
                 return programs.run_go(suite, environment, work)
@@ -53,8 +54,20 @@ def run(suite: Suite) -> results.Results:
             return programs.run_rust(suite, environment, work)
 
 
-def _source(suite: PytestSuite) -> Path:
-    return installing.source_of(suite) if isinstance(suite, PythonSuite) else _FLOWS
+def _copy_source(suite: PytestSuite, folder: Path) -> None:
+    shutil.copytree(installing.source_of(suite) if isinstance(suite, PythonSuite) else _FLOWS, folder)
+    if isinstance(suite, Flows) and suite.examples is not None:
+        examples = installing.source_of(suite.examples) / suite.examples.folder
+        shutil.copytree(examples, folder / "examples")
+
+
+@contextmanager
+def _wheels(suite: Suite) -> Iterator[None]:
+    if isinstance(suite, PytestSuite) and suite.wheels:
+        with _variable("PIP_FIND_LINKS", str(installing.wheels_of(suite.wheels))):
+            yield
+    else:
+        yield
 
 
 @contextmanager
@@ -79,7 +92,8 @@ def _variables(suite: Suite, daemon: Daemon, work: Path) -> Iterator[dict[str, s
             yield {**proxies, **local, "STORAGE_EMULATOR_HOST": address}
         return
     if suite.setting == "proxy":
-        with _no_way_out():
+        # The emulator's proxy passes connections to other hosts on to a proxy that does not exist.
+        with _variable("https_proxy", _NOWHERE):
             yield {**shell_of(daemon), "HOME": str(work)}
         return
     shell = shell_variables(daemon, os.environ)
@@ -93,23 +107,22 @@ def _variables(suite: Suite, daemon: Daemon, work: Path) -> Iterator[dict[str, s
 
 
 @contextmanager
-def _no_way_out() -> Iterator[None]:
-    """Let the emulator's proxy pass connections to other hosts on to a proxy that does not exist."""
-    before = os.environ.get("https_proxy")
-    os.environ["https_proxy"] = _NOWHERE
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Set a variable of the emulator's environment, which is that of this process."""
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
-        del os.environ["https_proxy"]
+        del os.environ[name]
         if before is not None:
-            os.environ["https_proxy"] = before
+            os.environ[name] = before
 
 
 def _run_pytest(
-    suite: PytestSuite, python: Path, source: Path, environment: Mapping[str, str], work: Path
+    suite: PytestSuite, python: Path, environment: Mapping[str, str], work: Path
 ) -> results.Results:
     junit, plugins = work / "junit.xml", work / "programs"
-    shutil.copytree(source, work / "source")
     plugins.mkdir()
     shutil.copy(left_out_plugin.__file__, plugins)
     # The conformance tests start storage-testbench with docker. Here it already runs.

@@ -45,26 +45,33 @@ class Suite:
 class PytestSuite(Suite):
     """Tests that pytest runs, in an environment with `requirements`, each for at most `seconds`.
 
-    `aliases` are packages that the tests import under a second name, which has no distribution.
+    `aliases` are packages that the tests import under a second name, which has no distribution. Jobs can
+    install `wheels`: suites reach no package index.
     """
 
     tests: tuple[str, ...]
     requirements: tuple[str, ...]
+    wheels: tuple[str, ...] = ()
     aliases: tuple[tuple[str, str], ...] = ()
     workers: int = 4
     seconds: int = 120
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonSuite(PytestSuite):
-    """Tests in the source distribution of a package.
-
-    `folder` is the part of the distribution that is unpacked; pytest runs `tests` in the distribution's root.
-    """
+class Source:
+    """A folder of the source distribution of a package."""
 
     distribution: str
     version: str
     folder: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonSuite(PytestSuite, Source):
+    """Tests in the source distribution of a package.
+
+    `folder` is the part of the distribution that is unpacked; pytest runs `tests` in the distribution's root.
+    """
 
     @property
     def source(self) -> str:
@@ -73,9 +80,16 @@ class PythonSuite(PytestSuite):
 
 @dataclass(frozen=True, kw_only=True)
 class Flows(PytestSuite):
-    """Tests of our own in tests/suites/flows, for a package whose own tests do not fit the emulator."""
+    """Tests of our own in tests/suites/flows, for a package whose own tests do not fit the emulator.
+
+    The tests find `examples` in a folder of this name. `smoke` is the test that continuous integration runs;
+    with a `large` environment it is one of the slow tests alone.
+    """
 
     package: str
+    smoke: str
+    large: bool = False
+    examples: Source | None = None
 
     @property
     def source(self) -> str:

@@ -37,7 +37,7 @@ def nothing() -> None:
 @pytest.fixture(scope="module", autouse=True)
 def server() -> Iterator[None]:
     # Prefect's own server answers on this machine only.
-    with prefect_test_harness(server_startup_timeout=100):
+    with prefect_test_harness(server_startup_timeout=500):
         yield
 
 

@@ -42,7 +42,7 @@ _EXCHANGE = "https://oauth2.googleapis.com/token"
 """Through the emulator's proxy, the emulator itself. Google would get an assertion, never the key."""
 
 _EARLIER = (b"http://127.0.0.1:9/token", b'"hmac": {')
-"""Parts that only key files of earlier versions have."""
+"""Parts of key files that earlier versions wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)
