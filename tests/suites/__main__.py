@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     names = [suite.name for suite in SUITES]
     parser.add_argument("--only", action="append", choices=names, help="run this suite; may be repeated")
     parser.add_argument(
-        "--write", action="store_true", help="write the results into docs/guides/emulator/clients/suites.md"
+        "--write", action="store_true", help="write the results into docs/reference/suites.md"
     )
     options = parser.parse_args(arguments)
     found: list[Results] = []

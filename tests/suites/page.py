@@ -1,4 +1,4 @@
-"""The table of suites, and its place in docs/guides/emulator/clients/suites.md."""
+"""The table of suites, and its place in docs/reference/suites.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from suites.catalog import NOT_RUN, SUITES
 from suites.results import Results
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "emulator" / "clients" / "suites.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "suites.md"
 BEGIN = "<!-- `make suites ARGS=--write` writes this part. -->\n"
 END = "<!-- End of the written part. -->\n"
 

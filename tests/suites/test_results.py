@@ -1,4 +1,4 @@
-"""Results of suites: counts, reasons, and their place in docs/guides/emulator/clients/suites.md."""
+"""Results of suites: counts, reasons, and their place in docs/reference/suites.md."""
 
 from __future__ import annotations
 
