@@ -163,7 +163,8 @@ def test_a_metric_that_the_run_did_not_write_is_an_error_of_the_job(steps: Steps
 
 def test_links_are_commands_on_the_emulator(steps: Steps) -> None:
     job = steps.outputs[0]["job"].rpartition("/")[2]
-    assert steps.outputs[0]["links"] == [f"vertex-training status {job}", f"vertex-training logs {job}", None]
+    links = ["vertex-training ui --open", f"vertex-training logs {job}", None]
+    assert steps.outputs[0]["links"] == links
 
 
 def test_another_number_of_workers_is_shown_in_words_and_replaces_the_job(steps: Steps) -> None:
