@@ -35,6 +35,7 @@ _ACCEPTED: Mapping[str, str] = {
     "TrainingImageSpec.repository": "RepositoryLike",
     "TrainingImageSpec.base_image": "ImageLike",
     "TrainingImageSpec.build_bucket": "BucketLike",
+    "Rung.staging_bucket": "BucketLike",
 }
 """Fields for which a program may give more than the field's own type, or another form of it."""
 

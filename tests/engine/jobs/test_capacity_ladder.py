@@ -27,6 +27,8 @@ POOL = {
 SPOT = {"strategy": "SPOT", "machine_spec": {"machine_type": SCARCE}}
 WAITS = {"machine_spec": {"machine_type": SLOW}, "wait_for": "1s"}
 FOUND = {"machine_spec": {"machine_type": THERE}}
+OTHER = "europe-west4"
+ELSEWHERE = {**FOUND, "location": OTHER}
 ENDLESS = {"machine_spec": {"machine_type": SLOW}}
 
 
@@ -60,8 +62,9 @@ def write(engine: Engine, form: str, *rungs: dict[str, Any]) -> None:
 
 
 def way(control: Control) -> list[tuple[str, str]]:
-    """Return the rung and the state of each job, oldest first."""
-    jobs = control.call("GET", "/v1/projects/local/locations/us-central1/customJobs").get("customJobs", [])
+    """Return the rung and the state of each job in both regions, oldest first."""
+    parents = (f"/v1/projects/local/locations/{one}/customJobs" for one in ("us-central1", OTHER))
+    jobs = [one for path in parents for one in control.call("GET", path).get("customJobs", [])]
     return [
         (one["labels"]["vertex-training-rung"][0], one["state"].removeprefix("JOB_STATE_"))
         for one in sorted(jobs, key=lambda one: str(one["createTime"]))
@@ -137,3 +140,16 @@ def test_ctrl_c_leaves_the_job_on_its_rung(stack: Stack) -> None:
     engine.up().ok()
     assert way(control) == [("1", "FAILED"), ("2", "RUNNING")]
     engine.destroy().ok()
+
+
+@pytest.mark.slow
+def test_a_rung_in_another_region(stack: Stack) -> None:
+    engine, form = stack.engine, stack.form
+    control = scarce(engine)
+    write(engine, form, SPOT, ELSEWHERE)
+    engine.up().ok()
+    assert way(control) == [("1", "FAILED"), ("2", "RUNNING")]
+    assert engine.run("refresh", "--yes", "--non-interactive", "--expect-no-changes").ok()
+    assert not re.search(r"train (updated|created|replaced)", engine.up().ok().output)
+    engine.destroy().ok()
+    assert way(control) == []

@@ -248,6 +248,7 @@ FLEX = job(
     scheduling={"strategy": "FLEX_START", "timeout": "604800s", "max_wait_duration": "60s"},
 )
 STRATEGY = "scheduling.strategy"
+SPOT_RUNG = {"strategy": "SPOT"}
 LADDER = job(pool(L4), capacity=[{"strategy": "SPOT", "wait_for": "1800s"}, {"strategy": "STANDARD"}])
 PEER = {"domain": "corp.internal.", "target_project": "p", "target_network": "n"}
 PSC = job(psc_interface_config={"network_attachment": ATTACHMENT, "dns_peering_configs": [PEER]})
@@ -962,6 +963,25 @@ CASES: dict[str, Case] = {
         "capacity[0].wait_for",
         "1800s is longer",
         "600s",
+        find=of_ladder,
+    ),
+    "capacity-location": case(
+        {**LADDER, "staging_bucket": "staging"},
+        {"capacity[1].location": "europe-west4"},
+        "capacity[1].staging_bucket",
+        "europe-west4",
+        "Give the rung its own",
+        find=of_ladder,
+    ),
+    "capacity-image-region": warning(
+        job(
+            pool(L4, container_spec={"image_uri": "us-central1-docker.pkg.dev/p/r/i:1"}),
+            capacity=[{}, SPOT_RUNG],
+        ),
+        {"capacity[1].location": "europe-west4"},
+        "capacity[1].location",
+        "us-central1",
+        "Push it",
         find=of_ladder,
     ),
     "capacity-limit": case(LADDER, {"capacity_limit": -1}, "capacity_limit", "-1", "give 0", find=of_ladder),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -36,6 +37,13 @@ class ClimbTrial(Trial):
     """A stack with one custom job that has a ladder."""
 
     engine: ClimbingEngine = field(init=False)
+    regions: tuple[str, ...] = ("us-central1",)
+
+    def records(self, *_: str) -> list[dict[str, Any]]:
+        """Return this stack's jobs in all its regions."""
+        parents = (f"/v1/projects/local/locations/{region}/customJobs" for region in self.regions)
+        found = (one for path in parents for one in self.control.call("GET", path).get("customJobs", []))
+        return [one for one in found if self.name in json.dumps(one)]
 
     def __post_init__(self) -> None:
         self.engine = ClimbingEngine(
@@ -78,8 +86,8 @@ def ladder(*rungs: dict[str, Any], **more: Any) -> Declaration:
     return Declaration(options=", ".join(f"{name}={value!r}" for name, value in options.items()))
 
 
-def trial(data_dir: Any, *, serves_package: bool) -> ClimbTrial:
-    return ClimbTrial(subject=CUSTOM_JOB, data_dir=data_dir, serves_package=serves_package)
+def trial(data_dir: Any, *, serves_package: bool, regions: tuple[str, ...] = ("us-central1",)) -> ClimbTrial:
+    return ClimbTrial(subject=CUSTOM_JOB, data_dir=data_dir, serves_package=serves_package, regions=regions)
 
 
 _READING = re.compile(r"(before|after) GET .*/customJobs/\d+(\?.*)?")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
+from vertex_training.fields.resource_names import part_after
 
 EndpointKind = Literal["google", "emulator"]
 
@@ -59,8 +60,10 @@ class Endpoint:
 
     def of(self, name: str) -> Endpoint:
         """Return the endpoint of the location that a full name has: a job can be elsewhere than declared."""
-        parts = name.split("/")
-        location = parts[3] if len(parts) > 3 and parts[2] == "locations" else self.location
+        return self.at(part_after(name, "locations") or self.location)
+
+    def at(self, location: str) -> Endpoint:
+        """Return the endpoint of another location."""
         return self if location == self.location else dataclasses.replace(self, location=location)
 
     @property

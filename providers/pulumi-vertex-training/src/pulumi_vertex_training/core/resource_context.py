@@ -70,6 +70,9 @@ class ResourceContext:
     recorded_checkpoints: str | None = None
     """The folder of that run's checkpoints."""
 
+    places: frozenset[str] = frozenset()
+    """Other locations in which the state says that a job may be. Written by `diff` and `delete`."""
+
     decided: DecidedRun | None = None
     """A run that was decided on. Written by `diff` and `delete`; read by `create`."""
 

@@ -77,20 +77,22 @@ def cost_of_inputs(
         framework=framework if isinstance(framework, str) else None,
     )
     found = [
-        _within(cost, each, inputs.get("max_cost"), region, table)
-        for each in _on_rungs(decoded, inputs.get("capacity"))
-        if (cost := cost_of_decoded(each, region=region, table=table)) is not None
+        _within(cost, each, inputs.get("max_cost"), place, table)
+        for each, place in _on_rungs(decoded, region, inputs.get("capacity"))
+        if (cost := cost_of_decoded(each, region=place, table=table)) is not None
     ]
     return max(found, key=lambda cost: (cost.hourly is None, cost.known_hourly), default=None)
 
 
-def _on_rungs(decoded: Decoded[Any], capacity: object) -> list[Decoded[Any]]:
-    """Return the declaration on each rung of its ladder, any of which may run; itself without one."""
+def _on_rungs(decoded: Decoded[Any], region: object, capacity: object) -> list[tuple[Decoded[Any], object]]:
+    """Return the declaration and region of each rung of its ladder, any of which may run."""
     draft = decoded.draft
     ladder = decode(OnLadder, {"capacity": capacity}).draft if isinstance(capacity, list) else None
     if ladder is None or not ladder.capacity or not isinstance(draft, JobSpec):
-        return [decoded]
-    return [replace(decoded, draft=on_rung(draft, rung)) for rung in ladder.capacity]
+        return [(decoded, region)]
+    return [
+        (replace(decoded, draft=on_rung(draft, rung)), rung.location or region) for rung in ladder.capacity
+    ]
 
 
 def _within(cost: Cost, decoded: Decoded[Any], max_cost: object, region: object, table: PriceTable) -> Cost:

@@ -105,7 +105,7 @@ class JobWait(Wait):
         ):
             return waited
         try:
-            endpoint = endpoint_of(self.outputs)
+            endpoint = endpoint_of(self.outputs).of(self.id)
             found = self._results(endpoint, self.declared.gateway.get(endpoint, self.id))
         except CloudError:
             return waited  # the service has no record any more
@@ -114,7 +114,7 @@ class JobWait(Wait):
     def run(self) -> Waited:
         if not self.options.waits:
             return Waited(outputs=dict(self.outputs))
-        link = Link(self.outputs)
+        link = Link(self.outputs, self.id)
         row = _Row(self, link)
         try:
             watched = link.watch(

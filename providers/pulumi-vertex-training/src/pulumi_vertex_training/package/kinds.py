@@ -106,7 +106,10 @@ _SHAPES = {
 }
 
 _OF_PYTHON = frozenset(
-    {"identity", "spec_hash", "keeps_retries", "notifications", "persistent_resource", "request"}
+    {
+        *("identity", "spec_hash", "keeps_retries", "locations"),
+        *("notifications", "persistent_resource", "request"),
+    }
 )
 """Inputs of the core that only a program in Python gives, or nobody."""
 

@@ -80,9 +80,9 @@ class Wait:
 class Link:
     """The connection of a wait to the service, which is made again if it breaks."""
 
-    def __init__(self, outputs: Mapping[str, Any]) -> None:
-        self._outputs = outputs
-        self.endpoint = endpoint_of(outputs)
+    def __init__(self, outputs: Mapping[str, Any], name: str = "") -> None:
+        self._outputs, self._name = outputs, name
+        self.endpoint = endpoint_of(outputs).of(name)
 
     def watch(
         self,
@@ -103,7 +103,7 @@ class Link:
             try:
                 return get(self.endpoint)
             except Unavailable:
-                self.endpoint = endpoint_of(self._outputs)
+                self.endpoint = endpoint_of(self._outputs).of(self._name)
                 raise
 
         async def watched() -> Watched[Record]:

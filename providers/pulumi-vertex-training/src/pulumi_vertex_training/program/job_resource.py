@@ -43,7 +43,7 @@ from pulumi_vertex_training.program.stack_key import key_input
 from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.waits import Again, Wait, WaitResult, declared, deploys
 from vertex_emulator import LauncherError
-from vertex_training.fields.resource_names import resource_id
+from vertex_training.fields.resource_names import part_after, resource_id
 from vertex_training.fields.uris import DIRECTORY
 
 if TYPE_CHECKING:
@@ -195,7 +195,10 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
             if waits.cancels:
                 at = {name: declaration[name] for name in ("endpoint", "project", "location")}
                 self._held = pulumi.Output.all(
-                    key=key.get(KEY_INPUT), collection=self.kind.collection, **at
+                    key=key.get(KEY_INPUT),
+                    collection=self.kind.collection,
+                    capacity=declaration.get("capacity") or [],
+                    **at,
                 ).apply(_hold)
             _ = self._result
         elif not pulumi.runtime.is_dry_run():
@@ -325,7 +328,9 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         from pulumi_vertex_training.program.waiting.completion import completion, ended_outcome
         from pulumi_vertex_training.program.waiting.job_wait import JobWait
 
-        where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
+        # A job with a capacity ladder can be in another location than declared.
+        location = part_after(facts["name"], "locations") or facts["location"]
+        where = (facts["endpoint"], facts["project"], location, stack_settings())
         if pulumi.runtime.is_dry_run():
             ended = await asyncio.to_thread(
                 ended_outcome,
@@ -370,7 +375,8 @@ async def _hold(facts: Mapping[str, Any]) -> str | None:
         return None  # the creation of the job reports it
     key: str | None = facts["key"]
     if key:
-        interruption.hold_resource(key, endpoint, facts["collection"])
+        places = [one.get("location") for one in facts["capacity"]]
+        interruption.hold_resource(key, endpoint, facts["collection"], list(filter(None, places)))
     return key
 
 

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
@@ -41,6 +41,7 @@ class Order:
 
     `name` is a job's, or "key:" and the key of a resource whose job is about to be created, with the
     collection of its kind: only a job of that resource that was created after the order is meant.
+    `elsewhere` are other locations in which it can be.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Order:
     endpoint: Endpoint | None = None
     since: str = ""
     collection: str = "customJobs"
+    elsewhere: Sequence[str] = ()
 
     def line(self) -> bytes:
         """Return the order as a line for the watchdog, with the emulator's token: for a pipe only."""
@@ -57,6 +59,7 @@ class Order:
 def read(line: str) -> Order:
     """Return the order of a line that `Order.line` made."""
     document: dict[str, Any] = json.loads(line)
+    document["elsewhere"] = tuple(document["elsewhere"])
     endpoint = document.pop("endpoint")
     if endpoint is None:
         return Order(**document)
@@ -91,7 +94,7 @@ def stop(order: Order, *, sleep: Callable[[float], None] = machine_clock.sleep) 
                     return ""
                 name = found or name
             if not name.startswith(KEY_PREFIX):
-                gateway.cancel(endpoint, name)
+                gateway.cancel(endpoint.of(name), name)
                 return f"{gateway.noun} {resource_id(name)} was cancelled, because the deployment ended first"
         except (NotFound, FailedPrecondition):
             return ""  # it has ended
@@ -111,7 +114,9 @@ KEY_PREFIX = "key:"
 def _of_resource(gateway: RunGateway, endpoint: Endpoint, order: Order) -> str | None:
     """Return the live job of a resource that was created since the order."""
     since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
-    for record in gateway.list_by_label(endpoint, {KEY_LABEL: order.name.removeprefix(KEY_PREFIX)}):
+    labels = {KEY_LABEL: order.name.removeprefix(KEY_PREFIX)}
+    places = [endpoint, *map(endpoint.at, order.elsewhere)]
+    for record in (one for place in places for one in gateway.list_by_label(place, labels)):
         if (
             not record.state.is_terminal
             and record.create_time

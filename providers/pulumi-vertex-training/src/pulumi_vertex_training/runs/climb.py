@@ -23,6 +23,7 @@ from pulumi_vertex_training.runs.identity import RUNG_LABEL, SPEC_LABEL, RunKey
 from pulumi_vertex_training.runs.submission import (
     CANCELLED_STATES,
     Submission,
+    forget_attempts,
     run_of,
     submit,
     unused,
@@ -30,6 +31,7 @@ from pulumi_vertex_training.runs.submission import (
 )
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Pace, is_transient
 from vertex_emulator import machine_clock
+from vertex_training.fields.labels import MAX_LENGTH
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import duration
 from vertex_training.job import capacity
@@ -48,7 +50,8 @@ class NoCapacityError(Exception):
 class Step:
     """A rung to climb: what is submitted there, and how long the job waits for machines.
 
-    `key` tells it apart from other rungs, `name` is the rung in messages, `of` the declaration on the rung.
+    `key` tells it apart from other rungs, `name` is the rung in messages, `of` the declaration on the rung,
+    `places` all locations of the ladder if there are several.
     `seconds` is the longest wait, None without one. `wire` returns the request of a run of that declaration.
     """
 
@@ -59,10 +62,15 @@ class Step:
     seconds: float | None
     of: Any
     wire: Callable[[RunKey, Any], Mapping[str, Any]]
+    places: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
-        return f"{self.position}-{self.key}"
+        text = f"{self.position}-{self.key}"
+        for place in self.places:
+            if len(text) + 1 + len(place) <= MAX_LENGTH:
+                text += f"_{place}"
+        return text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +123,8 @@ class Climb:
         ours = {record.name for record in attempts}
         for record in (one for one in left if one.name not in ours):
             self._stop(record)
+        if not attempts and self.steps:
+            forget_attempts(self.gateway, self.steps[0].endpoint, left, self.submission, self.before_delete)
         self._tried = dict.fromkeys([*tried, *filter(None, map(rung_key_of, attempts))])
         self._until = self.pause.clock() + self.pause.seconds
         key = unused(self._first_key(attempts), left)
@@ -316,7 +326,12 @@ def answer_of(record: JobRecord) -> str:
 
 def rung_key_of(record: JobRecord) -> str:
     """Return the key of the rung that a job's label names, "" without one."""
-    return record.labels.get(RUNG_LABEL, "").partition("-")[2]
+    return record.labels.get(RUNG_LABEL, "").partition("-")[2].partition("_")[0]
+
+
+def places_of(record: JobRecord) -> list[str]:
+    """Return the locations in which attempts of the same ladder may be, [] without a ladder in several."""
+    return record.labels.get(RUNG_LABEL, "").split("_")[1:]
 
 
 def _generation(record: JobRecord) -> int:

@@ -59,6 +59,7 @@ def delete_run(
     Raises `ProtectedError` before anything is done, and `StillRunningError` if the run has not ended in
     time.
     """
+    endpoint = endpoint.of(name)
     try:
         record = gateway.get(endpoint, name)
         state = last_run(record.state.name, record.state.name)
@@ -195,12 +196,15 @@ def delete_oldest(
     keep: int,
     without: Container[str],
     before_delete: Callable[[Endpoint, str], None],
+    elsewhere: Iterable[Endpoint] = (),
 ) -> None:
     """Delete the records of the declaration's earlier runs except for the newest `keep`.
 
+    `elsewhere` are the endpoints of other locations in which it may have jobs.
     Raises the errors of `pulumi_vertex_training.cloud.errors`.
     """
-    records = gateway.list_by_label(endpoint, {DECLARATION_LABEL: key.identity})
+    labels = {DECLARATION_LABEL: key.identity}
+    records = [one for each in (endpoint, *elsewhere) for one in gateway.list_by_label(each, labels)]
     delete_records(
         gateway, endpoint, ended_runs(records, key, without=without)[keep:], before_delete=before_delete
     )
@@ -216,8 +220,9 @@ def delete_records(
     """Delete the records of ended jobs. A record that is gone already is not an error."""
     for record in records:
         try:
-            before_delete(endpoint, record.name)
-            gateway.delete(endpoint, record.name)
+            there = endpoint.of(record.name)
+            before_delete(there, record.name)
+            gateway.delete(there, record.name)
         except NotFound:
             continue
 

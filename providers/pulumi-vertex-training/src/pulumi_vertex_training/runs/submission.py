@@ -12,7 +12,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
-from pulumi_vertex_training.runs.deletion import stop_orphans
+from pulumi_vertex_training.runs.deletion import delete_records, stop_orphans
 from pulumi_vertex_training.runs.ends import timed_out
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import RunKey
@@ -74,6 +74,7 @@ def find_or_submit(
         before_delete=before_delete,
         keep_record=submission.keep_record,
     )
+    forget_attempts(gateway, endpoint, left, submission, before_delete)
     if found is not None:
         return found, True
     key = unused(submission.key, left)
@@ -155,6 +156,30 @@ def _adoptable(left: Iterable[JobRecord], submission: Submission) -> JobRecord |
         and not was_cancelled(record)
     ]
     return max(candidates, key=lambda record: record.create_time or "", default=None)
+
+
+def forget_attempts(
+    gateway: RunGateway,
+    endpoint: Endpoint,
+    left: Iterable[JobRecord],
+    submission: Submission,
+    before_delete: Callable[[Endpoint, str], None] | None,
+) -> None:
+    """Delete the records of attempts without machines that no later deletion of the declaration would find.
+
+    A first deployment that was killed has an identity of its own.
+    """
+    found = [
+        record
+        for record in left
+        if record.state.is_terminal
+        and not record.start_time
+        and identity.RUNG_LABEL in record.labels
+        and (run := run_of(record)) is not None
+        and run.identity != submission.key.identity
+    ]
+    if not submission.keep_record:
+        delete_records(gateway, endpoint, found, before_delete=before_delete or (lambda *_: None))
 
 
 def was_cancelled(record: JobRecord) -> bool:

@@ -18,8 +18,10 @@ from vertex_training.findings.words import duration
 from vertex_training.job.job_spec import (
     OLD_STRATEGIES,
     STRATEGY_BY_NUMBER,
+    EncryptionSpec,
     Job,
     JobSpec,
+    PscInterfaceConfig,
     Scheduling,
     normalise,
 )
@@ -44,6 +46,20 @@ class Rung:
     itself ends the wait. With SPOT and STANDARD it is counted while `pulumi up` waits. Default: until the
     service reports a lack of machines.
     """
+    location: str | None = None
+    """Region of this rung. A rung in another region needs a bucket there, and its own TensorBoard, key and
+    network attachment if the job has one. Default: the job's own.
+    """
+    staging_bucket: str | None = None
+    """Bucket, or its name, for the output of runs on this rung, in the region of the rung."""
+    base_output_directory: str | None = None
+    """The gs:// directory for the output of runs on this rung, instead of a `staging_bucket`."""
+    tensorboard: str | None = None
+    """TensorBoard for the logs of runs on this rung, in the region of the rung."""
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
+    """Customer-managed key of runs on this rung, in the region of the rung."""
+    psc_interface_config: PscInterfaceConfig | None = field(default=None, metadata={"absent_if_empty": True})
+    """Private Service Connect interface of runs on this rung, in the region of the rung."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +73,24 @@ class OnLadder:
     """
     capacity_limit: int = 2
     """How often in a row later deployments climb the ladder again after no rung had machines."""
+    locations: tuple[str, ...] = ()
+    """The other locations in which a job of the declaration may be, filled in by check."""
+
+
+OF_A_PLACE = (
+    *("location", "staging_bucket", "base_output_directory"),
+    *("tensorboard", "encryption_spec", "psc_interface_config"),
+)
+"""The fields of a rung that it needs in another location, named as the job's own."""
 
 
 def on_rung(spec: Job, rung: Rung) -> Job:
     """Return the spec of a run on a rung, in normal form."""
+    own = {name: getattr(rung, name) for name in OF_A_PLACE if hasattr(spec, name)}
     return normalise(
         replace(
             spec,
+            **{name: value for name, value in own.items() if value is not None},
             scheduling=_scheduling(spec.scheduling or Scheduling(), rung),
             worker_pool_specs=_pools(spec.worker_pool_specs, rung.machine_spec),
         )
@@ -106,11 +133,21 @@ def strategy_of(spec: JobSpec) -> str:
     return OLD_STRATEGIES.get(given or "", given) or "STANDARD"
 
 
-def key_of(spec: Job, rung: Rung, spec_hash: Callable[[Any], str]) -> str:
-    """Return 8 hex digits for what a rung makes of a job, however it is spelt; the wait takes no part."""
+def key_of(spec: Job, rung: Rung, spec_hash: Callable[[Any], str], *, location: str) -> str:
+    """Return 8 hex digits for what a rung makes of a job in a location; the wait takes no part."""
     made = on_rung(spec, rung)
     scheduling = made.scheduling and replace(made.scheduling, max_wait_duration=None)
-    return hashlib.sha256(spec_hash(replace(made, scheduling=scheduling)).encode()).hexdigest()[:8]
+    text = f"{rung.location or location} {spec_hash(replace(made, scheduling=scheduling))}"
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def locations_of(inputs: object) -> tuple[str, ...]:
+    """Return all locations in which a job of the declaration may be, the declared one first."""
+    own = str(getattr(inputs, "location", ""))
+    if not isinstance(inputs, OnLadder):
+        return (own,)
+    rungs = (rung.location for rung in inputs.capacity if rung.location)
+    return tuple(dict.fromkeys([own, *rungs, *inputs.locations]))
 
 
 def seconds_of(rung: Rung) -> float | None:
@@ -125,6 +162,8 @@ def described(spec: JobSpec, rung: Rung) -> str:
     machines = [pool.machine_spec for pool in made.worker_pool_specs if pool.machine_spec]
     machine = rung.machine_spec or next((one for one in machines if one.accelerator_count), None)
     parts = [strategy_of(made), machine_in_words(machine or machines[0]) if machines else ""]
+    if rung.location:
+        parts.append(f"in {rung.location}")
     if (seconds := seconds_of(rung)) is not None:
         parts.append(f"waits for {duration(seconds)}")
     return ", ".join(filter(None, parts))

@@ -229,6 +229,12 @@ def has_begun(key: str) -> bool:
     return bool(key) and any(note.suffix == _BEGUN for note in _notes(f"{key}."))
 
 
+def locations_begun(*keys: str) -> list[str]:
+    """Return the locations of creations of the resource that no state is known to have."""
+    found = (_read(note) for key in keys if key for note in _notes(f"{key}."))
+    return list(dict.fromkeys(one.location for one in found if one is not None))
+
+
 def begun(settings: Settings) -> list[Path]:
     """Return the notes of creations whose answer no engine has got."""
     return [note for note in _notes(settings=settings) if note.suffix == _BEGUN]

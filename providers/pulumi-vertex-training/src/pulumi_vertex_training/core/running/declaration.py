@@ -174,8 +174,9 @@ class JobResourceType:
         def check(inputs: Any) -> list[Problem]:
             has_output = bool(inputs.staging_bucket)
 
-            def of_job(spec: Any) -> Sequence[Problem]:
-                return self.spec.validate(spec, options=options, has_output=has_output)
+            def of_job(spec: Any, location: str | None = options.location) -> Sequence[Problem]:
+                there = dataclasses.replace(options, location=location or None)
+                return self.spec.validate(spec, options=there, has_output=has_output)
 
             return [
                 *of_job(inputs),
@@ -205,15 +206,24 @@ class JobResourceType:
             return decoded
         return dataclasses.replace(decoded, spec=None, problems=(*refused, *decoded.problems))
 
-    def _ladder_problems(self, inputs: Any, of_job: Callable[[Any], Sequence[Problem]]) -> Iterable[Problem]:
+    def _ladder_problems(
+        self, inputs: Any, of_job: Callable[[Any, str], Sequence[Problem]]
+    ) -> Iterable[Problem]:
         def key(rung: Rung) -> str:
             return self.rung_key(inputs, rung)
 
-        return ladder_problems(inputs, inputs, of_job=of_job, key=key)
+        return ladder_problems(
+            inputs,
+            inputs,
+            location=inputs.location,
+            staging_bucket=inputs.staging_bucket,
+            of_job=of_job,
+            key=key,
+        )
 
     def rung_key(self, inputs: Any, rung: Rung) -> str:
         """Return the key that tells a rung of the inputs' ladder apart from others."""
-        return key_of(self.spec_of(inputs), rung, self.spec.spec_hash)
+        return key_of(self.spec_of(inputs), rung, self.spec.spec_hash, location=inputs.location)
 
     def read_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
         """Return inputs that were checked before, in normal form. No rule is checked again."""

@@ -55,6 +55,7 @@ _NAMES = {
     "keeps_retries": "keeps_retries",
     "limit": "limit",
     "checkpoints": "checkpoints",
+    "locations": "locations",
     "rung": "rung",
     "tried": "tried",
     "climbs": "climbs",

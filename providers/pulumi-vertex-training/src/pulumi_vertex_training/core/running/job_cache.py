@@ -19,6 +19,7 @@ from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.policies.run_status import LookupResult
 from vertex_emulator import machine_clock
+from vertex_training.fields.resource_names import part_after
 
 FRESH_SECONDS = 30.0
 _SETTLE_SECONDS = 4.0
@@ -68,6 +69,7 @@ class JobCache:
             if "/" in name
             else f"projects/{target.project}/locations/{target.location}/{self._gateway.collection}/{name}"
         )
+        target = target._replace(location=part_after(name, "locations") or target.location)
         listing = self._listing(target)
         if name in listing.of_name:
             return listing.of_name[name]

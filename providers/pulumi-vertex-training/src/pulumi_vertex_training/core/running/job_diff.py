@@ -116,7 +116,9 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
         ]
     ):
         return Checked(problems=unbounded)
-    checked = _inputs_of_last_run(declared, checked, old)
+    # The check of a replacement gets no old inputs.
+    former = old or reveal(call.context.recorded)
+    checked = {**_inputs_of_last_run(declared, checked, old), **ladder.recorded_locations(inputs, former)}
     for line in warnings(declared.resource(props), (*problems, *secret_variables(inputs))):
         OPERATION.say_once(line)
     if checked["spec_hash"] != old.get("spec_hash"):
@@ -156,6 +158,7 @@ def diff(declared: JobResourceType, call: Call) -> Difference:
     recorded, new = reveal(call.outputs), reveal(call.inputs)
     context = call.context
     OPERATION.note_released(call.id)
+    context.places |= ladder.recorded_places(recorded)
     context.note_recorded_run(recorded.get("run"), recorded.get("checkpoints"))
     if call.key and recorded.get("run"):
         for of_note in (call.key, creations.key_without_stack(call.urn)):

@@ -33,7 +33,16 @@ from vertex_training.fields.decode import decode, encode
 from vertex_training.findings.problems import Problem
 from vertex_training.job import capacity
 from vertex_training.job.capacity import Answer
-from vertex_training.job.ladder import FLEX_START, OnLadder, Rung, described, on_rung, seconds_of, strategy_of
+from vertex_training.job.ladder import (
+    FLEX_START,
+    OnLadder,
+    Rung,
+    described,
+    locations_of,
+    on_rung,
+    seconds_of,
+    strategy_of,
+)
 
 DEFAULT_CLIMB_SECONDS = 24 * 3600.0
 """How long `create` waits for machines unless the program declares another `wait_timeout`."""
@@ -44,6 +53,27 @@ def rungs_of(inputs: object) -> tuple[Rung, ...]:
     return inputs.capacity if isinstance(inputs, OnLadder) else ()
 
 
+def recorded_locations(inputs: object, old: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the hidden input with all other locations in which a job of the declaration may be.
+
+    What was recorded stays: a job may be there although the program no longer names the location.
+    """
+    own, *found = locations_of(inputs)
+    recorded = [*(old.get("locations") or ()), old.get("location") if old.get("locations") else None]
+    others = sorted({*found, *filter(None, recorded)} - {own})
+    return {"locations": others} if others else {}
+
+
+def recorded_places(recorded: Mapping[str, Any]) -> frozenset[str]:
+    """Return the other locations in which the state says that a job may be."""
+    return frozenset(map(str, recorded.get("locations") or ()))
+
+
+def endpoints_of(endpoint: Endpoint, inputs: Any) -> list[Endpoint]:
+    """Return the endpoints of all locations in which a job of the declaration may be."""
+    return [endpoint.at(location) for location in locations_of(inputs)]
+
+
 def steps_of(
     declared: JobResourceType,
     endpoint: Endpoint,
@@ -51,7 +81,7 @@ def steps_of(
     wire: Callable[[RunKey, Any], Mapping[str, Any]],
 ) -> list[Step]:
     """Return the rungs as steps. `wire` returns the request of a run, by its inputs on the rung."""
-    rungs, spec = rungs_of(inputs), declared.spec_of(inputs)
+    rungs, spec, places = rungs_of(inputs), declared.spec_of(inputs), locations_of(inputs)
 
     def step(position: int, rung: Rung) -> Step:
         made = on_rung(inputs, rung)
@@ -59,10 +89,11 @@ def steps_of(
             key=declared.rung_key(inputs, rung),
             position=position,
             name=f"rung {position} of {len(rungs)} ({described(spec, rung)})",
-            endpoint=endpoint,
+            endpoint=endpoint.at(rung.location or endpoint.location),
             seconds=None if strategy_of(made) == FLEX_START else seconds_of(rung),
             of=made,
             wire=wire,
+            places=places if len(places) > 1 else (),
         )
 
     return [step(position, rung) for position, rung in enumerate(rungs, 1)]

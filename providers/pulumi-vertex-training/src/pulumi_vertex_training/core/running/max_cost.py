@@ -292,7 +292,9 @@ def _own(endpoint: Endpoint, record: JobRecord) -> float:
     from pulumi_vertex_training.cloud.prices.price_file import current_prices
     from pulumi_vertex_training.costs.spent import spent_at_most
 
-    return spent_at_most(endpoint, record, table=current_prices(), now=datetime.now(timezone.utc))
+    return spent_at_most(
+        endpoint.of(record.name), record, table=current_prices(), now=datetime.now(timezone.utc)
+    )
 
 
 def _cost_at_most(spec: object, location: str) -> Cost | None:

@@ -98,20 +98,28 @@ def prerequisites_of(
         replaces=replaces,
     )
 
-    def asked(of: Subject) -> tuple[Problem, ...]:
+    def asked(of: Subject, where: Target = place) -> tuple[Problem, ...]:
         return before_submission.problems_of(
             of,
-            project=place.project,
-            location=place.location,
-            connect=functools.partial(endpoint_for_lookups, place, settings),
+            project=where.project,
+            location=where.location,
+            connect=functools.partial(endpoint_for_lookups, where, settings),
             lookups=lookups,
             seconds=settings.preflight_seconds,
             reported={problem.path for problem in found},
             is_preview=is_preview,
         )
 
-    rungs = [dataclasses.replace(subject, spec=on_rung(spec, rung)) for rung in rungs_of(inputs)]
-    more = of_rungs(list(map(asked, rungs))) if rungs else asked(subject)
+    rungs = [
+        dataclasses.replace(
+            subject,
+            spec=on_rung(spec, rung),
+            staging_bucket=rung.staging_bucket or subject.staging_bucket,
+        )
+        for rung in rungs_of(inputs)
+    ]
+    places = [place._replace(location=rung.location or place.location) for rung in rungs_of(inputs)]
+    more = of_rungs(list(map(asked, rungs, places))) if rungs else asked(subject)
     return Prerequisites(problems=(*found, *more), subject=rungs[0] if rungs else subject, target=place)
 
 

@@ -108,8 +108,13 @@ def create(provider: JobProvider, call: Call) -> Created:
             f"create received inputs of a {declared.noun} that check rejects; please report this"
         )
     endpoint, key, recorded = endpoint_of(raw), call.key, call.context.recorded_run
+    without_stack = creations.key_without_stack(call.urn)
+    others = [*sorted(call.context.places), *creations.locations_begun(key, without_stack)]
+    places = list(dict.fromkeys([*ladder.endpoints_of(endpoint, inputs), *map(endpoint.at, others)]))
     if recorded is None:
-        recorded = replaced_run(declared.gateway, endpoint, call.urn, key)
+        recorded = next(
+            filter(None, (replaced_run(declared.gateway, each, call.urn, key) for each in places)), None
+        )
     first = recorded.next() if recorded else RunKey(identity=inputs.identity, generation=1)
     if adopting.is_due(inputs, OPERATION.released(), recorded=recorded is not None):
         record = adopting.adopt(declared, endpoint, inputs, key=key, tell=say)
@@ -121,12 +126,14 @@ def create(provider: JobProvider, call: Call) -> Created:
     def tell(line: str) -> None:
         say(f"{declared.resource(raw)}: {line}")
 
-    without_stack = creations.key_without_stack(call.urn)
     note, began_without = key or without_stack, creations.has_begun(without_stack)
-    if recorded is None and (not key or began_without):
-        left = functools.partial(begun_without_key, declared.gateway, endpoint, call.urn)
-    else:
-        left = functools.partial(left_behind, declared.gateway, endpoint, call.urn, recorded, key)
+
+    def left() -> list[JobRecord]:
+        if recorded is None and (not key or began_without):
+            found = (begun_without_key(declared.gateway, each, call.urn) for each in places)
+        else:
+            found = (left_behind(declared.gateway, each, call.urn, recorded, key) for each in places)
+        return [job for each in found for job in each]
 
     limit: Limit | None = None
     behind: list[JobRecord] = []
@@ -205,6 +212,8 @@ def create(provider: JobProvider, call: Call) -> Created:
     creations.answered(str(run), note)
     if key:
         creations.forget_others("", without_stack)
+    if more := sorted({each.location for each in places} - {inputs.location}):
+        raw = {**raw, "locations": more}
     return _created(declared, inputs, raw, record, run=run, decided=decided, climbed=climbed)
 
 
@@ -230,6 +239,7 @@ def _delete_oldest(
             keep=inputs.keep_runs,
             without={record.name} | OPERATION.all_made(),
             before_delete=declared.before_delete(kept_because=MODEL_OF_REPLACED, tell=lambda _: None),
+            elsewhere=ladder.endpoints_of(endpoint, inputs)[1:],
         )
     except (CloudError, StillRunningError) as error:
         say(
@@ -244,6 +254,8 @@ def update(declared: JobResourceType, call: Call) -> Values:
     # An input that is declared no more must not stay: without its declaration it would be no secret either.
     kept = {name: value for name, value in recorded.items() if name not in declared.input_names}
     outs = {**kept, **reveal(call.inputs)}
+    if places := ladder.recorded_places(recorded) | ladder.recorded_places(outs):
+        outs["locations"] = sorted(places)
     if call.outputs.get("notifications") != call.inputs.get("notifications"):
         inputs = declared.read_inputs(declared.inputs_in(outs)).draft
         if inputs is not None and outs.get("run"):
@@ -298,7 +310,7 @@ def read(declared: JobResourceType, call: Call) -> Found | None:
     recorded = {name: value for name, value in call.outputs.items() if name != DRIFT}
     raw = reveal_outputs(recorded)
     try:
-        record = declared.gateway.get(endpoint_of(raw), call.id)
+        record = declared.gateway.get(endpoint_of(raw).of(call.id), call.id)
     except NotFound:
         if has_ended(raw):
             return Found(outputs=recorded)  # a finished job is a steady state
@@ -383,8 +395,9 @@ def delete(declared: JobResourceType, call: Call) -> None:
         return
     OPERATION.note_released(id_)
     context.note_recorded_run(raw.get("run"), raw.get("checkpoints"))
+    context.places |= ladder.recorded_places(raw)
     creations.remove_with(str(raw.get("run")))
-    name, endpoint = declared.resource(raw), endpoint_of(raw)
+    name, endpoint = declared.resource(raw), endpoint_of(raw).of(id_)
     now = context.checked
     replaced = now is not None or context.has_unknown
     if now is not None and not context.is_compared:
@@ -434,7 +447,13 @@ def delete(declared: JobResourceType, call: Call) -> None:
         place = target_of(raw)
         if place is None:
             return
-        jobs = without(job_cache_of(declared.gateway.collection).settled(place, endpoint), known)
+        cache = job_cache_of(declared.gateway.collection)
+        draft = declared.read_inputs(declared.inputs_in(raw)).draft
+        listed = [
+            cache.settled(place._replace(location=each.location), each)
+            for each in ladder.endpoints_of(endpoint.at(place.location), draft)
+        ]
+        jobs = without([job for each in listed for job in each], known)
         later = [record for record in jobs if is_later(record, run)]
         for record in later:
             creations.remove_with(record.labels[RUN_LABEL])

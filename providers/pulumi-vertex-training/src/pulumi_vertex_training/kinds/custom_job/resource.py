@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import pulumi
+from pulumi import _types
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.program import links
@@ -19,6 +20,7 @@ from pulumi_vertex_training.program.arguments.named_arguments import named_argum
 from pulumi_vertex_training.program.arguments.references import (
     BucketLike,
     ServiceAccountLike,
+    bucket_name,
     service_account_email,
 )
 from pulumi_vertex_training.program.arguments.run_options import (
@@ -201,7 +203,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
                 "psc_interface_config": psc_interface_config,
                 "base_output_directory": base_output_directory,
                 **_machines(resource_name, persistent_resource_id, persistent_resource),
-                "capacity": capacity,
+                "capacity": rungs(capacity),
                 "capacity_limit": None if capacity_limit == DEFAULT_CLIMB_LIMIT else capacity_limit,
                 "protected_artifact_location_id": protected_artifact_location_id,
                 "tensorboard": tensorboard,
@@ -258,6 +260,19 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         """
         facts = (self.endpoint, self.id, self._tensorboard, self.base_output_directory)
         return pulumi.Output.all(*facts).apply(_tensorboard_url)
+
+
+def rungs(given: Any) -> Any:
+    """Return the rungs of a ladder with the names of buckets in place of resources."""
+    if not isinstance(given, (list, tuple)):
+        return given
+    plain = [_types.input_type_to_dict(one) if _types.is_input_type(type(one)) else one for one in given]
+    return [
+        {**one, "staging_bucket": bucket_name(one["staging_bucket"])}
+        if isinstance(one, Mapping) and one.get("staging_bucket") is not None
+        else one
+        for one in plain
+    ]
 
 
 def _machines(

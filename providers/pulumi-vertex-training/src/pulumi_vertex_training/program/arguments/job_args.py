@@ -8,7 +8,7 @@ from typing import Literal
 from pulumi import Input
 
 from pulumi_vertex_training.program.arguments.arguments_class import arguments_class
-from pulumi_vertex_training.program.arguments.references import ImageLike
+from pulumi_vertex_training.program.arguments.references import BucketLike, ImageLike
 
 
 @arguments_class
@@ -299,6 +299,16 @@ class RungArgs:
     :param wait_for: Longest wait for machines, such as "1800s"; then the next rung is tried. With FLEX_START
         the service itself ends the wait. With SPOT and STANDARD it is counted while `pulumi up` waits.
         Default: until the service reports a lack of machines.
+    :param location: Region of this rung. A rung in another region needs a bucket there, and its own
+        TensorBoard, key and network attachment if the job has one. Default: the job's own.
+    :param staging_bucket: Bucket, or its name, for the output of runs on this rung, in the region of the
+        rung.
+    :param base_output_directory: The gs:// directory for the output of runs on this rung, instead of a
+        `staging_bucket`.
+    :param tensorboard: TensorBoard for the logs of runs on this rung, in the region of the rung.
+    :param encryption_spec: Customer-managed key of runs on this rung, in the region of the rung.
+    :param psc_interface_config: Private Service Connect interface of runs on this rung, in the region of the
+        rung.
     """
 
     strategy: Input[str | None] = None
@@ -312,3 +322,17 @@ class RungArgs:
     itself ends the wait. With SPOT and STANDARD it is counted while `pulumi up` waits. Default: until the
     service reports a lack of machines.
     """
+    location: Input[str | None] = None
+    """Region of this rung. A rung in another region needs a bucket there, and its own TensorBoard, key and
+    network attachment if the job has one. Default: the job's own.
+    """
+    staging_bucket: BucketLike | None = None
+    """Bucket, or its name, for the output of runs on this rung, in the region of the rung."""
+    base_output_directory: Input[str | None] = None
+    """The gs:// directory for the output of runs on this rung, instead of a `staging_bucket`."""
+    tensorboard: Input[str | None] = None
+    """TensorBoard for the logs of runs on this rung, in the region of the rung."""
+    encryption_spec: Input[EncryptionSpecArgs | None] = None
+    """Customer-managed key of runs on this rung, in the region of the rung."""
+    psc_interface_config: Input[PscInterfaceConfigArgs | None] = None
+    """Private Service Connect interface of runs on this rung, in the region of the rung."""

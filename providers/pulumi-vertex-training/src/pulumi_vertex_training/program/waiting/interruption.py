@@ -15,7 +15,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
@@ -130,11 +130,20 @@ def hold(name: str, endpoint: Endpoint) -> None:
     _send(Order(name=name, hold=True, endpoint=endpoint, collection=collection))
 
 
-def hold_resource(key: str, endpoint: Endpoint, collection: str) -> None:
+def hold_resource(key: str, endpoint: Endpoint, collection: str, elsewhere: Sequence[str] = ()) -> None:
     """Hold a job of this kind that is about to be created for the resource with this key."""
     from pulumi_vertex_training.runs.cancel_watchdog import KEY_PREFIX, Order, now
 
-    _send(Order(name=KEY_PREFIX + key, hold=True, endpoint=endpoint, since=now(), collection=collection))
+    _send(
+        Order(
+            name=KEY_PREFIX + key,
+            hold=True,
+            endpoint=endpoint,
+            since=now(),
+            collection=collection,
+            elsewhere=elsewhere,
+        )
+    )
 
 
 def release(name: str) -> None:

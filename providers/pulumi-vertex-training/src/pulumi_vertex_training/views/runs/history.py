@@ -14,10 +14,11 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.climb import places_of
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.identity import RUN_LABEL
+from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.progress import latest_report
-from pulumi_vertex_training.views.jobs.lookup import all_jobs, inner_jobs
+from pulumi_vertex_training.views.jobs.lookup import all_jobs, inner_jobs, newest_first
 from pulumi_vertex_training.views.jobs.resources import History, Wanted, histories, resolve
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.study_view import job_key
@@ -44,7 +45,21 @@ def find(endpoint: Endpoint, wanted: Wanted) -> History:
     found = resolve(wanted, known)
     if found is None:
         raise _unknown(endpoint, wanted.text, known, jobs)
-    return found
+    return _with_other_places(endpoint, found)
+
+
+def _with_other_places(endpoint: Endpoint, found: History) -> History:
+    """Return the runs with those that a capacity ladder had in other locations."""
+    places = {place for one in found.records for place in places_of(one)} - {endpoint.location}
+    identities = {one.labels.get(DECLARATION_LABEL) for one in found.records}
+    gateway = gateway_of(found.records[0].name)
+    more = [
+        record
+        for place in sorted(places)
+        for record in gateway.list_labelled(endpoint.at(place), RUN_LABEL)
+        if record.labels.get(DECLARATION_LABEL) in identities
+    ]
+    return replace(found, records=tuple(newest_first([*found.records, *more]))) if more else found
 
 
 def _unknown(

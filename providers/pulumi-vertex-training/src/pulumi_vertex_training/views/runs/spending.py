@@ -42,7 +42,7 @@ def costs_of(endpoint: Endpoint, records: Sequence[JobRecord]) -> list[Spent | N
     """Return what each job has cost so far, None for one that has not run. The reads are in parallel."""
     table, now = current_prices(), datetime.now(timezone.utc)
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        return list(pool.map(lambda one: spent_by(endpoint, one, table=table, now=now), records))
+        return list(pool.map(lambda one: spent_by(endpoint.of(one.name), one, table=table, now=now), records))
 
 
 def sum_of(costs: Iterable[Spent | None]) -> Spent | None:

@@ -31,6 +31,18 @@ RUNG_WAIT_TIMEOUT = Rule(
     level="warning",
 )
 LADDER_LIMIT = Rule(name="capacity-limit", says="the limit of climbs is 0 or more", source=_OURS)
+RUNG_PLACE = Rule(
+    name="capacity-location",
+    says="a rung in another region has a bucket, a TensorBoard, a key and a network attachment of its own",
+    source='googleapis/python-aiplatform#885: "It must be in the same regional location as the service '
+    'location"',
+)
+RUNG_IMAGE = Rule(
+    name="capacity-image-region",
+    says="an image from another region costs transfer and makes the start slower",
+    source='Artifact Registry documentation, "Pricing"',
+    level="warning",
+)
 LADDER_MACHINES = Rule(
     name="capacity-persistent-resource",
     says="a job on a persistent resource has no capacity ladder",
@@ -45,10 +57,14 @@ def ladder_problems(
     spec: JobSpec,
     ladder: OnLadder,
     *,
-    of_job: Callable[[JobSpec], Sequence[Problem]],
+    location: str,
+    staging_bucket: str | None,
+    of_job: Callable[[JobSpec, str], Sequence[Problem]],
     key: Callable[[Rung], str],
 ) -> Iterator[Problem]:
-    """Yield every finding about a ladder. `of_job` returns those about a spec, `key` tells rungs apart.
+    """Yield every finding about the ladder of a job in `location`, with the bucket that its runs write to.
+
+    `of_job` returns the findings about a spec in a location, `key` tells rungs apart.
 
     A finding that the job has without the ladder, too, is not repeated.
     """
@@ -66,7 +82,7 @@ def ladder_problems(
             rests_on=("capacity", "persistent_resource_id"),
         )
         return
-    known = {(one.path, one.message) for one in of_job(spec)}
+    known = {(one.path, one.message) for one in of_job(spec, location)}
     first: dict[str, int] = {}
     for position, rung in enumerate(ladder.capacity):
         path = f"capacity[{position}]"
@@ -77,7 +93,10 @@ def ladder_problems(
             )
             continue
         yield from _wait_problems(spec, rung, path)
-        found = (one for one in of_job(on_rung(spec, rung)) if (one.path, one.message) not in known)
+        if rung.location and rung.location != location:
+            yield from _place_problems(spec, rung, path, staging_bucket)
+        of_rung = of_job(on_rung(spec, rung), rung.location or location)
+        found = (one for one in of_rung if (one.path, one.message) not in known)
         yield from dict.fromkeys(_on_rung(one, path) for one in found)
 
 
@@ -94,6 +113,59 @@ def _on_rung(problem: Problem, path: str) -> Problem:
     else:
         own, message = path, f"{problem.path}: {problem.message}"
     return replace(problem, path=own, message=message, rests_on=(*_BASES, *problem.rests_on))
+
+
+_HOST = re.compile(r"(?P<place>[a-z]+-[a-z]+[0-9]+)-docker\.pkg\.dev/")
+
+
+def _place_problems(spec: JobSpec, rung: Rung, path: str, staging_bucket: str | None) -> Iterator[Problem]:
+    """Yield what a rung in another location lacks."""
+    place = rung.location or ""
+    writes_to = spec.base_output_directory or staging_bucket
+    needs = {
+        "staging_bucket": (writes_to, rung.staging_bucket or rung.base_output_directory),
+        "tensorboard": (spec.tensorboard, rung.tensorboard),
+        "encryption_spec": (getattr(spec, "encryption_spec", None), rung.encryption_spec),
+        "psc_interface_config": (spec.psc_interface_config, rung.psc_interface_config),
+    }
+    for name, (declared, own) in needs.items():
+        if declared and not own:
+            yield RUNG_PLACE.broken(
+                f"{path}.{name}",
+                f"is missing: the job has one in its own region, and a job in {place} needs one there. Give "
+                "the rung its own",
+                rests_on=(*_BASES, name),
+            )
+    if spec.base_output_directory and rung.staging_bucket and not rung.base_output_directory:
+        yield RUNG_PLACE.broken(
+            f"{path}.base_output_directory",
+            f"is missing: the job writes to {spec.base_output_directory}. Give a directory in {place}",
+            rests_on=(*_BASES, "base_output_directory"),
+        )
+    if rung.staging_bucket and rung.staging_bucket == staging_bucket:
+        yield RUNG_PLACE.broken(
+            f"{path}.staging_bucket",
+            f"is the bucket of the job's own region. Give a bucket in {place}",
+            rests_on=(*_BASES, "staging_bucket"),
+        )
+    for name in ("experiment", "models"):
+        if getattr(spec, name):
+            yield RUNG_PLACE.broken(
+                f"{path}.location",
+                f"{place} is not possible for a job with {name}, which belong to one region. Leave one of "
+                "the two out",
+                rests_on=(*_BASES, name),
+            )
+    for pool in spec.worker_pool_specs:
+        for image in dict.fromkeys(image for _, image in pool.images):
+            host = _HOST.match(image)
+            if host and host["place"] != place:
+                yield RUNG_IMAGE.broken(
+                    f"{path}.location",
+                    f"the image is in {host['place']}: each replica in {place} pulls it across regions, "
+                    "which costs time and transfer. Push it to a repository there, too, or accept that",
+                    rests_on=(*_BASES,),
+                )
 
 
 def _wait_problems(spec: JobSpec, rung: Rung, path: str) -> Iterator[Problem]:

@@ -41,7 +41,7 @@ def announce_ladder(
     name, table, spec = declared.resource(checked), current_prices(), declared.spec_of(inputs)
     strategies = [strategy_of(on_rung(spec, rung)) for rung in inputs.capacity]
     for position, rung in enumerate(inputs.capacity, 1):
-        cost = _most(on_rung(spec, rung), inputs.location, unknown, table)
+        cost = _most(on_rung(spec, rung), rung.location or inputs.location, unknown, table)
         price = f": {words.verb(inputs.endpoint)} {cost}" if cost else ""
         of = f"rung {position} of {len(inputs.capacity)}"
         OPERATION.say_once(f"{name}: {of} ({described(spec, rung)}){price}", urn=call.urn)
