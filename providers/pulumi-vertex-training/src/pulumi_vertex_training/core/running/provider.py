@@ -37,6 +37,7 @@ from pulumi_vertex_training.core.running.rerun_decision import allow_on_demand, 
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.runs import deletion, secret_arguments
+from pulumi_vertex_training.runs.checkpoints import copy_newest
 from pulumi_vertex_training.runs.climb import Climbed
 from pulumi_vertex_training.runs.deletion import StillRunningError, delete_run
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL, RunKey, parse, with_number
@@ -155,6 +156,9 @@ def create(provider: JobProvider, call: Call) -> Created:
             urn=call.urn,
         )
         engine.require(OPERATION.engine, OPERATION.settings.timeouts)
+        folder = declared.checkpoints_of(of, str(run), kept)
+        if kept and folder:  # a rung in another region has another bucket
+            copy_newest(endpoint, kept, folder, tell=tell)
         notifications.write(declared.gateway.collection, inputs, run.identity)
         title = f"{declared.noun} {declared.resource(raw)}"
         creations.begin(provider, {**raw, "location": of.location}, str(run), key=note, title=title)
