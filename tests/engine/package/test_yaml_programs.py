@@ -293,7 +293,9 @@ def _imported_kinds_are_unchanged(program: Program) -> None:
     assert engine.outputs()["files"].startswith("gs://")
 
 
-def test_the_price_at_which_a_job_stops(program: Program) -> None:
+def test_the_price_at_which_a_job_stops(engine: Engine) -> None:
+    program = Program(with_plugin(engine))
+
     def declared(**more: Any) -> dict[str, Any]:
         alone = job("true", workers=0, **more)
         return {"train": {**alone, "properties": {**alone["properties"], "wait": "none"}}}

@@ -179,6 +179,7 @@ def test_a_job_is_adopted_and_imported_with_its_folder(
     trial.up(replace(declared, options=f'{declared.options}, adopt="{job}"'))
     assert str(newest(trial)["name"]).endswith(job)
     assert folder(trial) == first
+    eventually(lambda: trial.state() == "RUNNING", what=trial.state)
     trial.engine.refresh()
     assert trial.engine.refresh()
     trial.engine.destroy()

@@ -45,8 +45,8 @@ Outputs = Mapping[str, Mapping[str, Any]]
 """The outputs of the registered resources by name, with their ids as `id`."""
 
 
-class Killed(BaseException):
-    """The deployment and its provider process are killed."""
+class Killed(SystemExit):
+    """The deployment and its provider process are killed. Its threads end with it, in silence."""
 
 
 @dataclass(frozen=True, kw_only=True)
