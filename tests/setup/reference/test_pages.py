@@ -80,6 +80,7 @@ NO_VARIABLES = {
     "GOOGLE_SYMMETRIC_ENCRYPTION",  # a value of Cloud KMS
     *("HOROVOD_LOCAL_SIZE", "LIGHTGBM_"),  # of frameworks: the page has their presets
     "no_proxy",  # NO_PROXY
+    *("VERIFY_FOLDER", "VERIFY_QUESTION"),  # of the jobs of make verify-google
 }
 """Names in the code that no program of ours reads as an environment variable."""
 
