@@ -17,7 +17,11 @@ SMOKE = "slow and smoke"
 PARTS = 4
 """A sample has one of so many parts of the files with slow tests."""
 
-DIVIDED = {"tests/pulumi_vertex_training/core/test_kills_everywhere.py": 16}
+DIVIDED = {
+    "tests/pulumi_vertex_training/core/test_kills_everywhere.py": 16,
+    "tests/pulumi_vertex_training/core/running/test_climb_elsewhere.py": 8,
+    "tests/pulumi_vertex_training/core/running/test_climb_killed.py": 16,
+}
 """Files of which each sample has one of so many parts: all 249 kills take one process more than an hour."""
 
 _DEAREST = (
