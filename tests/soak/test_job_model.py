@@ -201,8 +201,11 @@ def test_all_policies_and_states_have_a_rule() -> None:
     assert {rule.policy for rule in rules()} == {policy.value for policy in Policy}
     assert {rule.last_run for rule in rules()} == set(LAST_RUN_STATES) == set(LAST)
     seen = {last for each in LAST.values() for last in each}
-    # The emulator of a soak always answers and never cancels a job at its timeout. No job has `max_cost`.
-    assert set(LastRun) - seen == {LastRun.NOT_KNOWN, LastRun.TIMED_OUT, LastRun.SPENT}
+    # The emulator of a soak always answers, and never cancels a job at its timeout. No job has `max_cost` or
+    # a ladder.
+    assert set(LastRun) - seen == {
+        *(LastRun.NOT_KNOWN, LastRun.TIMED_OUT, LastRun.SPENT, LastRun.NO_CAPACITY)
+    }
     assert {change for each in CHANGES.values() for change in each} == set(Change)
 
 
