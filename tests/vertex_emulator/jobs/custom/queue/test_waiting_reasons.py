@@ -47,7 +47,9 @@ def test_machines(emulator: JobEmulator) -> None:
     body = {"machine": "NVIDIA_L4", "available": 1, "waitSeconds": 3600}
     assert emulator.call("POST", "/_local/capacities", body).status == 200
     waits = emulator.create(gpus(), gpus(replicas=3))
-    found = "4 x NVIDIA_L4 in us-central1; 1 are there and 0 in use (`vertex-training emulator capacity`)"
+    found = (
+        "4 x NVIDIA_L4 in us-central1; 1 are there and 0 in use (`vertex-training emulator capacity list`)"
+    )
     assert reason(emulator, waits) == found
 
 
@@ -57,7 +59,8 @@ def test_a_quota(emulator: JobEmulator) -> None:
     waits = emulator.create(gpus(), gpus())
     assert emulator.get(waits)["state"] == "JOB_STATE_QUEUED"
     assert reason(emulator, waits) == (
-        "2 of the quota nvidia_l4_gpus in us-central1; 1 of 2 are in use (`vertex-training emulator quota`)"
+        "2 of the quota nvidia_l4_gpus in us-central1; 1 of 2 are in use "
+        "(`vertex-training emulator quota list`)"
     )
 
 

@@ -51,14 +51,14 @@ class Reasons:
         used = self._quota.used(record.place, metric)
         return (
             f"{needs[metric]} of the quota {metric} in {record.location}; {used} of {limit} are in use "
-            "(`vertex-training emulator quota`)"
+            "(`vertex-training emulator quota list`)"
         )
 
     def _capacity(self, capacity: Capacity, wanted: Demand) -> str:
         used = self._machines.use_of(capacity, wanted.region)
         return (
             f"{wanted.machines[capacity.machine]} x {capacity.machine} in {wanted.region}; "
-            f"{capacity.available} are there and {used} in use (`vertex-training emulator capacity`)"
+            f"{capacity.available} are there and {used} in use (`vertex-training emulator capacity list`)"
         )
 
     def _replica_slots(self, wanted: int) -> str:
