@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -70,6 +70,9 @@ _CHECKPOINT_SECONDS = 10.0
 
 _WATCH_SECONDS = 1.0
 """Interval between checks that the data folder is still this emulator's. Requests check it as well."""
+
+_SIGNAL_SECONDS = 1.0
+"""Longest time after which the main thread handles a signal."""
 
 _REPORT_SECONDS = 0.05
 """Interval between looks at the reports of supervisors while somebody waits for changes."""
@@ -270,11 +273,19 @@ class Daemon:
         self._stops.put(None)
 
     def wait(self) -> None:
-        """Wait for a request to stop."""
-        self._stops.get()
+        """Wait for a request to stop.
+
+        A signal that arrives just before the wait does not interrupt it. So it ends from time to time, and
+        Python runs the handler of the signal.
+        """
+        while True:
+            with suppress(Empty):
+                self._stops.get(timeout=_SIGNAL_SECONDS)
+                return
 
     def close(self) -> None:
         """Finish running requests, delete emulator.json, and release port and folder. Jobs keep running."""
+        self._is_stopping = True
         self._gateways.stop()
         record = data_folder.read_record(self.folder)
         if record is not None and record.instance == self.instance:
@@ -310,6 +321,8 @@ class Daemon:
 
     def _restore_record(self) -> None:
         """Write emulator.json again if it was deleted or damaged: clients would not find this emulator."""
+        if self._is_stopping:
+            return
         with suppress(DataFolderError):
             record = data_folder.read_record(self.folder)
             if record is None or record.instance != self.instance:
