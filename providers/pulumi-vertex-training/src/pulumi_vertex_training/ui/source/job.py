@@ -171,7 +171,8 @@ def _now(endpoint: Endpoint, record: JobRecord) -> datetime | None:
 def _facts(endpoint: Endpoint, record: JobRecord) -> Iterator[tuple[str, str]]:
     """Yield the facts of the kind, and from where the program resumed."""
     yield from ((name, value) for name, value in view_of(record).facts(record) if value)
-    yield from (("Resumed", one.words) for one in resumes_of(endpoint, [record]).get(record.name, ()))
+    resumed = _resumed(endpoint, record.name, record.state.word, _period())
+    yield from (("Resumed", words) for words in resumed)
 
 
 def _experiment(record: JobRecord) -> str:
@@ -297,6 +298,13 @@ def _stragglers(endpoint: Endpoint, name: str, _state: str, _at: int) -> tuple[s
     """Return the replicas that are far behind, in words."""
     found = status.stragglers_of(endpoint, gateway_of(name).get(endpoint, name))
     return tuple(map(replica_reports.in_words, found))
+
+
+@functools.lru_cache(maxsize=64)
+def _resumed(endpoint: Endpoint, name: str, _state: str, _at: int) -> tuple[str, ...]:
+    """Return from where the starts of a job's program resumed, in words."""
+    record = gateway_of(name).get(endpoint, name)
+    return tuple(one.words for one in resumes_of(endpoint, [record]).get(name, ()))
 
 
 @functools.lru_cache(maxsize=64)
