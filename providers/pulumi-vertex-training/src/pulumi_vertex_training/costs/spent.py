@@ -86,7 +86,7 @@ def spans_of(record: JobRecord, now: datetime) -> Sequence[tuple[datetime, datet
         times = [(one.start_time, one.end_time) for one in trials]
         if not record.state.is_terminal:
             return list(_spans(times, now))
-        ended = _moment(record.end_time) or now
+        ended = timestamps.parse_or_none(record.end_time) or now
         return list(_spans(times, ended))
     end = record.end_time
     if end is None and record.state.is_terminal:
@@ -110,13 +110,6 @@ def _spans(
     times: Iterable[tuple[str | None, str | None]], now: datetime
 ) -> Iterable[tuple[datetime, datetime]]:
     for start, end in times:
-        begun = _moment(start)
+        begun = timestamps.parse_or_none(start)
         if begun is not None:
-            yield begun, _moment(end) or now
-
-
-def _moment(text: str | None) -> datetime | None:
-    try:
-        return timestamps.parse(text) if text else None
-    except ValueError:
-        return None
+            yield begun, timestamps.parse_or_none(end) or now

@@ -15,7 +15,7 @@ _LIVE_TRIALS = frozenset({"REQUESTED", "ACTIVE", "STOPPING"})
 
 def described(record: JobRecord, now: datetime | None = None) -> str:
     """Return a live job in words: `RUNNING (5 replicas, 2 h 10 min)`."""
-    since = _moment(record.start_time) or _moment(record.create_time)
+    since = timestamps.parse_or_none(record.start_time) or timestamps.parse_or_none(record.create_time)
     age = max(timedelta(), (now or datetime.now(timezone.utc)) - since) if since else None
     facts = [size(record), "" if age is None else duration(age.total_seconds())]
     known = ", ".join(fact for fact in facts if fact)
@@ -41,10 +41,3 @@ def _pools(value: object) -> Iterator[list[Mapping[str, Any]]]:
         for name, inner in value.items():
             if name != "trialJobSpec":
                 yield from _pools(inner)
-
-
-def _moment(text: str | None) -> datetime | None:
-    try:
-        return timestamps.parse(text) if text else None
-    except ValueError:
-        return None

@@ -47,6 +47,14 @@ def parse(moment: str) -> datetime:
     return at.replace(microsecond=int(digits[:6].ljust(6, "0")), tzinfo=timezone.utc)
 
 
+def parse_or_none(moment: object) -> datetime | None:
+    """Return a timestamp in UTC as `parse` does; None for anything else, such as a time that is not set."""
+    try:
+        return parse(moment) if isinstance(moment, str) else None
+    except ValueError:
+        return None
+
+
 def is_moment(moment: str) -> bool:
     """Return whether a text is a timestamp that the service can read."""
     return _parsed(moment) is not None

@@ -248,7 +248,7 @@ def spent_until(
         return before + _own(endpoint, record)
     inputs = declared.read_inputs(declared.inputs_in(recorded)).draft
     cost = inputs and _cost_at_most(declared.spec_of(inputs), str(recorded.get("location")))
-    start, end = (_moment(recorded.get(name)) for name in ("start_time", "end_time"))
+    start, end = (timestamps.parse_or_none(recorded.get(name)) for name in ("start_time", "end_time"))
     if end is not None and (start is None or cost is not None):
         hours = (end - start).total_seconds() / 3600 if start else 0.0
         return before + hours * (cost.known_hourly if cost else 0.0)
@@ -324,10 +324,3 @@ def _sentence(declared: JobResourceType, inputs: JobInputs, limit: Limit) -> str
     cost = _cost_at_most(spec, inputs.location)
     trials = cost.trials if cost else 1
     return sentence(limit, inputs.max_cost or 0.0, starts=attempts(spec), trials=trials)
-
-
-def _moment(text: object) -> datetime | None:
-    try:
-        return timestamps.parse(text) if isinstance(text, str) and text else None
-    except ValueError:
-        return None

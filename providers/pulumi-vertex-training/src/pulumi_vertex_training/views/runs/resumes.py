@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training import registry
@@ -77,15 +76,14 @@ def resumes_of(endpoint: Endpoint, records: Sequence[JobRecord]) -> Mapping[str,
         except CloudError:
             return None
 
-    for folder in dict.fromkeys(map(_folder, records)):
-        if folder is None:
-            continue
+    folders = {record.name: _folder(record) for record in records}
+    for folder in dict.fromkeys(filter(None, folders.values())):
         try:
             starts = starts_in(endpoint, folder)
         except CloudError:
             continue
         for record in records:
-            if _folder(record) == folder:
+            if folders[record.name] == folder:
                 found[record.name] = tuple(_resumes(starts, record, job))
     return found
 
@@ -144,13 +142,6 @@ def _resumes(
 
 def _lost(before: Start, start: Start, end: str | None) -> float | None:
     """Return the seconds from the checkpoint, or from the start before if that is later, to its end."""
-    times = [_moment(each) for each in (start.saved, before.time) if each]
-    begin, ended = max(filter(None, times), default=None), _moment(end or "")
+    times = [timestamps.parse_or_none(each) for each in (start.saved, before.time) if each]
+    begin, ended = max(filter(None, times), default=None), timestamps.parse_or_none(end)
     return None if begin is None or ended is None else max((ended - begin).total_seconds(), 0.0)
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return timestamps.parse(text) if text else None
-    except ValueError:
-        return None
