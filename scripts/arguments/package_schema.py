@@ -19,7 +19,7 @@ from pulumi_vertex_training.core.existing import Lookup
 from pulumi_vertex_training.core.running.declaration import JobInputs
 from pulumi_vertex_training.package import functions
 from pulumi_vertex_training.package.kinds import PACKAGE, PackageKind, kind_of
-from pulumi_vertex_training.package.messages import SCHEMA
+from pulumi_vertex_training.package.wire.messages import SCHEMA
 from pulumi_vertex_training.registry import COMPONENTS, RESOURCES, package_token
 from scripts.arguments import catalog, package_components, package_examples
 from scripts.arguments.messages import Field, fields_of

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pulumi_vertex_training.package.messages import SCHEMA
+from pulumi_vertex_training.package.wire.messages import SCHEMA
 from scripts import client_tools, pulumi_languages
 from scripts.arguments.catalog import PACKAGE, ROOT
 from scripts.layout import layout

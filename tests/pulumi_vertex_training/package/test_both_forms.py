@@ -14,9 +14,10 @@ from pulumi_vertex_training import providers
 from pulumi_vertex_training.cli.migration import rewrite
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.engine_values import SECRET, SIGNATURE
-from pulumi_vertex_training.package import adapter, names
+from pulumi_vertex_training.package import adapter
 from pulumi_vertex_training.package.kinds import PACKAGE, PackageKind, kind_of
-from pulumi_vertex_training.package.properties import Properties
+from pulumi_vertex_training.package.wire import names
+from pulumi_vertex_training.package.wire.properties import Properties
 from pulumi_vertex_training.program.resource import ProviderReference
 from pulumi_vertex_training.registry import RESOURCES, type_token
 from vertex_training.fields.schema import camel_case, field_types, snake_case

@@ -14,7 +14,7 @@ from google.protobuf import struct_pb2
 from pulumi.runtime.proto import provider_pb2, resource_pb2, resource_pb2_grpc
 
 from pulumi_vertex_training.engine_values import OUTPUT, SIGNATURE
-from pulumi_vertex_training.package import properties
+from pulumi_vertex_training.package.wire import properties
 from support.client.package_process import JOB, PackageProcess, urn_of
 from vertex_training.fields.decode import UNKNOWN
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pulumi_vertex_training.package.messages import in_package
+from pulumi_vertex_training.package.wire.messages import in_package
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from pulumi_vertex_training.kinds.persistent_resource.gateway import READINESS
 from pulumi_vertex_training.kinds.training_schedule import gateway as schedules
 from pulumi_vertex_training.package import adapter, functions
 from pulumi_vertex_training.package.kinds import kind_of
-from pulumi_vertex_training.package.messages import in_package
-from pulumi_vertex_training.package.properties import Properties
-from pulumi_vertex_training.package.ready_wait import ReadyOptions, ReadyWait
+from pulumi_vertex_training.package.waits.ready_wait import ReadyOptions, ReadyWait
+from pulumi_vertex_training.package.wire.messages import in_package
+from pulumi_vertex_training.package.wire.properties import Properties
 from support.client.package_process import BUCKET, PackageProcess, urn_of
 from vertex_training.fields.decode import UNKNOWN
 

@@ -19,7 +19,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_job
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipeline
-from pulumi_vertex_training.package.properties import Properties
+from pulumi_vertex_training.package.wire.properties import Properties
 from pulumi_vertex_training.runs import secret_arguments
 from pulumi_vertex_training.runs.gateway import RunGateway
 from support.client.package_process import BUCKET, JOB, STACK_KEY, InitFailed, PackageProcess
@@ -371,7 +371,7 @@ def test_the_plugin_starts_without_the_sdk_and_the_clients_of_google() -> None:
 
 
 def test_properties_keep_their_secrets_as_a_whole_if_a_path_is_gone() -> None:
-    from pulumi_vertex_training.package import properties
+    from pulumi_vertex_training.package.wire import properties
 
     written = properties.write({"labels": {"a": "1"}, "name": "x"}, {"labels.b"})
     assert properties.read(written) == Properties(

@@ -10,7 +10,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.errors import CloudError, Internal, PermissionDenied
 from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs.logs import Limits, LogLines, ShownMessages, stream
-from pulumi_vertex_training.runs.watching import Pace
+from pulumi_vertex_training.runs.monitoring.watching import Pace
 from support.tables import every_row
 from support.waiting import TIMEOUT
 

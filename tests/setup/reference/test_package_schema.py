@@ -16,7 +16,7 @@ import pulumi_vertex_training as vt
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.package import adapter
 from pulumi_vertex_training.package.kinds import PACKAGE, kind_of
-from pulumi_vertex_training.package.properties import Properties
+from pulumi_vertex_training.package.wire.properties import Properties
 from pulumi_vertex_training.registry import RESOURCES
 from scripts.arguments import compatibility, package_examples, package_schema
 from scripts.arguments.catalog import ROOT

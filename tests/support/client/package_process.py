@@ -12,7 +12,7 @@ from google.protobuf import any_pb2, empty_pb2
 from google.rpc import status_pb2
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, provider_pb2_grpc
 
-from pulumi_vertex_training.package import properties
+from pulumi_vertex_training.package.wire import properties
 from support.client.plugin import started
 
 JOB = "vertex-training:index:CustomJob"

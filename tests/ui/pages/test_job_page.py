@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.runs.progress import Report
+from pulumi_vertex_training.runs.monitoring.progress import Report
 from pulumi_vertex_training.ui.pages.all_pages import tab_of
 from pulumi_vertex_training.ui.pages.job.strip import Tile, tiles
 from pulumi_vertex_training.ui.server.rendering import environment, ticks

@@ -40,7 +40,7 @@ from pulumi_vertex_training.kinds.training_image.spec import validate as validat
 from pulumi_vertex_training.kinds.training_schedule.rules import validate as validate_schedule
 from pulumi_vertex_training.kinds.training_schedule.spec import ScheduleSpec
 from pulumi_vertex_training.kinds.training_schedule.spec import normalise as normal_schedule
-from pulumi_vertex_training.package.messages import in_package, known_names
+from pulumi_vertex_training.package.wire.messages import in_package, known_names
 from support.client.specs import pipeline_rules
 from support.client.specs.tuning_job_specs import tuning_job
 from support.ground import jobs

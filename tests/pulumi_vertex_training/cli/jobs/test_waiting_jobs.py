@@ -13,7 +13,7 @@ from pulumi_vertex_training.core.running.declaration import Counts
 from pulumi_vertex_training.core.running.output.progress_line import line
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
-from pulumi_vertex_training.runs import waits
+from pulumi_vertex_training.runs.monitoring import waits
 from pulumi_vertex_training.ui.source import inventory
 from pulumi_vertex_training.ui.source import job as job_page
 from pulumi_vertex_training.views import target

@@ -18,7 +18,7 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.runs.progress import Report
+from pulumi_vertex_training.runs.monitoring.progress import Report
 from vertex_training.cost.runs import Spent
 
 ENDPOINT = Endpoint(

@@ -21,7 +21,7 @@ from pulumi.dynamic import (
 
 from pulumi_vertex_training.package import adapter
 from pulumi_vertex_training.package.kinds import PACKAGE, PackageKind, kind_of
-from pulumi_vertex_training.package.properties import Properties
+from pulumi_vertex_training.package.wire.properties import Properties
 from vertex_training.fields.schema import field_types, without_none
 
 

@@ -31,7 +31,7 @@ def in_core_names(resource: Mapping[str, Any], token: str = "") -> Mapping[str, 
 
 def _inward(kind: Any, props: Mapping[str, Any]) -> dict[str, Any]:
     """Return properties with the core's names; those in an encrypted secret stay as they are."""
-    from pulumi_vertex_training.package.names import EncryptedError  # imported only if needed
+    from pulumi_vertex_training.package.wire.names import EncryptedError  # imported only if needed
 
     found: dict[str, Any] = {}
     for name, value in props.items():
@@ -48,7 +48,7 @@ def step_in_core_names(step: Mapping[str, Any]) -> Mapping[str, Any]:
     kind = _kind_of(token)
     if kind is None:
         return step
-    from pulumi_vertex_training.package.names import text_inward  # imported only if needed
+    from pulumi_vertex_training.package.wire.names import text_inward  # imported only if needed
 
     found = dict(step)
     for side in ("oldState", "newState"):

@@ -7,7 +7,7 @@ import signal
 import sys
 from concurrent import futures
 
-from pulumi_vertex_training.package import sdk
+from pulumi_vertex_training.package.wire import sdk
 
 _THREADS = 512
 """The most calls at a time: each wait for a job is in one. The engine limits them (`--parallel`)."""

@@ -36,12 +36,13 @@ from pulumi_vertex_training.core.running.hidden_input import (
 from pulumi_vertex_training.core.secret_masking import KEY
 from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.core.text_of_outputs import with_texts
-from pulumi_vertex_training.package import configuration, importing, names
-from pulumi_vertex_training.package.job_wait import JobWait, WaitOptions
+from pulumi_vertex_training.package import configuration, importing
 from pulumi_vertex_training.package.kinds import IN_PROGRAM, PackageKind, marks_of
-from pulumi_vertex_training.package.properties import Properties
-from pulumi_vertex_training.package.ready_wait import ReadyOptions, ReadyWait
-from pulumi_vertex_training.package.waiting import Wait, Waited
+from pulumi_vertex_training.package.waits.job_wait import JobWait, WaitOptions
+from pulumi_vertex_training.package.waits.ready_wait import ReadyOptions, ReadyWait
+from pulumi_vertex_training.package.waits.waiting import Wait, Waited
+from pulumi_vertex_training.package.wire import names
+from pulumi_vertex_training.package.wire.properties import Properties
 from pulumi_vertex_training.runs.identity import identity_of
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.fields.uris import DIRECTORY

@@ -13,8 +13,8 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
-from pulumi_vertex_training.package import sdk
 from pulumi_vertex_training.package.host import EngineHost
+from pulumi_vertex_training.package.wire import sdk
 from vertex_training import __version__
 
 

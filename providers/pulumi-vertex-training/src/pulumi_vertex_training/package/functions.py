@@ -14,9 +14,9 @@ from pulumi_vertex_training.core.existing import Lookup, not_running
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, carry_out, is_unknown, refusals
 from pulumi_vertex_training.core.secret_masking import KEY
-from pulumi_vertex_training.package import names
 from pulumi_vertex_training.package.kinds import PACKAGE
-from pulumi_vertex_training.package.properties import Properties
+from pulumi_vertex_training.package.wire import names
+from pulumi_vertex_training.package.wire.properties import Properties
 from vertex_emulator import LauncherError
 from vertex_training.fields.decode import UNKNOWN, decode, encode
 

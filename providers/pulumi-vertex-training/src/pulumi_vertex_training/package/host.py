@@ -12,7 +12,7 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 from pulumi_vertex_training import urns
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.secret_masking import SECRETS
-from pulumi_vertex_training.package.messages import in_package
+from pulumi_vertex_training.package.wire.messages import in_package
 from pulumi_vertex_training.printed_commands import runnable
 from vertex_training.findings.words import visible_lines
 

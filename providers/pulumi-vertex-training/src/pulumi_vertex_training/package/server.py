@@ -25,9 +25,10 @@ from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import text_of
 from pulumi_vertex_training.core.provider import Failure, carry_out
 from pulumi_vertex_training.package import host as host_module
-from pulumi_vertex_training.package import launcher, properties
+from pulumi_vertex_training.package import launcher
 from pulumi_vertex_training.package.host import EngineHost
-from pulumi_vertex_training.package.messages import in_package, schema_text
+from pulumi_vertex_training.package.wire import properties
+from pulumi_vertex_training.package.wire.messages import in_package, schema_text
 from pulumi_vertex_training.timeouts import ORDINARY, timeouts_of
 from vertex_training import __version__
 

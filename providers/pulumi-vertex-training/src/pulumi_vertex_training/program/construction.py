@@ -24,10 +24,10 @@ from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, resource_pb2_grp
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.settings import Settings
-from pulumi_vertex_training.package import names
 from pulumi_vertex_training.package.kinds import kind_of
-from pulumi_vertex_training.package.messages import in_package
-from pulumi_vertex_training.package.sdk import CHANNEL_OPTIONS
+from pulumi_vertex_training.package.wire import names
+from pulumi_vertex_training.package.wire.messages import in_package
+from pulumi_vertex_training.package.wire.sdk import CHANNEL_OPTIONS
 from pulumi_vertex_training.printed_commands import runnable
 from pulumi_vertex_training.program import component_inputs
 from pulumi_vertex_training.program.resource import CONSTRUCTION, Construction

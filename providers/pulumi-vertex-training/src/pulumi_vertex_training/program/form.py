@@ -19,8 +19,9 @@ from pulumi_vertex_training import plugin_folder, registry
 from pulumi_vertex_training.core.running.hidden_input import COMPONENT, HIDDEN_INPUT, INTERNAL, PROGRAM_INPUT
 from pulumi_vertex_training.core.secret_masking import KEY
 from pulumi_vertex_training.dynamic.process import engine_address
-from pulumi_vertex_training.package import launcher, names
-from pulumi_vertex_training.package.names import wire_name
+from pulumi_vertex_training.package import launcher
+from pulumi_vertex_training.package.wire import names
+from pulumi_vertex_training.package.wire.names import wire_name
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.resource import (
     CONSTRUCTION,

@@ -20,7 +20,7 @@ from pulumi_vertex_training.core.running.hidden_input import (
     LOOKUPS,
 )
 from pulumi_vertex_training.core.running.output import wait_words
-from pulumi_vertex_training.package.job_wait import RESULTS
+from pulumi_vertex_training.package.waits.job_wait import RESULTS
 from pulumi_vertex_training.program import links, messages
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments

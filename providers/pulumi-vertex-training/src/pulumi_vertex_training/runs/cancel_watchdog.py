@@ -23,7 +23,7 @@ from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, 
 from pulumi_vertex_training.printed_commands import runnable
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.gateway import RunGateway, gateway_in
-from pulumi_vertex_training.runs.watching import Pace, is_transient
+from pulumi_vertex_training.runs.monitoring.watching import Pace, is_transient
 from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator import machine_clock
 from vertex_training.fields import timestamps

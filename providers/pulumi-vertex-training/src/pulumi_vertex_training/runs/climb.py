@@ -20,6 +20,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs import deletion
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import RUNG_LABEL, SPEC_LABEL, RunKey
+from pulumi_vertex_training.runs.monitoring.watching import CLOUD_PACE, LOCAL_PACE, Pace, is_transient
 from pulumi_vertex_training.runs.submission import (
     CANCELLED_STATES,
     Submission,
@@ -29,7 +30,6 @@ from pulumi_vertex_training.runs.submission import (
     unused,
     was_cancelled,
 )
-from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Pace, is_transient
 from vertex_emulator import machine_clock
 from vertex_training.fields.labels import MAX_LENGTH
 from vertex_training.fields.resource_names import resource_id

@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.logs import LogEntry, Tail
 from pulumi_vertex_training.runs.diagnosis.diagnosis import without_log
 from pulumi_vertex_training.runs.diagnosis.plain_text import drawn, lines_of
 from pulumi_vertex_training.runs.gateway import LogSource, gateway_of
-from pulumi_vertex_training.runs.watching import Pace, is_transient
+from pulumi_vertex_training.runs.monitoring.watching import Pace, is_transient
 from vertex_emulator import machine_clock
 
 SERVICE = "service"

@@ -13,9 +13,9 @@ from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion import delete_records, stop_orphans
-from pulumi_vertex_training.runs.ends import timed_out
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import RunKey
+from pulumi_vertex_training.runs.monitoring.ends import timed_out
 from vertex_emulator import machine_clock
 
 CANCELLED_STATES = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})

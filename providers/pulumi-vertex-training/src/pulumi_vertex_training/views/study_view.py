@@ -9,7 +9,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
-from pulumi_vertex_training.runs.ends import message_of, timed_out
+from pulumi_vertex_training.runs.monitoring.ends import message_of, timed_out
 from pulumi_vertex_training.views.explained import Explanation, Sample
 from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.fields.document import json_of

@@ -10,7 +10,7 @@ from pulumi_vertex_training.cli.teams.plan.comment import comment, comment_of_fa
 from pulumi_vertex_training.cli.teams.plan.live import LiveJob
 from pulumi_vertex_training.cli.teams.plan.plan import Plan, read
 from pulumi_vertex_training.engine_values import ENGINES_UNKNOWN
-from pulumi_vertex_training.runs.progress import Report
+from pulumi_vertex_training.runs.monitoring.progress import Report
 from support import mermaid
 from support.tables import every_row
 

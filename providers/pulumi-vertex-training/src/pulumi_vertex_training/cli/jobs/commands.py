@@ -16,11 +16,11 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.failure import CommandError, InputError
-from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, has_failed
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.logs import SERVICE, RunLog, ShownMessages
+from pulumi_vertex_training.runs.monitoring import waits
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.answer import Answer, Sentences
 from pulumi_vertex_training.views.jobs import hidden_values, listing, stack_filter

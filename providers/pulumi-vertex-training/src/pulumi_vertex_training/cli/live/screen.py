@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.failure import CommandError, InputError
-from pulumi_vertex_training.runs.watching import is_transient
+from pulumi_vertex_training.runs.monitoring.watching import is_transient
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -12,10 +12,10 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import RunLog, ShownMessages
-from pulumi_vertex_training.runs.progress import Report, as_json, in_words
+from pulumi_vertex_training.runs.monitoring import waits
+from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.kind_view import view_of

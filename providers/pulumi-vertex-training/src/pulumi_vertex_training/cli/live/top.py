@@ -13,7 +13,7 @@ from pulumi_vertex_training.cli.live.overview import Job, Overview, OverviewRead
 from pulumi_vertex_training.cli.live.reading import endpoint_again, seconds_between
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.progress import duration
+from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import SERVICE
-from pulumi_vertex_training.runs.progress import duration, in_words
+from pulumi_vertex_training.runs.monitoring.progress import duration, in_words
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.output import PREFIX_STYLES, STATE_STYLES
 from vertex_training.fields import timestamps

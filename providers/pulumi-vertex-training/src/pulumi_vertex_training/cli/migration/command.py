@@ -13,7 +13,7 @@ from typing import Any
 from pulumi_vertex_training import configuration_keys, pulumi_command
 from pulumi_vertex_training.cli.migration.rewrite import NotMovedError, Rewritten, rewritten
 from pulumi_vertex_training.failure import CommandError
-from pulumi_vertex_training.package import names
+from pulumi_vertex_training.package.wire import names
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.output import Output

@@ -18,8 +18,9 @@ from pulumi_vertex_training import registry, urns
 from pulumi_vertex_training.core.running import exported_state
 from pulumi_vertex_training.core.running.exported_state import PROVIDER_TYPE
 from pulumi_vertex_training.core.settings import Form
-from pulumi_vertex_training.package import kinds, names, stack_key
+from pulumi_vertex_training.package import kinds, stack_key
 from pulumi_vertex_training.package.kinds import IN_PROGRAM, PackageKind
+from pulumi_vertex_training.package.wire import names
 from vertex_training import __version__
 from vertex_training.fields.schema import snake_case
 

@@ -242,7 +242,7 @@ def _announce_cancellation(
     record = job_cache_of(declared.gateway.collection).record(place, call.id)
     if isinstance(record, LookupResult) or last_run(None, record.state.name) not in LIVE:
         return
-    from pulumi_vertex_training.runs.live_jobs import described  # imported only if needed
+    from pulumi_vertex_training.runs.monitoring.live_jobs import described  # imported only if needed
 
     unless = ", unless its spec turns out to be unchanged" if is_unknown(new["spec_hash"]) else ""
     OPERATION.say_on(

@@ -55,7 +55,7 @@ def _last_run_state(gateway: RunGateway, name: str, recorded: Mapping[str, Any])
 
 
 def _timed_out(record: JobRecord) -> bool:
-    from pulumi_vertex_training.runs.ends import timed_out  # imported only if needed
+    from pulumi_vertex_training.runs.monitoring.ends import timed_out  # imported only if needed
 
     return timed_out(record)
 
@@ -63,7 +63,7 @@ def _timed_out(record: JobRecord) -> bool:
 def _reached_timeout(recorded: Mapping[str, Any]) -> bool:
     """Return whether a job that is recorded as cancelled was stopped by its timeout."""
     # imported only if needed
-    from pulumi_vertex_training.runs.ends import reached_timeout
+    from pulumi_vertex_training.runs.monitoring.ends import reached_timeout
     from vertex_training.cost.max_cost import read_label
 
     declared = declared_of(str(recorded.get("name")))

@@ -21,7 +21,7 @@ from pulumi_vertex_training.kinds.persistent_resource.gateway import READINESS, 
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.waiting.interruption import Interrupted, pause, unless_interrupted
 from pulumi_vertex_training.program.waiting.waits import Wait, WaitFailed, WaitResult, held, replace_command
-from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, watch
+from pulumi_vertex_training.runs.monitoring.watching import CLOUD_PACE, LOCAL_PACE, watch
 from vertex_emulator import LauncherError
 
 

@@ -31,7 +31,7 @@ from pulumi_vertex_training.program.waiting.recording import record_end
 from pulumi_vertex_training.program.waiting.waits import WaitFailed, held
 from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import KEY_PREFIX
-from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
+from pulumi_vertex_training.runs.monitoring.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from vertex_emulator import LauncherError
 from vertex_training.findings.words import visible_lines
 

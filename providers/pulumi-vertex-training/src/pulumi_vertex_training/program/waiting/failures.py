@@ -21,7 +21,7 @@ from pulumi_vertex_training.program.messages import masked, program_secrets
 from pulumi_vertex_training.program.waiting.job_wait import JobWait
 from pulumi_vertex_training.program.waiting.recording import recorded_end
 from pulumi_vertex_training.program.waiting.waits import WaitFailed, WaitResult
-from pulumi_vertex_training.runs.watching import Watched
+from pulumi_vertex_training.runs.monitoring.watching import Watched
 
 
 async def fail_or_warn(

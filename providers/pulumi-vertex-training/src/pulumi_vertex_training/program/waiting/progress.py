@@ -21,9 +21,9 @@ from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.links import cancel_command, job_command
 from pulumi_vertex_training.program.messages import masked
 from pulumi_vertex_training.program.waiting import interruption
-from pulumi_vertex_training.runs.progress import Report, latest_report
-from pulumi_vertex_training.runs.replica_reports import Straggler, stragglers
-from pulumi_vertex_training.runs.waits import NOT_STARTED, wait_of
+from pulumi_vertex_training.runs.monitoring.progress import Report, latest_report
+from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, stragglers
+from pulumi_vertex_training.runs.monitoring.waits import NOT_STARTED, wait_of
 from vertex_emulator import machine_clock
 from vertex_training.fields.resource_names import resource_id
 

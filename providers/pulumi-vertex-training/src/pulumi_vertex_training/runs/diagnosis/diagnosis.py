@@ -17,8 +17,8 @@ from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs.diagnosis import silence
 from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, LOST_MACHINES, STALLED, WHAT, Cause
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, shortened
-from pulumi_vertex_training.runs.ends import message_of, timed_out
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.monitoring.ends import message_of, timed_out
 from vertex_emulator import machine_clock
 
 LINES = 15

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from pulumi_vertex_training.runs.progress import duration
+from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.ui.pages.page import Fragment, Part
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import visible, visible_lines

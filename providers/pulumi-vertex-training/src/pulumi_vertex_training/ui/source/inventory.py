@@ -13,8 +13,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.runs.gateway import gateway_of, gateways
-from pulumi_vertex_training.runs.progress import Report, in_words
-from pulumi_vertex_training.runs.waits import in_short
+from pulumi_vertex_training.runs.monitoring.progress import Report, in_words
+from pulumi_vertex_training.runs.monitoring.waits import in_short
 from pulumi_vertex_training.ui.source import costs
 from pulumi_vertex_training.ui.source.owner import Owner, owner_of
 from pulumi_vertex_training.views.jobs import listing

@@ -14,13 +14,13 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.runs import replica_reports, waits
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis, examine, has_failed, without_log
 from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.logs import SERVICE
+from pulumi_vertex_training.runs.monitoring import replica_reports, waits
+from pulumi_vertex_training.runs.monitoring.progress import Report, in_words
 from pulumi_vertex_training.runs.policies.rerun import words_of
-from pulumi_vertex_training.runs.progress import Report, in_words
 from pulumi_vertex_training.ui.source import costs
 from pulumi_vertex_training.ui.source.costs import JobCost
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of

@@ -13,9 +13,9 @@ from pulumi_vertex_training.cloud.emulator_api import Changes
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in
-from pulumi_vertex_training.runs.progress import Report, metrics_in_words
+from pulumi_vertex_training.runs.monitoring import waits
+from pulumi_vertex_training.runs.monitoring.progress import Report, metrics_in_words
 from pulumi_vertex_training.ui.source import inventory
 from pulumi_vertex_training.ui.source.inventory import Inventory, JobRow, Others
 from pulumi_vertex_training.views.jobs import lookup, status

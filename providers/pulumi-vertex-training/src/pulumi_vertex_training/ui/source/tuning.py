@@ -9,7 +9,7 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import gateway_in
-from pulumi_vertex_training.runs.waits import in_short, waits_of_trials
+from pulumi_vertex_training.runs.monitoring.waits import in_short, waits_of_trials
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
 from pulumi_vertex_training.ui.source.job import kind_of
 from pulumi_vertex_training.views.jobs import lookup

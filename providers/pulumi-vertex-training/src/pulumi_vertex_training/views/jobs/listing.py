@@ -10,9 +10,9 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.runs import waits
 from pulumi_vertex_training.runs.gateway import Inner, RunGateway, gateway_of, gateways
-from pulumi_vertex_training.runs.progress import Report, as_json, in_words
+from pulumi_vertex_training.runs.monitoring import waits
+from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup

@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL, identity_of, is_of_schedule
-from pulumi_vertex_training.runs.progress import duration
+from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.views.jobs.stack_filter import StackFilter
 from vertex_training.fields import timestamps
 from vertex_training.fields.labels import owner_of, ownership_label_value

@@ -14,13 +14,13 @@ from pulumi_vertex_training.cloud.emulator_api import Delivery, ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.runs import progress, replica_reports
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import SERVICE
-from pulumi_vertex_training.runs.progress import Report, as_json, in_words, latest_report
-from pulumi_vertex_training.runs.replica_reports import Straggler
+from pulumi_vertex_training.runs.monitoring import progress, replica_reports
+from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words, latest_report
+from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler
 from pulumi_vertex_training.runs.secret_arguments import pools_of
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs.hidden_values import without_values

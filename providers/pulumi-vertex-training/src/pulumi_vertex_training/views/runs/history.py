@@ -17,7 +17,7 @@ from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.climb import places_of
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL
-from pulumi_vertex_training.runs.progress import latest_report
+from pulumi_vertex_training.runs.monitoring.progress import latest_report
 from pulumi_vertex_training.views.jobs.lookup import all_jobs, inner_jobs, newest_first
 from pulumi_vertex_training.views.jobs.resources import History, Wanted, histories, resolve
 from pulumi_vertex_training.views.kind_view import view_of

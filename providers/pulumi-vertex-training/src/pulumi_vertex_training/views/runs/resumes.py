@@ -21,7 +21,7 @@ from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.costs.spent import spent_in
 from pulumi_vertex_training.runs.checkpoints import starts_in
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.progress import duration
+from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.views.kind_view import view_of
 from vertex_training.cost.runs import Spent
 from vertex_training.fields import timestamps

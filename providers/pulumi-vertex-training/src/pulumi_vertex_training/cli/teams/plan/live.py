@@ -13,8 +13,8 @@ from pulumi_vertex_training.cli.teams.plan.plan import Change, Plan
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.failure import CommandError
-from pulumi_vertex_training.runs import progress
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.monitoring import progress
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs.status import report_of

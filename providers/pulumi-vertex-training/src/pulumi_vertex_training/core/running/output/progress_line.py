@@ -11,9 +11,9 @@ from datetime import datetime, timezone
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core.running.declaration import Counts
-from pulumi_vertex_training.runs.progress import Report, duration, metrics_in_words, start_in_words
-from pulumi_vertex_training.runs.replica_reports import Straggler, in_words
-from pulumi_vertex_training.runs.waits import NOT_STARTED, in_short
+from pulumi_vertex_training.runs.monitoring.progress import Report, duration, metrics_in_words, start_in_words
+from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, in_words
+from pulumi_vertex_training.runs.monitoring.waits import NOT_STARTED, in_short
 from vertex_training.fields import timestamps
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pulumi_vertex_training.runs.progress import duration
+from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.ui.pages.curves.chart import number_in_words
 from pulumi_vertex_training.ui.source.job import Job
 

@@ -21,11 +21,11 @@ from pulumi_vertex_training.core.running.output.log_stream import LogStream
 from pulumi_vertex_training.core.running.output.progress_line import line
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
-from pulumi_vertex_training.package.waiting import Interrupted, Link, Wait, Waited
+from pulumi_vertex_training.package.waits.waiting import Interrupted, Link, Wait, Waited
 from pulumi_vertex_training.printed_commands import own_command
 from pulumi_vertex_training.runs.command_arguments import of_job
+from pulumi_vertex_training.runs.monitoring.waits import NOT_STARTED, wait_of
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LastRun, LookupResult, last_run
-from pulumi_vertex_training.runs.waits import NOT_STARTED, wait_of
 from vertex_emulator import LauncherError, machine_clock
 
 _SECONDS_BETWEEN_LINES = 10.0

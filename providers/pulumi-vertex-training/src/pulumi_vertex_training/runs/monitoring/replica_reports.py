@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
-from pulumi_vertex_training.runs.progress import Report, report_at
+from pulumi_vertex_training.runs.monitoring.progress import Report, report_at
 from vertex_training.fields import timestamps, uris
 
 _READS_AT_A_TIME = 8

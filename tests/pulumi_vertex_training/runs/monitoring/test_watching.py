@@ -21,7 +21,7 @@ from pulumi_vertex_training.cloud.errors import (
     UnexpectedAnswer,
 )
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.runs.watching import Pace, Watched, is_transient, watch
+from pulumi_vertex_training.runs.monitoring.watching import Pace, Watched, is_transient, watch
 from pulumi_vertex_training.timeouts import ORDINARY
 
 RUNNING, DONE = JobState.JOB_STATE_RUNNING, JobState.JOB_STATE_SUCCEEDED

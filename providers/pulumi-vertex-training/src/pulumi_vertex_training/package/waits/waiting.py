@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import CANCELLED
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, HasState, Watched, watch
+from pulumi_vertex_training.runs.monitoring.watching import CLOUD_PACE, LOCAL_PACE, HasState, Watched, watch
 
 Record = TypeVar("Record", bound=HasState)
 

@@ -9,7 +9,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.core.running.declaration import Counts
 from pulumi_vertex_training.kinds.custom_job.replica_counts import count_by_role
 from pulumi_vertex_training.program.waiting.progress import line
-from pulumi_vertex_training.runs.progress import Report, duration, in_words
+from pulumi_vertex_training.runs.monitoring.progress import Report, duration, in_words
 
 RUNNING = JobRecord(
     name="projects/7/locations/us-central1/customJobs/1",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
-from pulumi_vertex_training.runs.live_jobs import described
+from pulumi_vertex_training.runs.monitoring.live_jobs import described
 from vertex_training.findings.words import duration
 
 NOW = datetime(2026, 2, 3, 12, 10, tzinfo=timezone.utc)

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pulumi_vertex_training.runs.progress import Report
-from pulumi_vertex_training.runs.replica_reports import Straggler, far_behind, in_words
+from pulumi_vertex_training.runs.monitoring.progress import Report
+from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, far_behind, in_words
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
 

@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud.jobs import JobError, JobRecord, JobState
 from pulumi_vertex_training.core.running.rerun_decision import facts_of
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.runs.diagnosis.diagnosis import has_failed
-from pulumi_vertex_training.runs.ends import message_of, timed_out
+from pulumi_vertex_training.runs.monitoring.ends import message_of, timed_out
 from pulumi_vertex_training.runs.policies.rerun import Policy, decide
 from pulumi_vertex_training.runs.policies.run_status import Change, LastRun
 from pulumi_vertex_training.views.study_view import why_ended

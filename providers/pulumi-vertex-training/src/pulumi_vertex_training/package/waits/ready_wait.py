@@ -10,7 +10,7 @@ from pulumi_vertex_training.core import readiness
 from pulumi_vertex_training.core.readiness import DEFAULT_TIMEOUT, Readiness
 from pulumi_vertex_training.core.remote_queries import QUERIES
 from pulumi_vertex_training.core.settings import target_of
-from pulumi_vertex_training.package.waiting import Interrupted, Link, Wait, Waited
+from pulumi_vertex_training.package.waits.waiting import Interrupted, Link, Wait, Waited
 from vertex_emulator import LauncherError
 
 

@@ -1,0 +1,1 @@
+"""Waits in the call that creates or updates a resource."""

@@ -1,0 +1,1 @@
+"""The wire of the engine in the package: names, values and messages."""

@@ -1,0 +1,1 @@
+"""Monitor a run: its state, its progress, and why it waits."""
