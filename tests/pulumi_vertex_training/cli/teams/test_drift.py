@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pulumi_vertex_training.cli.teams.drift.drift import Report, report
 from pulumi_vertex_training.cli.teams.drift.refresh import read
 from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.views.output import Output
+from vertex_training.fields import timestamps
 
 PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 STACK = "urn:pulumi:prod::train::"
@@ -24,6 +26,7 @@ POOL = {
     "container_spec": {"image_uri": "gcr.io/p/image:1"},
 }
 JOB: dict[str, Any] = {"display_name": "train", "worker_pool_specs": [POOL], "rerun": "on_change"}
+NAME = "projects/p/locations/us-central1/customJobs/1"
 Properties = dict[str, Any]
 
 
@@ -47,7 +50,9 @@ def read_resource(
 def job(name: str, old: str, new: str, **inputs: Any) -> list[Properties]:
     """Return the events of a job that went from one state to another."""
     token = type_token("CustomJob")
-    states = [state(token, {**JOB, **inputs}, {"state": f"JOB_STATE_{each}"}) for each in (old, new)]
+    states = [
+        state(token, {**JOB, **inputs}, {"name": NAME, "state": f"JOB_STATE_{each}"}) for each in (old, new)
+    ]
     return read_resource(token, name, states[0], states[1], op="same")
 
 
@@ -110,6 +115,25 @@ def test_the_policy_of_a_cancelled_job_decides_what_runs_it_again(
 ) -> None:
     (drift,) = found(job("train", "RUNNING", "CANCELLED", rerun=rerun)).drifts
     assert (drift.effect, drift.repair) == ("cancelled", repair)
+
+
+@pytest.mark.parametrize(("seconds", "drifted"), [(590, True), (600, False)])
+def test_a_job_that_its_timeout_stopped_has_moved_on_by_itself(seconds: int, drifted: bool) -> None:
+    token, inputs = type_token("CustomJob"), {**JOB, "scheduling": {"timeout": "600s"}}
+    began, ended = (
+        timestamps.parse("2026-01-01T00:00:00Z") + timedelta(seconds=each) for each in (0, seconds)
+    )
+    outputs = {
+        "name": NAME,
+        "start_time": began.isoformat(),
+        "end_time": ended.isoformat(),
+        "state": "JOB_STATE_CANCELLED",
+    }
+    old, new = (state(token, inputs, each) for each in ({"state": "JOB_STATE_RUNNING"}, outputs))
+    result = found(read_resource(token, "train", old, new, op="same"))
+    assert ([one.effect for one in result.drifts], [one.new for one in result.progress]) == (
+        (["cancelled"], []) if drifted else ([], ["CANCELLED"])
+    )
 
 
 def test_a_cancellation_that_is_recorded_has_not_drifted() -> None:

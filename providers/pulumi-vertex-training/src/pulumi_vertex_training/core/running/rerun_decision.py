@@ -46,7 +46,7 @@ def _last_run_state(gateway: RunGateway, name: str, recorded: Mapping[str, Any])
             return LastRun.STOPPED
     if state is None or place is None or has_ended(recorded):
         ended = last_run(state, LookupResult.NO_ANSWER)
-        return LastRun.TIMED_OUT if ended is LastRun.CANCELLED and _reached_timeout(recorded) else ended
+        return LastRun.TIMED_OUT if ended is LastRun.CANCELLED and was_stopped_by_timeout(recorded) else ended
     record = job_cache_of(gateway.collection).record(place, name)
     if isinstance(record, LookupResult):
         return last_run(state, record)
@@ -60,8 +60,8 @@ def _timed_out(record: JobRecord) -> bool:
     return timed_out(record)
 
 
-def _reached_timeout(recorded: Mapping[str, Any]) -> bool:
-    """Return whether a job that is recorded as cancelled was stopped by its timeout."""
+def was_stopped_by_timeout(recorded: Mapping[str, Any]) -> bool:
+    """Return whether a job that is recorded as cancelled ran for all of its timeout."""
     # imported only if needed
     from pulumi_vertex_training.runs.monitoring.ends import reached_timeout
     from vertex_training.cost.max_cost import read_label

@@ -149,7 +149,7 @@ def _drift(reading: Reading) -> Drift | None:
         gone = _GONE_OR_OTHER if _resource(reading) in _STAGED else _GONE
         return _of(reading, "deleted", sentences=(gone,))
     old, new = _state(reading.recorded), _state(reading.live)
-    if old != new and new in _CANCELLED:
+    if old != new and _is_cancelled(reading):
         repair, because = _of_cancelled(reading)
         return _of(
             reading, "cancelled", sentences=(f"state: {old} -> {new}",), repair=repair, because=because
@@ -220,11 +220,20 @@ def _of_cancelled(reading: Reading) -> tuple[tuple[str, ...], str]:
 def _progress(reading: Reading) -> Progress | None:
     old, new = _state(reading.recorded), _state(reading.live)
     step = {"urn": reading.urn}
-    if job_kind_of(type_of(step)) is None or not new or old == new or new in _CANCELLED:
+    if job_kind_of(type_of(step)) is None or not new or old == new or _is_cancelled(reading):
         return None
     return Progress(
         urn=reading.urn, type=type_of(step).rpartition(":")[2], name=name_of(step), old=old, new=new
     )
+
+
+def _is_cancelled(reading: Reading) -> bool:
+    """Return whether a job was cancelled. A job that its timeout stopped may be in the same state."""
+    if _state(reading.live) not in _CANCELLED:
+        return False
+    from pulumi_vertex_training.core.running.rerun_decision import was_stopped_by_timeout  # only if needed
+
+    return not was_stopped_by_timeout(_part(reading.live, "outputs"))
 
 
 def _state(state: Mapping[str, Any]) -> str:
