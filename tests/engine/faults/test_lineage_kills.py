@@ -1,4 +1,7 @@
-"""A rerun on failure that the real engine was killed in continues from the checkpoints of the first run."""
+"""A rerun on failure that the real engine was killed in continues from the checkpoints of the first run.
+
+`tests/pulumi_vertex_training/core/running/test_lineages.py` has a kill at every call, with both records.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,11 @@ def _folder(job: dict[str, Any]) -> str:
     return str(found)
 
 
-@pytest.mark.parametrize("record", ["keep", "delete"])
 @pytest.mark.parametrize(
-    "hold",
+    ("hold", "record"),
     [
-        pytest.param(at("CreateCustomJob", Moment.LOST), id="between deletion and creation"),
-        pytest.param(at("CreateCustomJob", Moment.CARRIED_OUT), id="after the creation"),
+        pytest.param(at("CreateCustomJob", Moment.LOST), "delete", id="between deletion and creation"),
+        pytest.param(at("CreateCustomJob", Moment.CARRIED_OUT), "keep", id="after the creation"),
     ],
 )
 def test_a_killed_rerun_continues(stage: Stage, hold: Hold, record: str) -> None:

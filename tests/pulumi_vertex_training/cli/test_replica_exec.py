@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from support.emulated.command import (
 )
 from support.services.training import job
 from support.waiting import TIMEOUT, eventually
-from vertex_emulator.testing.emulator import VertexEmulator, running
 
 SENTINEL = "ONLY-THE-CALLER-HAS-THIS"
 FACTS = """
@@ -58,23 +56,6 @@ while True:
 """
 
 
-@pytest.fixture(scope="module")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VertexEmulator]:
-    with running(tmp_path_factory.mktemp("emulator")) as emulator:
-        yield emulator
-
-
-@pytest.fixture(scope="module")
-def endpoint(emulator: VertexEmulator) -> Endpoint:
-    return Endpoint(
-        kind="emulator",
-        project="local",
-        location="us-central1",
-        url=emulator.host,
-        token=emulator.token,
-    )
-
-
 def lines(endpoint: Endpoint, job_id: str, task: str = "workerpool0-0") -> list[str]:
     found = logs.entries(endpoint, job_id, task=task)
     return [entry.message for entry in found if entry.severity != "NOTICE"]
@@ -92,12 +73,12 @@ def own(endpoint: Endpoint) -> dict[str, Any]:
     return found
 
 
-def env_of(emulator: VertexEmulator, home: Path) -> dict[str, str]:
-    return environment(home, VERTEX_TRAINING_DATA_DIR=str(emulator.data_dir), CALLER=SENTINEL)
+def env_of(data_dir: Path, home: Path) -> dict[str, str]:
+    return environment(home, VERTEX_TRAINING_DATA_DIR=str(data_dir), CALLER=SENTINEL)
 
 
-def execute(emulator: VertexEmulator, home: Path, *words: str, stdin: str | None = None) -> Ended:
-    return run("replica", "exec", "shells", *words, env=env_of(emulator, home), stdin=stdin)
+def execute(data_dir: Path, home: Path, *words: str, stdin: str | None = None) -> Ended:
+    return run("replica", "exec", "shells", *words, env=env_of(data_dir, home), stdin=stdin)
 
 
 @pytest.mark.parity(
@@ -106,9 +87,9 @@ def execute(emulator: VertexEmulator, home: Path, *words: str, stdin: str | None
     "webAccessUris stays empty",
 )
 def test_a_command_is_where_the_replica_is_and_may_do_what_it_may(
-    emulator: VertexEmulator, own: dict[str, Any], tmp_path: Path
+    data_dir: Path, own: dict[str, Any], tmp_path: Path
 ) -> None:
-    done = execute(emulator, tmp_path, "workerpool0-0", "--", "python3", "-c", FACTS, stdin="")
+    done = execute(data_dir, tmp_path, "workerpool0-0", "--", "python3", "-c", FACTS, stdin="")
     assert (done.code, done.err) == (0, "")
     found = done.json
     assert found == own
@@ -118,10 +99,10 @@ def test_a_command_is_where_the_replica_is_and_may_do_what_it_may(
 
 
 def test_no_descriptor_and_no_variable_of_the_caller_goes_in(
-    emulator: VertexEmulator, own: dict[str, Any], tmp_path: Path
+    data_dir: Path, own: dict[str, Any], tmp_path: Path
 ) -> None:
     script = "ls -1 /proc/self/fd; env"
-    done = execute(emulator, tmp_path, "workerpool0-0", "--", "sh", "-c", script, stdin="")
+    done = execute(data_dir, tmp_path, "workerpool0-0", "--", "sh", "-c", script, stdin="")
     assert done.code == 0
     descriptors = [line for line in done.out.splitlines() if line.isdigit()]
     assert descriptors == ["0", "1", "2", "3"]  # the last is the folder that ls reads
@@ -130,33 +111,31 @@ def test_no_descriptor_and_no_variable_of_the_caller_goes_in(
 
 
 def test_a_replica_cannot_read_the_process_that_enters_it(
-    emulator: VertexEmulator, endpoint: Endpoint, own: dict[str, Any], tmp_path: Path
+    data_dir: Path, endpoint: Endpoint, own: dict[str, Any], tmp_path: Path
 ) -> None:
     for _ in range(10):
-        assert execute(emulator, tmp_path, "workerpool1-0", "--", "sleep", "0.2", stdin="").code == 0
+        assert execute(data_dir, tmp_path, "workerpool1-0", "--", "sleep", "0.2", stdin="").code == 0
     eventually(lambda: any(line.startswith("saw") for line in lines(endpoint, own["job"], "workerpool1-0")))
     assert "LEAK" not in lines(endpoint, own["job"], "workerpool1-0")
 
 
 @pytest.mark.usefixtures("own")
-def test_streams_and_exit_codes_pass_through(emulator: VertexEmulator, tmp_path: Path) -> None:
+def test_streams_and_exit_codes_pass_through(data_dir: Path, tmp_path: Path) -> None:
     big = "x" * 300_000
     both = execute(
-        emulator, tmp_path, "workerpool0-0", "--", "sh", "-c", "cat; echo no >&2; exit 7", stdin=big
+        data_dir, tmp_path, "workerpool0-0", "--", "sh", "-c", "cat; echo no >&2; exit 7", stdin=big
     )
     assert (both.code, both.out, both.err) == (7, big, "no\n")
-    killed = execute(emulator, tmp_path, "workerpool0-0", "--", "sh", "-c", "kill -9 $$", stdin="")
+    killed = execute(data_dir, tmp_path, "workerpool0-0", "--", "sh", "-c", "kill -9 $$", stdin="")
     assert killed.code == 137
-    missing = execute(emulator, tmp_path, "workerpool0-0", "--", "no-such-command", stdin="")
+    missing = execute(data_dir, tmp_path, "workerpool0-0", "--", "no-such-command", stdin="")
     assert (missing.code, missing.err) == (127, "no-such-command: no such file or directory in the replica\n")
 
 
 @pytest.mark.usefixtures("own")
-def test_on_a_terminal_the_command_has_a_terminal_of_its_own(
-    emulator: VertexEmulator, tmp_path: Path
-) -> None:
+def test_on_a_terminal_the_command_has_a_terminal_of_its_own(data_dir: Path, tmp_path: Path) -> None:
     process, master = start_on_terminal(
-        ["replica", "exec", "shells", "workerpool0-0", "--", "sh"], env=env_of(emulator, tmp_path)
+        ["replica", "exec", "shells", "workerpool0-0", "--", "sh"], env=env_of(data_dir, tmp_path)
     )
     asks = "import os; print('tty', os.isatty(0), os.tcgetpgrp(0) > 0, os.environ['TERM'])"
     os.write(master, f'python3 -c "{asks}"\n'.encode())
@@ -171,7 +150,7 @@ def test_on_a_terminal_the_command_has_a_terminal_of_its_own(
 
 
 @pytest.mark.usefixtures("own")
-def test_a_replica_that_is_not_there_is_named(emulator: VertexEmulator, tmp_path: Path) -> None:
-    unknown = execute(emulator, tmp_path, "workerpool0-1", "--", "true")
+def test_a_replica_that_is_not_there_is_named(data_dir: Path, tmp_path: Path) -> None:
+    unknown = execute(data_dir, tmp_path, "workerpool0-1", "--", "true")
     assert unknown.code == 2
     assert re.search(r"has no replica 'workerpool0-1'. Did you mean", unknown.err)

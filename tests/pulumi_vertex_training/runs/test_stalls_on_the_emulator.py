@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from pulumi_vertex_training.views.jobs import status
 from support.emulated.command import Ended, environment, run
 from support.services.training import pool
 from support.waiting import eventually
-from vertex_emulator.testing.emulator import VertexEmulator, running
 
 FIND = f"import sys; sys.path.append({str(Path(vertex_cluster.__file__).parents[1])!r})\n"
 WAITS_IN_A_COLLECTIVE = """
@@ -69,23 +68,6 @@ def declared(name: str, *programs: str, stall: bool = False) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VertexEmulator]:
-    with running(tmp_path_factory.mktemp("emulator")) as emulator:
-        yield emulator
-
-
-@pytest.fixture(scope="module")
-def endpoint(emulator: VertexEmulator) -> Endpoint:
-    return Endpoint(
-        kind="emulator",
-        project="local",
-        location="us-central1",
-        url=emulator.host,
-        token=emulator.token,
-    )
-
-
-@pytest.fixture(scope="module")
 def jobs(endpoint: Endpoint) -> Mapping[str, JobRecord]:
     """Start both jobs at once: the stacks take half a minute, and the slow replica needs two reports."""
     buckets.create(endpoint, {"name": "stalls", "location": "US-CENTRAL1"})
@@ -100,8 +82,8 @@ def jobs(endpoint: Endpoint) -> Mapping[str, JobRecord]:
     }
 
 
-def command(emulator: VertexEmulator, tmp_path: Path, *words: str) -> Ended:
-    return run(*words, env=environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(emulator.data_dir)))
+def command(data_dir: Path, tmp_path: Path, *words: str) -> Ended:
+    return run(*words, env=environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(data_dir)))
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +99,7 @@ def diagnosis(endpoint: Endpoint, jobs: Mapping[str, JobRecord]) -> Diagnosis:
     "in the log, and `status` names the first that was silent",
 )
 def test_the_cause_names_the_first_replica_that_was_silent_since_when_and_at_which_step(
-    diagnosis: Diagnosis, emulator: VertexEmulator, tmp_path: Path
+    diagnosis: Diagnosis, data_dir: Path, tmp_path: Path
 ) -> None:
     assert (diagnosis.kind, diagnosis.exit_code) == ("stalled", 1)
     first, _, others = diagnosis.cause.partition(". Then: ")
@@ -126,7 +108,7 @@ def test_the_cause_names_the_first_replica_that_was_silent_since_when_and_at_whi
     second, third = others.split("; ")
     assert (second[:13], second[-12:]) == ("workerpool0-0", "after step 6")
     assert (third[:13], third[-12:]) == ("workerpool2-0", "after step 7")
-    said = " ".join(command(emulator, tmp_path, "status", "hangs").out.split())
+    said = " ".join(command(data_dir, tmp_path, "status", "hangs").out.split())
     assert f"{diagnosis.cause} (likely)" in said
     assert "Read the stacks of its threads" in said
 
@@ -144,13 +126,13 @@ def test_all_replicas_leave_their_stacks_before_the_first_one_exits(
 
 
 def test_a_replica_that_is_far_behind_is_shown_while_the_job_runs(
-    endpoint: Endpoint, jobs: Mapping[str, JobRecord], emulator: VertexEmulator, tmp_path: Path
+    endpoint: Endpoint, jobs: Mapping[str, JobRecord], data_dir: Path, tmp_path: Path
 ) -> None:
     record = jobs["uneven"]
     eventually(lambda: status.stragglers_of(endpoint, custom_jobs.get(endpoint, record.name)))
-    said = command(emulator, tmp_path, "status", "uneven").out.split()
+    said = command(data_dir, tmp_path, "status", "uneven").out.split()
     assert said[said.index("Behind:") + 1] == "workerpool2-0"
-    document = json.loads(command(emulator, tmp_path, "status", "uneven", "--json").out)
+    document = json.loads(command(data_dir, tmp_path, "status", "uneven", "--json").out)
     (straggler,) = document["stragglers"]
     assert straggler["replica"] == "workerpool2-0"
     assert straggler["behind"] > straggler["step"]
