@@ -28,7 +28,7 @@ from support.warm import warm_python
 from vertex_emulator.client import launcher
 from vertex_emulator.client.interpreter import VARIABLE
 from vertex_emulator.daemon import reset as emulator_reset
-from vertex_emulator.kernel.locks import locked
+from vertex_emulator.kernel.disk.locks import locked
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 
 

@@ -18,7 +18,7 @@ from google.oauth2.credentials import Credentials
 
 from vertex_emulator.client.control import Control
 from vertex_emulator.client.launcher import Emulator
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.server.proxy import variables
 
 MEGABYTES = 100

@@ -34,7 +34,7 @@ from support.free_port import free_port
 from support.services.training import SLEEP, job
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.daemon import reset as emulator_reset
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.disk import data_folder
 
 
 @pytest.fixture

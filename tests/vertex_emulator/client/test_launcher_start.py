@@ -29,8 +29,8 @@ from vertex_emulator.client import launcher
 from vertex_emulator.client.interpreter import VARIABLE
 from vertex_emulator.client.launcher import Emulator, EmulatorBusyError, LauncherError
 from vertex_emulator.client.lookup import package_folders
-from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.data_folder import DataFolder
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 from vertex_training import __version__, timeouts
 

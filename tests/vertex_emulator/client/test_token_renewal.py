@@ -21,7 +21,7 @@ from vertex_emulator.client import launcher
 from vertex_emulator.client.addresses import metadata_host
 from vertex_emulator.client.launcher import Emulator
 from vertex_emulator.daemon import reset as emulator_reset
-from vertex_emulator.kernel.data_folder import service_token, storage_secret
+from vertex_emulator.kernel.disk.data_folder import service_token, storage_secret
 
 Start = Callable[..., Emulator]
 PARENT = "/v1/projects/local/locations/us-central1"

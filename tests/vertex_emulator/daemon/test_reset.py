@@ -10,7 +10,7 @@ import pytest
 from vertex_emulator.daemon import reset as emulator_reset
 from vertex_emulator.daemon.reset import ResetError
 from vertex_emulator.job_folder.folder import JobFolder
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.kernel.timeouts import ClientTimeouts
 
 

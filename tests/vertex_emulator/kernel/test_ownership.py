@@ -17,8 +17,8 @@ from support.emulated.registries.registry import RegistryClient
 from support.waiting import eventually
 from vertex_emulator.daemon import reset as emulator_reset
 from vertex_emulator.daemon.reset import ResetError
-from vertex_emulator.kernel import data_folder, ownership, trees
-from vertex_emulator.kernel.data_folder import DataFolderError
+from vertex_emulator.kernel.disk import data_folder, ownership, trees
+from vertex_emulator.kernel.disk.data_folder import DataFolderError
 from vertex_emulator.replicas.images import folders
 from vertex_emulator.replicas.preparation import package_cache
 

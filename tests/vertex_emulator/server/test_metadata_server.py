@@ -9,7 +9,7 @@ import pytest
 from support.emulated.emulator import Answer, call
 from vertex_emulator.client.addresses import metadata_host
 from vertex_emulator.daemon.daemon import Daemon
-from vertex_emulator.kernel.data_folder import metadata_secret, service_token, storage_secret
+from vertex_emulator.kernel.disk.data_folder import metadata_secret, service_token, storage_secret
 from vertex_emulator.kernel.projects import project_number
 
 FLAVOR = {"Metadata-Flavor": "Google"}

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from vertex_emulator.daemon import reset as reset
     from vertex_emulator.jobs.notifications import subscriptions as subscriptions
     from vertex_emulator.jobs.notifications.subscriptions import Subscription as Subscription
-    from vertex_emulator.kernel import data_folder as data_folder
-    from vertex_emulator.kernel import disk_space as disk_space
     from vertex_emulator.kernel import machine_clock as machine_clock
-    from vertex_emulator.kernel import ownership as ownership
-    from vertex_emulator.kernel.data_folder import DataFolder as DataFolder
-    from vertex_emulator.kernel.data_folder import chosen_data_dir as chosen_data_dir
-    from vertex_emulator.kernel.data_folder import default_data_dir as default_data_dir
+    from vertex_emulator.kernel.disk import data_folder as data_folder
+    from vertex_emulator.kernel.disk import disk_space as disk_space
+    from vertex_emulator.kernel.disk import ownership as ownership
+    from vertex_emulator.kernel.disk.data_folder import DataFolder as DataFolder
+    from vertex_emulator.kernel.disk.data_folder import chosen_data_dir as chosen_data_dir
+    from vertex_emulator.kernel.disk.data_folder import default_data_dir as default_data_dir
+    from vertex_emulator.kernel.disk.ownership import DataFolderError as DataFolderError
     from vertex_emulator.kernel.file_limit import connections_for as connections_for
-    from vertex_emulator.kernel.ownership import DataFolderError as DataFolderError
     from vertex_emulator.kernel.timeouts import ClientTimeouts as ClientTimeouts
     from vertex_emulator.replicas.network import forwarding as forwarding
     from vertex_emulator.replicas.sandbox import entering as entering
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "addresses": "client.addresses",
-    "chosen_data_dir": "kernel.data_folder:chosen_data_dir",
+    "chosen_data_dir": "kernel.disk.data_folder:chosen_data_dir",
     "ClientTimeouts": "kernel.timeouts:ClientTimeouts",
     "connections_for": "kernel.file_limit:connections_for",
     "Control": "client.control:Control",
     "ControlError": "client.control:ControlError",
-    "data_folder": "kernel.data_folder",
-    "DataFolder": "kernel.data_folder:DataFolder",
-    "DataFolderError": "kernel.ownership:DataFolderError",
-    "default_data_dir": "kernel.data_folder:default_data_dir",
-    "disk_space": "kernel.disk_space",
+    "data_folder": "kernel.disk.data_folder",
+    "DataFolder": "kernel.disk.data_folder:DataFolder",
+    "DataFolderError": "kernel.disk.ownership:DataFolderError",
+    "default_data_dir": "kernel.disk.data_folder:default_data_dir",
+    "disk_space": "kernel.disk.disk_space",
     "disk_use": "daemon.disk_use",
     "Emulator": "client.launcher:Emulator",
     "EmulatorBusyError": "client.launcher:EmulatorBusyError",
@@ -60,7 +60,7 @@ _PUBLIC = {
     "LauncherError": "client.launcher:LauncherError",
     "lookup": "client.lookup",
     "machine_clock": "kernel.machine_clock",
-    "ownership": "kernel.ownership",
+    "ownership": "kernel.disk.ownership",
     "probe": "replicas.sandbox.probe",
     "relay": "replicas.sandbox.relay",
     "reset": "daemon.reset",

@@ -56,10 +56,10 @@ def _run(options: argparse.Namespace) -> int:
     code = lookup.code_of_this_process()  # before more of it is loaded
     from vertex_emulator.daemon.daemon import Daemon, Settings
     from vertex_emulator.daemon.gateways import PortError
-    from vertex_emulator.kernel.data_folder import DataFolderError, no_room
     from vertex_emulator.kernel.database import DatabaseError
-    from vertex_emulator.kernel.disk_space import is_out_of_space
-    from vertex_emulator.kernel.locks import LockHeldError
+    from vertex_emulator.kernel.disk.data_folder import DataFolderError, no_room
+    from vertex_emulator.kernel.disk.disk_space import is_out_of_space
+    from vertex_emulator.kernel.disk.locks import LockHeldError
     from vertex_emulator.kernel.timeouts import DAEMON, DETACHED
     from vertex_training.timeouts import VARIABLE, scaled, timeout_scale
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from vertex_emulator import __main__ as process
 from vertex_emulator.client import addresses, launcher
 from vertex_emulator.client.launcher import Emulator, LauncherError
-from vertex_emulator.kernel.data_folder import chosen_data_dir
-from vertex_emulator.kernel.ownership import DataFolderError
+from vertex_emulator.kernel.disk.data_folder import chosen_data_dir
+from vertex_emulator.kernel.disk.ownership import DataFolderError
 from vertex_training import __version__
 
 PROJECT, LOCATION = "local", "us-central1"

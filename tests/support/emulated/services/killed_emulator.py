@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from support.emulated.job_emulator import JobEmulator
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.client import launcher
-from vertex_emulator.kernel.data_folder import DataFolder, read_token
+from vertex_emulator.kernel.disk.data_folder import DataFolder, read_token
 
 _KILLS_ITSELF = """
 import os, signal, sys, threading

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from support.emulated.registries.images import digest, member, tar
 from support.properties import examples
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.images import folders, stack, unpacking
 from vertex_emulator.replicas.images.image import ImageError, Layer, key_of
 from vertex_emulator.replicas.sandbox.probe import probe

@@ -16,7 +16,7 @@ import pytest
 
 from support.emulated.emulator import running
 from support.emulated.registries.images import MANIFEST, digest, tar
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.images import folders, image, unpacking
 from vertex_emulator.replicas.images.image import ImageError, Layer
 

@@ -26,8 +26,8 @@ from support.emulated.job_emulator import (
 from support.waiting import eventually
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.jobs.custom.reconciler import Supervisors
-from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 STRAY = (
@@ -133,7 +133,7 @@ class reached:  # noqa: N801
         import json
         from types import SimpleNamespace
 
-        from vertex_emulator.kernel.data_folder import DataFolder, read_token
+        from vertex_emulator.kernel.disk.data_folder import DataFolder, read_token
 
         folder = DataFolder(root=data)
         eventually(folder.record.exists)

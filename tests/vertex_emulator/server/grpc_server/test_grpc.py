@@ -27,8 +27,8 @@ from support.emulated.emulator import call
 from support.emulated.job_emulator import PARENT
 from support.waiting import eventually
 from vertex_emulator.daemon.daemon import Daemon, Settings
-from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.database import Database, connect
+from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.server.grpc_server.calls import Surroundings
 from vertex_emulator.server.grpc_server.server import GrpcServer
 from vertex_emulator.server.http.auth import Authenticator

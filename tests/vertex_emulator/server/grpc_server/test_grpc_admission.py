@@ -15,7 +15,7 @@ from support.emulated.clients.grpc_channel import connected
 from support.emulated.emulator import PROJECT, running
 from support.waiting import eventually
 from vertex_emulator.daemon.daemon import Daemon
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.server.grpc_server import server
 from vertex_emulator.server.grpc_server.admission import OWNER, SERVICES

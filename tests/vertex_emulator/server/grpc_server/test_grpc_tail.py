@@ -18,7 +18,7 @@ from support.emulated.emulator import PROJECT, call, running
 from support.emulated.job_emulator import JobEmulator, pool
 from support.waiting import eventually
 from vertex_emulator.daemon.daemon import Daemon
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.server.grpc_server.admission import MOST_STREAMS
 
 PARENT = f"projects/{PROJECT}"

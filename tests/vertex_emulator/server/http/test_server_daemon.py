@@ -22,12 +22,12 @@ from vertex_emulator.daemon.daemon import Daemon, Settings
 from vertex_emulator.daemon.gateways import PortError
 from vertex_emulator.daemon.vertex_ai import VertexService
 from vertex_emulator.jobs.custom.all_jobs import AllJobs
-from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.database import Database, DatabaseError, connect
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.data_folder import DataFolder, DataFolderError
+from vertex_emulator.kernel.disk.locks import FileLock, LockHeldError, locked
 from vertex_emulator.kernel.idle_watch import IdleWatch
-from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.kernel.timeouts import DaemonTimeouts

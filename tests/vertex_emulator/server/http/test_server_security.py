@@ -10,7 +10,7 @@ import pytest
 
 from support.emulated.emulator import Answer, call, send_bytes
 from vertex_emulator.daemon.daemon import Daemon
-from vertex_emulator.kernel.data_folder import storage_secret
+from vertex_emulator.kernel.disk.data_folder import storage_secret
 
 JOBS = "/v1/projects/p/locations/us-central1/customJobs"
 BUCKETS = "/storage/v1/b?project=local"

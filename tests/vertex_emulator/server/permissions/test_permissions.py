@@ -274,7 +274,7 @@ def test_compute_engine_is_refused_by_name(emulator: Daemon) -> None:
 
 @pytest.mark.parity("Quotas, permissions and services of a project: calls without a permission")
 def test_replicas_are_denied_as_well(emulator: Daemon) -> None:
-    from vertex_emulator.kernel import data_folder
+    from vertex_emulator.kernel.disk import data_folder
 
     deny(emulator, "aiplatform.customJobs.list")
     token = data_folder.service_token(emulator.token)

@@ -10,7 +10,7 @@ import pytest
 
 from support.emulated.clients.door import Door, read_head
 from support.emulated.emulator import call
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.disk import data_folder
 
 HOST = "us-central1-aiplatform.googleapis.com"
 STORAGE = "storage.googleapis.com"

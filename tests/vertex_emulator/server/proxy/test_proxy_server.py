@@ -20,7 +20,7 @@ from google.oauth2.credentials import Credentials
 from support.emulated.clients.door import Door
 from support.emulated.emulator import call, running
 from support.waiting import TIMEOUT, eventually
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.server.http.auth import Access
 from vertex_emulator.server.http.server import listen

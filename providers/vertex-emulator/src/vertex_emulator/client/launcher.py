@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 from vertex_emulator.client.interpreter import VARIABLE, interpreter
 from vertex_emulator.client.lookup import Emulator, EmulatorBusyError, LauncherError, call, find, lock_holder
-from vertex_emulator.kernel import data_folder, machine_clock
-from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
-from vertex_emulator.kernel.locks import LockHeldError, locked
+from vertex_emulator.kernel import machine_clock
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.data_folder import DataFolder, DataFolderError
+from vertex_emulator.kernel.disk.locks import LockHeldError, locked
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_emulator.server.proxy import variables
 

@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vertex_emulator.kernel import data_folder, machine_clock
-from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError, Record
+from vertex_emulator.kernel import machine_clock
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.data_folder import DataFolder, DataFolderError, Record
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_training import __version__
 

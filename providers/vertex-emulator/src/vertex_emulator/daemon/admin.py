@@ -16,7 +16,7 @@ from typing import IO, Any
 from vertex_emulator.kernel import clock as clocks
 from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import Clock, Setting
-from vertex_emulator.kernel.data_folder import write_private
+from vertex_emulator.kernel.disk.data_folder import write_private
 from vertex_emulator.server.http.auth import HEALTH
 from vertex_emulator.server.http.bodies import body_of, number, seconds
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response

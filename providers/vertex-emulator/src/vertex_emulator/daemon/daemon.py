@@ -24,12 +24,13 @@ from vertex_emulator.daemon.faults.switchboard import Faults, fault_routes
 from vertex_emulator.daemon.gateways import Gateways, Ports
 from vertex_emulator.daemon.token_endpoint import Assertions, token_routes
 from vertex_emulator.daemon.vertex_ai import VertexService, open_vertex
-from vertex_emulator.kernel import data_folder, machine_clock
+from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import Clock, now
-from vertex_emulator.kernel.data_folder import DataFolderError, Record
 from vertex_emulator.kernel.database import connect
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.data_folder import DataFolderError, Record
+from vertex_emulator.kernel.disk.locks import FileLock
 from vertex_emulator.kernel.idle_watch import IdleWatch
-from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.replicas.images import folders as image_folders

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.disk.data_folder import DataFolder
 from vertex_emulator.replicas.images import folders
 from vertex_emulator.replicas.preparation import package_cache
 

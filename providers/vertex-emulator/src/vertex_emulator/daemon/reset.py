@@ -17,11 +17,12 @@ from vertex_emulator.client import launcher
 from vertex_emulator.job_folder import folder as job_folder
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.jobs.notifications import subscriptions
-from vertex_emulator.kernel import data_folder, machine_clock, ownership
-from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
-from vertex_emulator.kernel.locks import LockHeldError, locked
+from vertex_emulator.kernel import machine_clock
+from vertex_emulator.kernel.disk import data_folder, ownership
+from vertex_emulator.kernel.disk.data_folder import DataFolder, DataFolderError
+from vertex_emulator.kernel.disk.locks import LockHeldError, locked
+from vertex_emulator.kernel.disk.trees import is_empty, mounts_in, remove_tree
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
-from vertex_emulator.kernel.trees import is_empty, mounts_in, remove_tree
 from vertex_emulator.services.container_registry.blobs import BlobFiles
 from vertex_emulator.services.storage.disk.files import is_aside, is_incoming
 from vertex_emulator.services.storage.xml.parts import is_part

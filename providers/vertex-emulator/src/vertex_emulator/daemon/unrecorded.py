@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from vertex_emulator.job_folder import folder as job_folder
-from vertex_emulator.kernel.data_folder import DataFolder
-from vertex_emulator.kernel.lost import put_aside
+from vertex_emulator.kernel.disk.data_folder import DataFolder
+from vertex_emulator.kernel.disk.lost import put_aside
 
 log = logging.getLogger(__name__)
 

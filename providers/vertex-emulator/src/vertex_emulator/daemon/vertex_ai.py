@@ -15,8 +15,8 @@ from vertex_emulator.jobs.pipelines.backing import TuningJobBacking
 from vertex_emulator.jobs.pipelines.service import PipelineService
 from vertex_emulator.jobs.tuning.service import TuningService
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.disk.data_folder import DataFolder
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.replicas.images.resolution import Images

@@ -14,7 +14,7 @@ from vertex_emulator.job_folder import folder
 from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 
 ReplicaState = Literal["pending", "running", "restarting", "succeeded", "failed", "stopped"]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from vertex_emulator.kernel.changes import OTHERS, ChangeLog
-from vertex_emulator.kernel.data_folder import no_room
-from vertex_emulator.kernel.disk_space import LITTLE, free_bytes, is_out_of_space
-from vertex_emulator.kernel.reserve import Reserve
+from vertex_emulator.kernel.disk.data_folder import no_room
+from vertex_emulator.kernel.disk.disk_space import LITTLE, free_bytes, is_out_of_space
+from vertex_emulator.kernel.disk.reserve import Reserve
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 
 _IDLE_READERS = 4

@@ -14,8 +14,9 @@ from typing import Any, Literal
 from vertex_emulator.client import addresses
 from vertex_emulator.client.control import Control, ControlError
 from vertex_emulator.client.lookup import Emulator
-from vertex_emulator.kernel import data_folder, machine_clock
-from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel import machine_clock
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.data_folder import DataFolder
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_training.timeouts import VARIABLE, timeout_scale
 

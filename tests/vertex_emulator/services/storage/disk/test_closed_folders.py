@@ -7,7 +7,7 @@ from support.emulated.other_user import reachable_folder, run
 CLOSED = """
 import sys
 from pathlib import Path
-from vertex_emulator.kernel.data_folder import prepare
+from vertex_emulator.kernel.disk.data_folder import prepare
 from vertex_emulator.services.storage.disk.files import ObjectFiles
 folder = prepare(Path(sys.argv[1]))
 files = ObjectFiles(folder)

@@ -16,7 +16,7 @@ from google.api_core.exceptions import NotFound, PreconditionFailed
 
 from support.emulated.emulator import call
 from vertex_emulator.daemon.daemon import Daemon
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 
 _LONG = "d" * 200
 

@@ -18,7 +18,7 @@ from vertex_emulator.jobs.custom.all_jobs import AllJobs
 from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.server.http.messages import HttpError
 from vertex_emulator.services.container_registry.registry import Registry
 from vertex_emulator.services.storage.disk.files import state_of

@@ -27,7 +27,7 @@ from vertex_emulator.kernel import times
 from vertex_emulator.kernel.changes import EVERYTHING
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.server.http.messages import ByteSource, HttpError
 from vertex_emulator.services.container_registry import names as image_names
 from vertex_emulator.services.container_registry.blobs import flush

@@ -13,7 +13,7 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.progress import ReplicaProgress
 from vertex_emulator.jobs.custom import store
 from vertex_emulator.kernel import times
-from vertex_emulator.kernel.disk_space import disk_space
+from vertex_emulator.kernel.disk.disk_space import disk_space
 from vertex_emulator.replicas.supervisor import orders
 from vertex_emulator.replicas.supervisor.orders import Order, OrderKind
 from vertex_emulator.server.http.bodies import body_of, number, seconds

@@ -21,8 +21,8 @@ from vertex_emulator.jobs.custom.stale_objects import StaleObjects
 from vertex_emulator.jobs.custom.store import JobStore
 from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.kernel.timeouts import DaemonTimeouts
-from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.replicas.network.setting import ReplicaNetwork
 from vertex_emulator.replicas.sandbox import file_shares
 from vertex_emulator.server.rpc.descriptors import DynamicMessage

@@ -26,11 +26,11 @@ from vertex_emulator.jobs.custom import store
 from vertex_emulator.jobs.custom.store import JobStore, WaitingJob, WaitingJobs
 from vertex_emulator.kernel import file_limit, machine_clock, times
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
-from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.replicas.supervisor import fork_server
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError

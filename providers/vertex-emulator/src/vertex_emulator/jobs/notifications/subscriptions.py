@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.kernel.data_folder import write_private
+from vertex_emulator.kernel.disk.data_folder import write_private
 from vertex_training.fields.decode import decode, encode
 from vertex_training.notifications.notification import Notification, Notifications, problems
 

@@ -26,8 +26,8 @@ from typing import Any
 
 from vertex_emulator.job_folder import folder
 from vertex_emulator.kernel import machine_clock
-from vertex_emulator.kernel.disk_space import size_text
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.disk_space import size_text
+from vertex_emulator.kernel.disk.trees import remove_tree
 
 KEPT_BYTES = 20 * (1 << 30)
 """Bytes that unpacked images may take together before the least recently used ones are removed."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.job_folder import folder
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 from vertex_emulator.replicas.images import folders
 from vertex_emulator.replicas.images.folders import KEPT_BYTES, Document, document_of, root_of
 from vertex_emulator.replicas.images.image import ImageError, Layer, key_of, key_of_layer

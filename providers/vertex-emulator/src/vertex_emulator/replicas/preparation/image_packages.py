@@ -16,7 +16,7 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.preparation import package_cache
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.job_folder import folder
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 
 KEPT_BYTES = 10 * (1 << 30)
 """Bytes that installed packages may take together before the least recently used ones are removed."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vertex_emulator.kernel.disk_space import size_text
+from vertex_emulator.kernel.disk.disk_space import size_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self

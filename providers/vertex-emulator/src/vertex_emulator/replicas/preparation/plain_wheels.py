@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.preparation.interpreters import Interpreter, own
 from vertex_emulator.replicas.preparation.requirements import read_wheel
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vertex_emulator.job_folder.folder import PYTHON, SHARED
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.preparation import image_packages
 from vertex_emulator.replicas.preparation.interpreters import Interpreter, own
 

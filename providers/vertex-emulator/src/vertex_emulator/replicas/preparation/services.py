@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.data_folder import DataFolder, DataFolderError
 from vertex_emulator.replicas.network.relay import Target
 from vertex_emulator.replicas.plan import Plan
 from vertex_emulator.server.proxy import variables

@@ -16,8 +16,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from vertex_emulator.client.interpreter import interpreter
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.kernel.timeouts import CLIENT, Timeouts
-from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.replicas.images import stack
 from vertex_emulator.replicas.sandbox import idmaps
 from vertex_emulator.replicas.sandbox.children import run

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.sandbox import cached_buckets, idmaps, masks, privileges
 from vertex_emulator.replicas.sandbox import namespaces as ns
 from vertex_emulator.replicas.sandbox.file_shares import KINDS, ROOT

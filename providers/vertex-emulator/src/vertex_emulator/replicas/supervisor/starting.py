@@ -11,7 +11,7 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.kernel import file_limit
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.network import job_network
 from vertex_emulator.replicas.network.addresses import Addresses, LoopbackAddresses
 from vertex_emulator.replicas.network.job_network import JobNetwork

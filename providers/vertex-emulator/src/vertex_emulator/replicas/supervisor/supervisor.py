@@ -22,8 +22,8 @@ from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.job_folder.progress import ReplicaProgress, Reporter
 from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import FILE, Clock
-from vertex_emulator.kernel.data_folder import replica_proxy_secret
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.data_folder import replica_proxy_secret
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 from vertex_emulator.replicas.network.addresses import NoPortError
 from vertex_emulator.replicas.network.job_network import NetworkError
 from vertex_emulator.replicas.plan import Plan, ReplicaPlan

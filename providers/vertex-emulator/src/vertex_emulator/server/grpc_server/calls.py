@@ -18,8 +18,8 @@ from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-unty
 
 from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import now
-from vertex_emulator.kernel.disk_space import is_out_of_space
-from vertex_emulator.kernel.reserve import Reserve
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.reserve import Reserve
 from vertex_emulator.server.grpc_server.admission import Pool, RequestDeadlines
 from vertex_emulator.server.grpc_server.connections import Connections
 from vertex_emulator.server.http.auth import CALLER, Access, Authenticator

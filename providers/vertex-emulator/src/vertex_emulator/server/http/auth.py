@@ -36,10 +36,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
-from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.clock import now
-from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk.data_folder import DataFolder
 from vertex_emulator.server.http.google_paths import BATCH, google_path
 from vertex_emulator.server.http.messages import Headers, HttpError, not_supported
 

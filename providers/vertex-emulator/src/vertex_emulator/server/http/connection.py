@@ -21,7 +21,7 @@ from urllib.parse import parse_qs
 
 from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.clock import now
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 from vertex_emulator.server.http import auth
 from vertex_emulator.server.http.bodies import (
     BodyFramingError,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from vertex_emulator.kernel.reserve import Reserve
+from vertex_emulator.kernel.disk.reserve import Reserve
 from vertex_emulator.server.http.messages import Handler, Request, Response, Route
 
 _CUSTOM_METHODS = (":cancel", ":delete")

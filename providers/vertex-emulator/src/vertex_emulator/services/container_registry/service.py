@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import SplitResult
 
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.data_folder import DataFolder, service_token, write_private
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.disk.data_folder import DataFolder, service_token, write_private
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.server.http.bodies import body_of

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from weakref import WeakValueDictionary
 
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.server.http.messages import Body
 from vertex_emulator.services.container_registry import blobs, names

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.disk.data_folder import DataFolder
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.server.http.deletions import with_reserve
 from vertex_emulator.server.http.messages import (

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.data_folder import write_private
+from vertex_emulator.kernel.disk.data_folder import write_private
 from vertex_emulator.services.storage import signed_headers
 from vertex_emulator.services.storage.xml.documents import XmlError
 

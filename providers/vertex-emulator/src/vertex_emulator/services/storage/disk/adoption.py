@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 from vertex_emulator.services.storage.disk import checksums, folders, preconditions, soft_deletion
 from vertex_emulator.services.storage.disk.checksums import Known, Sums
 from vertex_emulator.services.storage.disk.files import ObjectFiles, natural_path, state_of

@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from vertex_emulator.kernel.data_folder import DataFolder
-from vertex_emulator.kernel.trees import mounts_in, remove_empty, remove_tree
+from vertex_emulator.kernel.disk.data_folder import DataFolder
+from vertex_emulator.kernel.disk.trees import mounts_in, remove_empty, remove_tree
 from vertex_emulator.services.storage.disk import folders
 from vertex_emulator.services.storage.disk.folders import FOLDER, Components, is_folder
 from vertex_emulator.services.storage.disk.records import FileState, RecordedState

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from vertex_emulator.kernel import lost
-from vertex_emulator.kernel.trees import is_empty, remove_tree
+from vertex_emulator.kernel.disk import lost
+from vertex_emulator.kernel.disk.trees import is_empty, remove_tree
 from vertex_emulator.services.storage.disk import soft_deletion
 from vertex_emulator.services.storage.disk.adoption import Adoption
 from vertex_emulator.services.storage.disk.checksums import Known, Sums

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from vertex_emulator.kernel.clock import rfc3339
-from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.services.storage.disk.files import (
     ObjectFiles,
     aside_name,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 from vertex_emulator.server.http.messages import Request, Response
 from vertex_emulator.services.storage.disk import checksums
 from vertex_emulator.services.storage.disk.checksums import Checksums, Expected

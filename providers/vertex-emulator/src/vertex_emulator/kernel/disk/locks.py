@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vertex_emulator.kernel import machine_clock
-from vertex_emulator.kernel.data_folder import unusable
-from vertex_emulator.kernel.disk_space import is_out_of_space
+from vertex_emulator.kernel.disk.data_folder import unusable
+from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 
 _POLL_SECONDS = 0.01
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.disk.data_folder import DataFolder
 
 
 def put_aside(folder: DataFolder, paths: Iterable[Path]) -> Path | None:

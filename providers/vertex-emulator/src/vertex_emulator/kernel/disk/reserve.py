@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from vertex_emulator.kernel.disk_space import LITTLE, disk_space, free_bytes, is_out_of_space
+from vertex_emulator.kernel.disk.disk_space import LITTLE, disk_space, free_bytes, is_out_of_space
 
 T = TypeVar("T")
 

@@ -39,9 +39,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vertex_emulator.kernel import clock, ownership
-from vertex_emulator.kernel.disk_space import disk_space, is_out_of_space
-from vertex_emulator.kernel.ownership import DataFolderError as DataFolderError
+from vertex_emulator.kernel import clock
+from vertex_emulator.kernel.disk import ownership
+from vertex_emulator.kernel.disk.disk_space import disk_space, is_out_of_space
+from vertex_emulator.kernel.disk.ownership import DataFolderError as DataFolderError
 from vertex_training.timeouts import LOWEST, timeout_scale
 
 ENVIRONMENT_VARIABLE = ownership.VARIABLE

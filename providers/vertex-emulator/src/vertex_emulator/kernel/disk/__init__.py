@@ -1,0 +1,1 @@
+"""The data folder and the disk that it is on: ownership, locks, free space, removal of folders."""
