@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vertex_emulator.kernel.disk.trees import remove_tree
-from vertex_emulator.replicas.sandbox import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
 from vertex_emulator.replicas.sandbox.sandbox import interpreter_paths
 
 NOBODY = 65534

@@ -137,8 +137,8 @@ def test_layers_are_separate(tmp_path: Path, archives: list[Files]) -> None:
 MOUNT = """
 import json, os, sys
 from pathlib import Path
-from vertex_emulator.replicas.sandbox import namespaces as ns
-from vertex_emulator.replicas.sandbox.image_root import Layering
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.mounts.image_root import Layering
 import test_layers
 ids = os.geteuid(), os.getegid()
 if ids[0]:

@@ -9,7 +9,7 @@ import pytest
 
 from support.emulated.job_emulator import JobEmulator, job, messages, pool, running_jobs
 from support.tables import every_row
-from vertex_emulator.replicas.sandbox.file_shares import FOLDER
+from vertex_emulator.replicas.sandbox.mounts.file_shares import FOLDER
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 PLAIN = Sandbox(kind="process", reason="of a test")

@@ -19,10 +19,10 @@ from support.emulated.emulator import call
 from support.emulated.job_emulator import JobEmulator, pool
 from support.emulated.other_user import reachable_folder
 from support.services import escape
-from vertex_emulator.replicas.sandbox import idmaps, seccomp
 from vertex_emulator.replicas.sandbox.children import run
-from vertex_emulator.replicas.sandbox.image_root import ImageView
-from vertex_emulator.replicas.sandbox.privileges import Limits
+from vertex_emulator.replicas.sandbox.linux import idmaps, seccomp
+from vertex_emulator.replicas.sandbox.linux.privileges import Limits
+from vertex_emulator.replicas.sandbox.mounts.image_root import ImageView
 from vertex_emulator.replicas.sandbox.probe import candidates
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox, View, interpreter_paths, make_folders

@@ -9,8 +9,8 @@ import pytest
 
 from vertex_emulator.replicas.images.image import ReplicaImage
 from vertex_emulator.replicas.preparation.unpacked_image import user_ids
-from vertex_emulator.replicas.sandbox import image_root
-from vertex_emulator.replicas.sandbox.image_root import ImageView, Layering
+from vertex_emulator.replicas.sandbox.mounts import image_root
+from vertex_emulator.replicas.sandbox.mounts.image_root import ImageView, Layering
 
 
 @pytest.mark.parametrize("working_dir", ["../../outside", "a/../../../outside", "/../outside"])

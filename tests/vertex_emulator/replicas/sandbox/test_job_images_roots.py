@@ -15,7 +15,7 @@ from vertex_emulator.client.addresses import REDIRECT
 from vertex_emulator.replicas.images.stack import OPAQUE
 from vertex_emulator.replicas.preparation.command import CERTIFICATES_PATH, REDIRECT_PATH
 from vertex_emulator.replicas.sandbox.children import run
-from vertex_emulator.replicas.sandbox.image_root import ImageView
+from vertex_emulator.replicas.sandbox.mounts.image_root import ImageView
 from vertex_emulator.replicas.sandbox.probe import candidates
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox, View, make_folders

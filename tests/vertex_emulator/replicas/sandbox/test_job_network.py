@@ -151,7 +151,7 @@ WITHOUT_NETWORKS = """
 import json, os, sys
 from pathlib import Path
 from vertex_emulator.replicas.network.probe import problem_here
-from vertex_emulator.replicas.sandbox import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 own = os.geteuid(), os.getegid()
 ns.unshare(ns.CLONE_NEWUSER)

@@ -11,7 +11,7 @@ import pytest
 import vertex_cluster
 from support.emulated.job_emulator import JobEmulator, pool, raise_flag, wait_for_flags
 from vertex_emulator.client.lookup import find
-from vertex_emulator.replicas.sandbox import cached_buckets
+from vertex_emulator.replicas.sandbox.mounts import cached_buckets
 from vertex_emulator.testing.emulator import VertexEmulator
 
 pytestmark = pytest.mark.skipif(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
 from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 from vertex_emulator.replicas.images.image import ReplicaImage
-from vertex_emulator.replicas.sandbox.file_shares import Share
+from vertex_emulator.replicas.sandbox.mounts.file_shares import Share
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_training.environment.replica import Contract
 from vertex_training.timeouts import LOWEST

@@ -7,7 +7,7 @@ from pathlib import Path
 from support.tables import every_row
 from vertex_emulator.jobs.custom.checks import image_rules
 from vertex_emulator.replicas.images.image import ReplicaImage
-from vertex_emulator.replicas.sandbox import masks
+from vertex_emulator.replicas.sandbox.mounts import masks
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 BASE = "us-docker.pkg.dev/vertex-ai/training/pytorch-gpu.2-4.py310:latest"

@@ -24,7 +24,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.replicas.network.setting import ReplicaNetwork
-from vertex_emulator.replicas.sandbox import file_shares
+from vertex_emulator.replicas.sandbox.mounts import file_shares
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.server.rpc.operations import Operations

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 
-from vertex_emulator.replicas.sandbox import cached_buckets
+from vertex_emulator.replicas.sandbox.mounts import cached_buckets
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_emulator.server.http.bodies import body_of
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response

@@ -40,7 +40,7 @@ from vertex_emulator.replicas.images.stand_ins import WAIT
 from vertex_emulator.replicas.network.setting import ReplicaNetwork
 from vertex_emulator.replicas.plan import DEFAULT_TIMEOUT, Addition, Plan, ReplicaPlan
 from vertex_emulator.replicas.preparation import services
-from vertex_emulator.replicas.sandbox import file_shares
+from vertex_emulator.replicas.sandbox.mounts import file_shares
 from vertex_emulator.replicas.sandbox.probe import probe
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_emulator.server.rpc import descriptors

@@ -20,7 +20,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Protocol
 
-from vertex_emulator.replicas.sandbox.network_namespace import NetworkNamespace
+from vertex_emulator.replicas.sandbox.linux.network_namespace import NetworkNamespace
 
 HOST = "127.0.0.1"
 LOOPBACK = IPv4Network("127.0.0.0/8" if sys.platform == "linux" else f"{HOST}/32")

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from vertex_emulator.replicas.network.netlink import Netlink
-from vertex_emulator.replicas.sandbox import idmaps
-from vertex_emulator.replicas.sandbox import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import idmaps
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_emulator.replicas.sandbox.shim import keep_descriptors
 

@@ -19,7 +19,7 @@ from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 from vertex_emulator.replicas.network.addresses import SUBNET, ReplicaAddress
 from vertex_emulator.replicas.network.holder import Wanted, hold
 from vertex_emulator.replicas.network.relay import Target, relay
-from vertex_emulator.replicas.sandbox.network_namespace import NetworkNamespace
+from vertex_emulator.replicas.sandbox.linux.network_namespace import NetworkNamespace
 from vertex_emulator.replicas.sandbox.program import run_and_exit
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 

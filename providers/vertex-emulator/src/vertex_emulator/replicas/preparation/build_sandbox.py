@@ -28,7 +28,7 @@ from vertex_emulator.replicas.preparation.services import (
     services_of,
 )
 from vertex_emulator.replicas.sandbox import sandbox
-from vertex_emulator.replicas.sandbox.network_namespace import NetworkNamespace
+from vertex_emulator.replicas.sandbox.linux.network_namespace import NetworkNamespace
 from vertex_emulator.replicas.sandbox.program import Command
 
 _NAME = "build"

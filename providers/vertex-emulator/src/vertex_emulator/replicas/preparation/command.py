@@ -31,8 +31,9 @@ from vertex_emulator.replicas.preparation.services import (
     certificates_of,
     proxy_variables,
 )
-from vertex_emulator.replicas.sandbox import file_shares, sandbox
-from vertex_emulator.replicas.sandbox.network_namespace import NetworkNamespace
+from vertex_emulator.replicas.sandbox import sandbox
+from vertex_emulator.replicas.sandbox.linux.network_namespace import NetworkNamespace
+from vertex_emulator.replicas.sandbox.mounts import file_shares
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.server.proxy import variables
 from vertex_training.environment.job_variables import DEVICES, local_device_variables

@@ -16,7 +16,7 @@ from vertex_emulator.replicas.images.image import ReplicaImage, key_of
 from vertex_emulator.replicas.images.stand_ins import official_python
 from vertex_emulator.replicas.plan import Plan, ReplicaPlan
 from vertex_emulator.replicas.preparation.interpreters import Interpreter, find, own
-from vertex_emulator.replicas.sandbox.image_root import ImageView
+from vertex_emulator.replicas.sandbox.mounts.image_root import ImageView
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

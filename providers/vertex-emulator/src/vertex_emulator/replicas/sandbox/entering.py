@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from vertex_emulator.replicas.sandbox import namespaces as ns
-from vertex_emulator.replicas.sandbox import privileges
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import privileges
 from vertex_emulator.replicas.sandbox.program import NOT_EXECUTABLE, NOT_FOUND, run_and_exit
 
 _KINDS = {

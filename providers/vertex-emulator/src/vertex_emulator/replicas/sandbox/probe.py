@@ -19,9 +19,9 @@ from vertex_emulator.client.interpreter import interpreter
 from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.kernel.timeouts import CLIENT, Timeouts
 from vertex_emulator.replicas.images import stack
-from vertex_emulator.replicas.sandbox import idmaps
 from vertex_emulator.replicas.sandbox.children import run
-from vertex_emulator.replicas.sandbox.image_root import ImageView
+from vertex_emulator.replicas.sandbox.linux import idmaps
+from vertex_emulator.replicas.sandbox.mounts.image_root import ImageView
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox, View, interpreter_paths, make_folders
 

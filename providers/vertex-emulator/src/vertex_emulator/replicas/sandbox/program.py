@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from vertex_emulator.job_folder.outcome import START_ERROR
-from vertex_emulator.replicas.sandbox import namespaces as ns
-from vertex_emulator.replicas.sandbox import privileges
-from vertex_emulator.replicas.sandbox.idmaps import HostUser
-from vertex_emulator.replicas.sandbox.network_namespace import NetworkNamespace
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import privileges
+from vertex_emulator.replicas.sandbox.linux.idmaps import HostUser
+from vertex_emulator.replicas.sandbox.linux.network_namespace import NetworkNamespace
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox, View, apply_view
 
 NOT_EXECUTABLE = 126

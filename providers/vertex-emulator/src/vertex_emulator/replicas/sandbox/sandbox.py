@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Literal
 
 from vertex_emulator.kernel.disk.trees import remove_tree
-from vertex_emulator.replicas.sandbox import cached_buckets, idmaps, masks, privileges
-from vertex_emulator.replicas.sandbox import namespaces as ns
-from vertex_emulator.replicas.sandbox.file_shares import KINDS, ROOT
-from vertex_emulator.replicas.sandbox.idmaps import HostUser
-from vertex_emulator.replicas.sandbox.image_root import ImageView, mount_image_root, mount_layers
+from vertex_emulator.replicas.sandbox.linux import idmaps, privileges
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux.idmaps import HostUser
+from vertex_emulator.replicas.sandbox.mounts import cached_buckets, masks
+from vertex_emulator.replicas.sandbox.mounts.file_shares import KINDS, ROOT
+from vertex_emulator.replicas.sandbox.mounts.image_root import ImageView, mount_image_root, mount_layers
 
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
 _OWN = frozenset({"dev", "gcs", "lost+found", "proc", "run", "tmp"})

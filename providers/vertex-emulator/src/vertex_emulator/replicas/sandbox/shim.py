@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from vertex_emulator.job_folder.outcome import START_ERROR
 from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.timeouts import SupervisorTimeouts
-from vertex_emulator.replicas.sandbox import namespaces as ns
-from vertex_emulator.replicas.sandbox import privileges
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import privileges
 from vertex_emulator.replicas.sandbox.program import Command, exec_program, report_start_error, run_and_exit
 from vertex_emulator.replicas.sandbox.sandbox import unshare_namespaces
 

@@ -31,7 +31,7 @@ from vertex_emulator.replicas.preparation import image_packages, preparation
 from vertex_emulator.replicas.preparation.interpreters import own
 from vertex_emulator.replicas.preparation.private_python import SharedPackages
 from vertex_emulator.replicas.preparation.services import services_of
-from vertex_emulator.replicas.sandbox import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.replicas.supervisor import restarts
 from vertex_emulator.replicas.supervisor.loop import Exits, Loop, Running

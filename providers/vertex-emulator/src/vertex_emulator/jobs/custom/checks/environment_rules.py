@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vertex_emulator.replicas.sandbox import file_shares
+from vertex_emulator.replicas.sandbox.mounts import file_shares
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Violation
 

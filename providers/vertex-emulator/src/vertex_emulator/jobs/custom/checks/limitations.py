@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.replicas.sandbox.file_shares import FOLDER, Share
+from vertex_emulator.replicas.sandbox.mounts.file_shares import FOLDER, Share
 from vertex_training.job.custom_job import CustomJobSpec
 
 _JOB = "job_spec."

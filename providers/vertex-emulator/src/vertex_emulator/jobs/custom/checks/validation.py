@@ -14,7 +14,7 @@ from typing import Any
 from vertex_emulator.jobs.custom.checks import environment_rules, image_rules
 from vertex_emulator.replicas.images.image import ImageError, ReplicaImage
 from vertex_emulator.replicas.images.resolution import Images
-from vertex_emulator.replicas.sandbox import file_shares
+from vertex_emulator.replicas.sandbox.mounts import file_shares
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError, Violation, invalid_fields

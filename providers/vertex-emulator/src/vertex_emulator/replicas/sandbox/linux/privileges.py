@@ -12,8 +12,8 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
-from vertex_emulator.replicas.sandbox import namespaces as ns
-from vertex_emulator.replicas.sandbox import seccomp
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import seccomp
 
 _PR_CAPBSET_DROP = 24
 _PR_SET_SECUREBITS = 28

@@ -19,8 +19,13 @@ import stat
 import struct
 from collections.abc import Sequence
 
-from vertex_emulator.replicas.sandbox import namespaces as ns
-from vertex_emulator.replicas.sandbox.namespaces import CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWUSER, CLONE_NEWUTS
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux.namespaces import (
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
+)
 
 _NAMESPACES = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS | 0x02000000 | 0x08000000 | 0x40000000
 _NEW_TIME = 0x80

@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from vertex_emulator.replicas.sandbox import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _ACCELERATORS = ("nvidia*", "dri", "kfd", "dxg", "accel*", "vfio")

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vertex_emulator.replicas.images import stack
-from vertex_emulator.replicas.sandbox import masks
-from vertex_emulator.replicas.sandbox import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.mounts import masks
 
 _NOT_FROM_IMAGES = frozenset({"dev", "gcs", "proc", "sys", "tmp"})
 _FLAGS = ns.MS_NOSUID | ns.MS_NODEV

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vertex_emulator.replicas.sandbox import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
 
 _SYS_OPEN_TREE = 428
 _SYS_MOVE_MOUNT = 429

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from vertex_emulator.replicas.sandbox import namespaces as ns
-from vertex_emulator.replicas.sandbox import privileges
+from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import privileges
 
 DEVICE = Path("/dev/fuse")
 

@@ -1,0 +1,1 @@
+"""Interfaces of the Linux kernel that sandboxes are made of: namespaces, ID maps, rights, system calls."""

@@ -1,0 +1,1 @@
+"""The folders of a replica: its image's root, buckets, file shares, and a reduced /dev, /proc and /sys."""
