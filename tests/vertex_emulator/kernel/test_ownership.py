@@ -20,7 +20,7 @@ from vertex_emulator.daemon.reset import ResetError
 from vertex_emulator.kernel.disk import data_folder, ownership, trees
 from vertex_emulator.kernel.disk.data_folder import DataFolderError
 from vertex_emulator.replicas.images import folders
-from vertex_emulator.replicas.preparation import package_cache
+from vertex_emulator.replicas.preparation.packages import cache
 
 
 def files(root: Path) -> dict[str, tuple[int, bytes]]:
@@ -168,7 +168,7 @@ def test_only_the_emulators_own_files_are_deleted(tmp_path: Path) -> None:
         assert left(root, given) == given, "after a start"
         eventually(lambda: not (root / "jobs/1234567890123456788").exists())
         assert (root / "buckets/own/a").read_text() == "1"
-        package_cache.clean(daemon.folder.venvs, keep_bytes=0)
+        cache.clean(daemon.folder.venvs, keep_bytes=0)
         folders.clean(daemon.folder.images, keep_bytes=0)
         assert call(daemon.url, "POST", "/_local/reset", body={}, token=daemon.token).status == 200
         precious = "buckets/precious/data.csv"

@@ -18,8 +18,9 @@ import pytest
 from support.emulated.job_emulator import JobEmulator, running_jobs
 from vertex_emulator.client.control import Control
 from vertex_emulator.kernel.timeouts import SUPERVISOR
-from vertex_emulator.replicas.preparation import interpreters, package_cache, package_installer
-from vertex_emulator.replicas.preparation.package_limits import (
+from vertex_emulator.replicas.preparation import interpreters
+from vertex_emulator.replicas.preparation.packages import cache, installer
+from vertex_emulator.replicas.preparation.packages.limits import (
     LimitError,
     Limits,
     check_archive,
@@ -277,7 +278,7 @@ def test_a_build_that_writes_too_much_is_stopped(tmp_path: Path) -> None:
     code = "import time\nfor n in range(50): open(f'{n}', 'w').close()\ntime.sleep(600)"
     command = Command(argv=("python3", "-c", code), environment=dict(os.environ), cwd=tmp_path)
     watch = folder_watch(tmp_path, "gs://b/trainer.tar.gz", limits=Limits(files=40, size=1 << 30))
-    problem = package_installer.run(command, watch, timeouts=SUPERVISOR)
+    problem = installer.run(command, watch, timeouts=SUPERVISOR)
     assert problem is not None
     assert problem.startswith("The installation of the packages gs://b/trainer.tar.gz was stopped: it wrote")
 
@@ -289,20 +290,20 @@ def test_a_result_of_a_build_is_not_trusted(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="no folder was built"):
-        package_cache.move_in(tmp_path / "link", entry, {})
+        cache.move_in(tmp_path / "link", entry, {})
     os.mkfifo(tmp_path / "elsewhere" / "pipe")
     with pytest.raises(OSError, match="neither a file nor a folder"):
-        package_cache.move_in(tmp_path / "elsewhere", entry, {})
+        cache.move_in(tmp_path / "elsewhere", entry, {})
     assert not entry.exists()
     os.mkfifo(tmp_path / "answer")
     (tmp_path / "answer-link").symlink_to("/etc/hostname")
     for name in ("answer", "answer-link", "missing"):
-        assert package_installer.answer_in(tmp_path / name) is None
+        assert installer.answer_in(tmp_path / name) is None
     archive = tmp_path / "trainer-1-py3-none-any.whl"
     archive.write_bytes(wheel("trainer", ""))
-    code = tmp_path / "venvs" / package_installer.code_key([archive], interpreters.own())
-    with pytest.raises(package_installer.InstallError, match=r"gave .*--index-url"):
-        package_installer.install_code(
+    code = tmp_path / "venvs" / installer.code_key([archive], interpreters.own())
+    with pytest.raises(installer.InstallError, match=r"gave .*--index-url"):
+        installer.install_code(
             code,
             tmp_path / "venvs",
             [{"uri": "gs://b/trainer.whl", "path": str(archive)}],

@@ -33,9 +33,9 @@ from support.emulated.job_emulator import (
 from support.waiting import eventually
 from vertex_emulator.client.lookup import package_folders
 from vertex_emulator.replicas.preparation import interpreters
-from vertex_emulator.replicas.preparation.package_installer import code_key, install_code
-from vertex_emulator.replicas.preparation.pip import InstallError
-from vertex_emulator.replicas.preparation.source_distributions import BuildSystem, read_build_system
+from vertex_emulator.replicas.preparation.packages.installer import code_key, install_code
+from vertex_emulator.replicas.preparation.packages.pip import InstallError
+from vertex_emulator.replicas.preparation.packages.source_distributions import BuildSystem, read_build_system
 
 CODE = (
     "import sys, yaml, trainer\n"
@@ -290,7 +290,7 @@ def test_a_python_without_pip_gets_it_from_ensurepip(tmp_path: Path) -> None:
     request.write_text(json.dumps(wanted))
     own = [str(folder.parent) for folder in package_folders()]
     subprocess.run(
-        [python, "-m", "vertex_emulator.replicas.preparation.package_builder", request],
+        [python, "-m", "vertex_emulator.replicas.preparation.packages.builder", request],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([*own, str(tmp_path / "others")])},
         check=True,
         capture_output=True,

@@ -24,8 +24,9 @@ from support.emulated.job_emulator import (
     wait_until_gone,
 )
 from support.waiting import eventually
-from vertex_emulator.replicas.preparation import image_packages, interpreters, package_cache, private_python
-from vertex_emulator.replicas.preparation.plain_wheels import install_plain
+from vertex_emulator.replicas.preparation import interpreters
+from vertex_emulator.replicas.preparation.packages import cache, image_packages, private_python
+from vertex_emulator.replicas.preparation.packages.plain_wheels import install_plain
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 SEES = """
@@ -210,19 +211,19 @@ def test_packages_of_live_jobs_are_kept_and_the_oldest_others_removed(made: Made
     code = raise_flag("started") + wait_for_flags("go")
     name = emulator.create(package_pool(emulator, "c", package("tiny>=1", code=code)))
     eventually(lambda: (emulator.flags / "started").exists())
-    before = package_cache.entries(venvs)
+    before = cache.entries(venvs)
     assert all(entry.size > 0 for entry in before)
-    eventually(lambda: bool(package_cache.clean(venvs, keep_bytes=0)))
-    after = package_cache.entries(venvs)
+    eventually(lambda: bool(cache.clean(venvs, keep_bytes=0)))
+    after = cache.entries(venvs)
     assert len(before) == 5
     assert [entry.path.parent.name for entry in after] in (["code", "venvs"], ["venvs", "code"])
     (emulator.flags / "go").touch()
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     wait_until_gone(name)
 
-    def left() -> list[package_cache.Entry]:
-        package_cache.clean(venvs, keep_bytes=0)  # does nothing while the emulator does the same
-        return package_cache.entries(venvs)
+    def left() -> list[cache.Entry]:
+        cache.clean(venvs, keep_bytes=0)  # does nothing while the emulator does the same
+        return cache.entries(venvs)
 
     eventually(lambda: left() == [])
     assert [path.name for path in venvs.iterdir() if path.name.startswith(".removed")] == []
@@ -235,16 +236,16 @@ def test_after_ten_edits_the_least_recently_used_packages_go_first(tmp_path: Pat
     for number, entry in enumerate((requirements, *codes)):
         entry.mkdir(parents=True)
         (entry / "module.py").write_bytes(bytes(100_000))
-        package_cache.finish(entry, {})
-        os.utime(entry / package_cache.MARKER, (number, number))
-    sizes = {entry.path: entry.size for entry in package_cache.entries(tmp_path)}
-    os.close(package_cache.hold(requirements))
-    os.close(package_cache.hold(codes[2]))
+        cache.finish(entry, {})
+        os.utime(entry / cache.MARKER, (number, number))
+    sizes = {entry.path: entry.size for entry in cache.entries(tmp_path)}
+    os.close(cache.hold(requirements))
+    os.close(cache.hold(codes[2]))
     kept = [requirements, codes[2], codes[8], codes[9]]
-    removed = package_cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept))
+    removed = cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept))
     assert removed == [path for path in codes if path not in kept]
-    assert {entry.path for entry in package_cache.entries(tmp_path)} == set(kept)
-    assert package_cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept)) == []
+    assert {entry.path for entry in cache.entries(tmp_path)} == set(kept)
+    assert cache.clean(tmp_path, keep_bytes=sum(sizes[path] for path in kept)) == []
     assert {path for path in (tmp_path / "code").iterdir() if path.is_dir()} == set(kept[1:])
 
 
@@ -283,9 +284,9 @@ def test_a_wheel_that_is_not_plain_is_left_to_pip(tmp_path: Path) -> None:
 def test_unfinished_entries_are_removed_unless_a_job_installs(tmp_path: Path) -> None:
     half = tmp_path / "code" / KEY.format(1)
     (half / "packages").mkdir(parents=True)
-    with package_cache.installing(tmp_path):
-        assert package_cache.clean(tmp_path) == []
-    assert package_cache.clean(tmp_path) == [half]
+    with cache.installing(tmp_path):
+        assert cache.clean(tmp_path) == []
+    assert cache.clean(tmp_path) == [half]
     assert list((tmp_path / "code").iterdir()) == []
 
 
@@ -343,7 +344,7 @@ def test_packages_that_are_installed_while_the_emulator_runs_are_seen(tmp_path: 
         assert shown() == folder
     seen = sorted(each.name for each in (folder / image_packages.PACKAGES).iterdir())
     assert seen == ["numpy", "numpy-1.0.dist-info", "pandas", "pandas-1.0.dist-info"]
-    (folder / package_cache.MARKER).unlink()  # as after a kill
+    (folder / cache.MARKER).unlink()  # as after a kill
     (folder / image_packages.PACKAGES / "pandas").unlink()
     assert shown() == folder
     assert (folder / image_packages.PACKAGES / "pandas").is_dir()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vertex_emulator.kernel.disk.data_folder import DataFolder
 from vertex_emulator.replicas.images import folders
-from vertex_emulator.replicas.preparation import package_cache
+from vertex_emulator.replicas.preparation.packages import cache
 
 
 def unpacked_images(data_dir: Path) -> folders.Usage:
@@ -35,11 +35,11 @@ class PackageUse:
 
 def installed_packages(data_dir: Path) -> PackageUse:
     """Return the space of the packages that jobs have installed."""
-    entries = package_cache.entries(DataFolder(root=data_dir).venvs)
-    code = [entry for entry in entries if entry.path.parent.name == package_cache.CODE]
+    entries = cache.entries(DataFolder(root=data_dir).venvs)
+    code = [entry for entry in entries if entry.path.parent.name == cache.CODE]
     return PackageUse(
         size=sum(entry.size for entry in entries),
-        limit=package_cache.KEPT_BYTES,
+        limit=cache.KEPT_BYTES,
         environments=len(entries) - len(code),
         packages=len(code),
     )

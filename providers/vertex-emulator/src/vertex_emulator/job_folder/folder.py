@@ -94,6 +94,11 @@ def read_json(path: Path) -> Any:
         return None
 
 
+def result_file(request_file: Path) -> Path:
+    """Return the path of a helper process's answer to the request in a file."""
+    return request_file.with_suffix(".result.json")
+
+
 @dataclass(frozen=True)
 class JobFolder:
     """The paths of one job's folder."""

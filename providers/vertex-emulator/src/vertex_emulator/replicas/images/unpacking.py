@@ -345,7 +345,7 @@ def main(request_file: Path) -> None:
             f"The image {wanted['name']} could not be unpacked: {why} ({images}). {remedy}, and create the "
             "job again."
         )
-    folder.write_json(request_file.with_suffix(".result.json"), {"problem": problem})
+    folder.write_json(folder.result_file(request_file), {"problem": problem})
 
 
 if __name__ == "__main__":

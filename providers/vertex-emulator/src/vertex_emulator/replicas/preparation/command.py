@@ -21,10 +21,11 @@ from vertex_emulator.replicas.images import stack
 from vertex_emulator.replicas.images.image import ReplicaImage
 from vertex_emulator.replicas.network.addresses import ReplicaAddress
 from vertex_emulator.replicas.plan import Plan, ReplicaPlan
-from vertex_emulator.replicas.preparation import private_python, unpacked_image
-from vertex_emulator.replicas.preparation.build_sandbox import local_sources
+from vertex_emulator.replicas.preparation import unpacked_image
 from vertex_emulator.replicas.preparation.interpreters import Interpreter
-from vertex_emulator.replicas.preparation.private_python import SharedPackages
+from vertex_emulator.replicas.preparation.packages import private_python
+from vertex_emulator.replicas.preparation.packages.build_sandbox import local_sources
+from vertex_emulator.replicas.preparation.packages.private_python import SharedPackages
 from vertex_emulator.replicas.preparation.services import (
     CERTIFICATES_PATH,
     Services,

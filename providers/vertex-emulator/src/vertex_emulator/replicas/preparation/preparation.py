@@ -13,9 +13,10 @@ from vertex_emulator.job_folder.outcome import Outcome
 from vertex_emulator.replicas.images.folders import hold, touch
 from vertex_emulator.replicas.images.image import ReplicaImage, key_of, keys_of
 from vertex_emulator.replicas.plan import Plan
-from vertex_emulator.replicas.preparation import package_cache, unpacked_image
+from vertex_emulator.replicas.preparation import unpacked_image
 from vertex_emulator.replicas.preparation.interpreters import Interpreter
-from vertex_emulator.replicas.preparation.private_python import SharedPackages
+from vertex_emulator.replicas.preparation.packages import cache
+from vertex_emulator.replicas.preparation.packages.private_python import SharedPackages
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_training.fields import uris
 
@@ -66,7 +67,7 @@ def _unpack(plan: Plan, image: ReplicaImage, request: Path, *, run: Run) -> tupl
     command = Command(argv=argv, environment=dict(os.environ), cwd=request.parent)
     if not run(request.stem, command):
         return False, None
-    answer = folder.read_json(request.with_suffix(".result.json"))
+    answer = folder.read_json(folder.result_file(request))
     if answer is None:
         return True, _failed(
             f"The image {image.name} could not be unpacked: the helper ended without a result. The service's "
@@ -79,7 +80,7 @@ def _failed(problem: str) -> Outcome:
     return outcome.broken(problem, code=outcome.FAILED_PRECONDITION)
 
 
-_INSTALLER = "vertex_emulator.replicas.preparation.package_installer"
+_INSTALLER = "vertex_emulator.replicas.preparation.packages.installer"
 
 
 def install_packages(
@@ -101,11 +102,11 @@ def install_packages(
         key = (replica.package_uris, interpreter)
         if key not in done:
             name = f"packages-{len(done)}"
-            with package_cache.installing(venvs):
+            with cache.installing(venvs):
                 command, request = _installer(plan, job_folder, replica.package_uris, interpreter, name)
                 if not run(name, command):
                     return installed, tuple(held), None
-                answer = folder.read_json(result_file(request))
+                answer = folder.read_json(folder.result_file(request))
                 if answer is None:
                     return (
                         installed,
@@ -119,9 +120,9 @@ def install_packages(
                 if answer["problem"]:
                     return installed, tuple(held), _failed(answer["problem"])
                 entries = [Path(answer[each]) for each in ("code", "environment") if answer[each]]
-                held += [package_cache.hold(entry) for entry in entries]
+                held += [cache.hold(entry) for entry in entries]
             done[key] = _shared(entries, interpreter)
-            package_cache.clean(venvs)
+            cache.clean(venvs)
         installed[replica.name] = done[key]
     return installed, tuple(held), None
 
@@ -131,7 +132,7 @@ def _shared(entries: Sequence[Path], interpreter: Interpreter) -> SharedPackages
 
     Only a job without requirements sees the packages of its image.
     """
-    code, *environments = (each / package_cache.PACKAGES for each in entries)
+    code, *environments = (each / cache.PACKAGES for each in entries)
     site = Path("lib", f"python{interpreter.minor}", "site-packages")
     return SharedPackages(
         folders=tuple(entries),
@@ -139,11 +140,6 @@ def _shared(entries: Sequence[Path], interpreter: Interpreter) -> SharedPackages
         scripts=(code / "bin", *(each / "bin" for each in environments)),
         of_image=not environments,
     )
-
-
-def result_file(request_file: Path) -> Path:
-    """Return the path of the answer to a request."""
-    return request_file.with_suffix(".result.json")
 
 
 def _installer(

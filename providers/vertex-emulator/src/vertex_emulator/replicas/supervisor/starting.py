@@ -17,7 +17,7 @@ from vertex_emulator.replicas.network.addresses import Addresses, LoopbackAddres
 from vertex_emulator.replicas.network.job_network import JobNetwork
 from vertex_emulator.replicas.plan import Plan, ReplicaPlan
 from vertex_emulator.replicas.preparation.command import Placement, replica_command
-from vertex_emulator.replicas.preparation.private_python import SharedPackages
+from vertex_emulator.replicas.preparation.packages.private_python import SharedPackages
 from vertex_emulator.replicas.preparation.services import Services, network_targets, services_of
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.replicas.supervisor.loop import Loop

@@ -27,9 +27,10 @@ from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 from vertex_emulator.replicas.network.addresses import NoPortError
 from vertex_emulator.replicas.network.job_network import NetworkError
 from vertex_emulator.replicas.plan import Plan, ReplicaPlan
-from vertex_emulator.replicas.preparation import image_packages, preparation
+from vertex_emulator.replicas.preparation import preparation
 from vertex_emulator.replicas.preparation.interpreters import own
-from vertex_emulator.replicas.preparation.private_python import SharedPackages
+from vertex_emulator.replicas.preparation.packages import image_packages
+from vertex_emulator.replicas.preparation.packages.private_python import SharedPackages
 from vertex_emulator.replicas.preparation.services import services_of
 from vertex_emulator.replicas.sandbox.linux import namespaces as ns
 from vertex_emulator.replicas.sandbox.program import Command

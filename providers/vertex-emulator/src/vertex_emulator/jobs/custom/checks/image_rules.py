@@ -14,7 +14,7 @@ from vertex_emulator.replicas.images.image import ImageError, ReplicaImage, host
 from vertex_emulator.replicas.images.resolution import Images, look_up
 from vertex_emulator.replicas.images.stand_ins import official_python, other_python
 from vertex_emulator.replicas.preparation import interpreters
-from vertex_emulator.replicas.preparation.image_packages import expected
+from vertex_emulator.replicas.preparation.packages.image_packages import expected
 from vertex_emulator.replicas.sandbox.mounts import masks
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_training.catalog.prebuilt_images import prebuilt_image

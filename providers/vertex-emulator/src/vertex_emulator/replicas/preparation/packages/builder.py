@@ -1,8 +1,8 @@
 """Build and install packages: the part of an installation that handles what others wrote, in a sandbox.
 
-    python -m vertex_emulator.replicas.preparation.package_builder REQUEST
+    python -m vertex_emulator.replicas.preparation.packages.builder REQUEST
 
-The installer (`package_installer`) starts it in a folder of its own. Nothing here sees the packages of the
+The installer (`installer`) starts it in a folder of its own. Nothing here sees the packages of the
 emulator's Python: neither a build, nor pip's checks. Whatever the code of a package does to the files of this
 folder, the result is its own job's.
 """
@@ -23,14 +23,17 @@ from typing import Any
 from vertex_emulator.job_folder import folder
 from vertex_emulator.kernel.timeouts import SUPERVISOR
 from vertex_emulator.replicas.preparation import interpreters
-from vertex_emulator.replicas.preparation.image_packages import with_python_of_path
 from vertex_emulator.replicas.preparation.interpreters import Interpreter
-from vertex_emulator.replicas.preparation.package_limits import LimitError, check_archive
-from vertex_emulator.replicas.preparation.pip import InstallError, PipError, check_pip, run_pip
-from vertex_emulator.replicas.preparation.plain_wheels import install_plain
-from vertex_emulator.replicas.preparation.private_python import write_environment
-from vertex_emulator.replicas.preparation.requirements import met_by, read_wheel, requirements_of
-from vertex_emulator.replicas.preparation.source_distributions import build_wheel, is_source_distribution
+from vertex_emulator.replicas.preparation.packages.image_packages import with_python_of_path
+from vertex_emulator.replicas.preparation.packages.limits import LimitError, check_archive
+from vertex_emulator.replicas.preparation.packages.pip import InstallError, PipError, check_pip, run_pip
+from vertex_emulator.replicas.preparation.packages.plain_wheels import install_plain
+from vertex_emulator.replicas.preparation.packages.private_python import write_environment
+from vertex_emulator.replicas.preparation.packages.requirements import met_by, read_wheel, requirements_of
+from vertex_emulator.replicas.preparation.packages.source_distributions import (
+    build_wheel,
+    is_source_distribution,
+)
 
 BUILT = "built"
 """Name of the folder with the result."""

@@ -16,7 +16,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.preparation.interpreters import Interpreter, own
-from vertex_emulator.replicas.preparation.requirements import read_wheel
+from vertex_emulator.replicas.preparation.packages.requirements import read_wheel
 
 
 def install_plain(wheels: Sequence[Path], target: Path, interpreter: Interpreter) -> bool:

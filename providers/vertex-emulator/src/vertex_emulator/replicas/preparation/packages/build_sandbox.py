@@ -20,7 +20,7 @@ from vertex_emulator.replicas.network import job_network
 from vertex_emulator.replicas.network.job_network import JobNetwork, NetworkError
 from vertex_emulator.replicas.plan import Plan
 from vertex_emulator.replicas.preparation.interpreters import Interpreter
-from vertex_emulator.replicas.preparation.pip import InstallError
+from vertex_emulator.replicas.preparation.packages.pip import InstallError
 from vertex_emulator.replicas.preparation.services import (
     certificates_of,
     network_targets,

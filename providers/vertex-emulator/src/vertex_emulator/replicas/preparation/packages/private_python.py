@@ -24,8 +24,8 @@ from pathlib import Path
 
 from vertex_emulator.job_folder.folder import PYTHON, SHARED
 from vertex_emulator.kernel.disk.trees import remove_tree
-from vertex_emulator.replicas.preparation import image_packages
 from vertex_emulator.replicas.preparation.interpreters import Interpreter, own
+from vertex_emulator.replicas.preparation.packages import image_packages
 
 FOLDERS = (PYTHON, SHARED)
 """The folders of a replica that `make` creates."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.replicas.preparation.interpreters import Interpreter
-from vertex_emulator.replicas.preparation.pip import InstallError, PipError, print_line, run_pip
+from vertex_emulator.replicas.preparation.packages.pip import InstallError, PipError, print_line, run_pip
 
 _LARGEST = 1 << 20
 _LEGACY = ("setuptools>=40.8.0",)

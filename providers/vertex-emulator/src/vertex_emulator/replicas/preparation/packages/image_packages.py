@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from vertex_emulator.kernel.disk.trees import remove_tree
-from vertex_emulator.replicas.preparation import package_cache
+from vertex_emulator.replicas.preparation.packages import cache
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 
 if TYPE_CHECKING:  # loaded where it is needed: every job starts a process that imports this module
@@ -73,10 +73,10 @@ def shared_folder(stand_in: str, packages: Sequence[Path], images: Path) -> Path
     if not files.links:
         return None
     entry = images / _FOLDER / files.key
-    if not (entry / package_cache.MARKER).is_file():
+    if not (entry / cache.MARKER).is_file():
         entry.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with package_cache.locked(entry):
-            if not (entry / package_cache.MARKER).is_file():
+        with cache.locked(entry):
+            if not (entry / cache.MARKER).is_file():
                 _fill(entry, files)
     return entry
 
@@ -92,7 +92,7 @@ def _fill(entry: Path, found: Content) -> None:
     for name, script in found.programs:
         (programs / name).write_bytes(script)
         (programs / name).chmod(0o755)
-    package_cache.finish(entry, {})
+    cache.finish(entry, {})
 
 
 @dataclass(frozen=True, kw_only=True)

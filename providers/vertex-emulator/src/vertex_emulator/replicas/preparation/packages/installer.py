@@ -1,16 +1,16 @@
 """Install the Python packages of a job, so that an edit of their code installs no requirement again.
 
-    python -m vertex_emulator.replicas.preparation.package_installer REQUEST
+    python -m vertex_emulator.replicas.preparation.packages.installer REQUEST
 
 The supervisor runs this as a process of its own, which can be killed at any moment: an entry of the cache
-(`package_cache`) is filled under a lock, and valid only with its marker. The requirements go into a virtual
+(`cache`) is filled under a lock, and valid only with its marker. The requirements go into a virtual
 environment that sees no packages of the emulator, named after the requirements. If the packages of the
 emulator's Python meet all of them, and their own requirements in turn, these packages are copied; otherwise
 pip installs all of them from the package index. The packages go into a folder beside it, named after their
 content.
 
 This process trusts no package: it reads none of their files. Code of packages, and pip, run in a sandbox
-(`package_builder`, `build_sandbox`), once for the packages and once for their requirements, which jobs share.
+(`builder`, `build_sandbox`), once for the packages and once for their requirements, which jobs share.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import machine_clock
 from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 from vertex_emulator.replicas.plan import Plan
-from vertex_emulator.replicas.preparation import interpreters, package_cache, preparation
-from vertex_emulator.replicas.preparation.build_sandbox import build_command, network_of_build
+from vertex_emulator.replicas.preparation import interpreters
 from vertex_emulator.replicas.preparation.interpreters import Interpreter
-from vertex_emulator.replicas.preparation.package_builder import BUILT, RESULT
-from vertex_emulator.replicas.preparation.package_limits import folder_watch
-from vertex_emulator.replicas.preparation.pip import InstallError, print_line
-from vertex_emulator.replicas.preparation.requirements import met_by
+from vertex_emulator.replicas.preparation.packages import cache
+from vertex_emulator.replicas.preparation.packages.build_sandbox import build_command, network_of_build
+from vertex_emulator.replicas.preparation.packages.builder import BUILT, RESULT
+from vertex_emulator.replicas.preparation.packages.limits import folder_watch
+from vertex_emulator.replicas.preparation.packages.pip import InstallError, print_line
+from vertex_emulator.replicas.preparation.packages.requirements import met_by
 from vertex_emulator.replicas.sandbox.children import Child, spawn
 from vertex_emulator.replicas.sandbox.program import Command
 
 _LAYOUT = 4
 _CHUNK = 1 << 20
-_BUILDER = "vertex_emulator.replicas.preparation.package_builder"
+_BUILDER = "vertex_emulator.replicas.preparation.packages.builder"
 _MOST_ANSWERED = 1 << 20
 _WATCH_SECONDS = 1.0
 _WATCH_SHARE = 10
@@ -70,11 +71,11 @@ def install(
                 f"The package {archive['uri']} does not exist in the emulator. Upload it first, then create "
                 "the job again."
             )
-    (venvs / package_cache.CODE).mkdir(mode=0o700, parents=True, exist_ok=True)
+    (venvs / cache.CODE).mkdir(mode=0o700, parents=True, exist_ok=True)
     key = code_key([Path(archive["path"]) for archive in archives], interpreter)
-    code = venvs / package_cache.CODE / key
-    with package_cache.locked(code):
-        marker = package_cache.marker_of(code)
+    code = venvs / cache.CODE / key
+    with cache.locked(code):
+        marker = cache.marker_of(code)
         if marker is None:
             requirements = install_code(code, venvs, archives, interpreter, build=build)
         else:
@@ -97,7 +98,7 @@ def install_code(
     """Install archives without their requirements into an entry. Return the requirements."""
     names = ", ".join(archive["uri"] for archive in archives)
     print_line(f"Installing {names} in {code}.")
-    with package_cache.building(venvs) as place:
+    with cache.building(venvs) as place:
         files = _copies(place / "archives", archives)
         if code_key(files, interpreter) != code.name:
             raise InstallError(
@@ -108,7 +109,7 @@ def install_code(
         ]
         answer = build(place, {"archives": copies}, names)
         requirements = _requirements(answer.get("requirements"), names)
-        package_cache.move_in(place / BUILT, code, {"requirements": requirements})
+        cache.move_in(place / BUILT, code, {"requirements": requirements})
     return requirements
 
 
@@ -130,18 +131,18 @@ def _environment(
     present = met_by(requirements, interpreter.packages)
     versions = [f"{each.metadata['Name']}=={each.version}" for each in present or ()]
     path = venvs / _key(interpreter, [*requirements, "", *versions])
-    with package_cache.locked(path):
-        if package_cache.marker_of(path) is not None:
+    with cache.locked(path):
+        if cache.marker_of(path) is not None:
             print_line(f"The requirements are already installed in {path}.")
             return path
         if present is None:
             print_line(f"Installing their requirements in {path}: {', '.join(requirements)}.")
         else:
             print_line(f"Copying requirements from the emulator's Python: {', '.join(versions)}.")
-        with package_cache.building(venvs) as place:
+        with cache.building(venvs) as place:
             wanted = {"requirements": list(requirements), "names": names, "present": present is not None}
             build(place, wanted, names)
-            package_cache.move_in(place / BUILT, path, {"requirements": list(requirements)})
+            cache.move_in(place / BUILT, path, {"requirements": list(requirements)})
     return path
 
 
@@ -272,7 +273,7 @@ def main(request_file: Path) -> None:
             f"The packages could not be installed: {error.strerror or error} ({error.filename or venvs}). "
             "Free space on that disk or make the folder writable, and create the job again."
         )
-    folder.write_json(preparation.result_file(request_file), answer)
+    folder.write_json(folder.result_file(request_file), answer)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from vertex_emulator.replicas.preparation.interpreters import Interpreter
-from vertex_emulator.replicas.preparation.pip import InstallError
+from vertex_emulator.replicas.preparation.packages.pip import InstallError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""The Python packages of replicas: their installation, their cache, and those of Google's images."""
