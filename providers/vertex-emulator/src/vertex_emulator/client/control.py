@@ -126,8 +126,7 @@ class Control:
 
     def clear_quotas(self, *, metric: str | None = None, region: str | None = None) -> int:
         """Remove all quotas, or only for a metric or region. Return how many were removed."""
-        given = {name: value for name, value in (("metric", metric), ("region", region)) if value is not None}
-        return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
+        return self._remove("/_local/quotas", metric=metric, region=region)
 
     def capacities(self) -> list[dict[str, Any]]:
         """Return the capacities that are set."""
@@ -149,9 +148,7 @@ class Control:
 
     def clear_capacities(self, *, machine: str | None = None, region: str | None = None) -> int:
         """Remove all capacities, or only for a machine or region. Return how many were removed."""
-        names = (("machine", machine), ("region", region))
-        given = {name: value for name, value in names if value is not None}
-        return int(self.call("DELETE", f"/_local/capacities?{urlencode(given)}")["removed"])
+        return self._remove("/_local/capacities", machine=machine, region=region)
 
     def denials(self) -> list[dict[str, Any]]:
         """Return the denied permissions."""
@@ -163,9 +160,7 @@ class Control:
 
     def allow(self, permission: str | None = None, *, resource: str | None = None) -> int:
         """Remove all denials, or only for a permission or resource. Return how many were removed."""
-        names = (("permission", permission), ("resource", resource))
-        given = {name: value for name, value in names if value is not None}
-        return int(self.call("DELETE", f"/_local/denials?{urlencode(given)}")["removed"])
+        return self._remove("/_local/denials", permission=permission, resource=resource)
 
     def allowed_hosts(self) -> list[str]:
         """Return the hosts of Google that programs may reach through the proxy."""
@@ -303,6 +298,10 @@ class Control:
             return self._call(method, path, None, {}, seconds=seconds)
         headers = {"Content-Type": "application/json"}
         return self._call(method, path, json.dumps(body).encode(), headers, seconds=seconds)
+
+    def _remove(self, path: str, **parameters: str | None) -> int:
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return int(self.call("DELETE", f"{path}?{urlencode(given)}")["removed"])
 
     def _call(
         self,

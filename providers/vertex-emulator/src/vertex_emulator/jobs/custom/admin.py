@@ -16,7 +16,7 @@ from vertex_emulator.kernel import times
 from vertex_emulator.kernel.disk.disk_space import disk_space
 from vertex_emulator.replicas.supervisor import orders
 from vertex_emulator.replicas.supervisor.orders import Order, OrderKind
-from vertex_emulator.server.http.bodies import body_of, number, seconds
+from vertex_emulator.server.http.bodies import body_of, seconds, whole_number
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.services.vertex.records import Record
 from vertex_training.environment.replica import Contract
@@ -124,14 +124,11 @@ def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> l
         return ordered("preempt", match, body_of(request, "after", "times"))
 
     def ordered(kind: OrderKind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
-        times = number(body, "times", least=1, most=MOST_TIMES, what="a whole number", default=1)
-        if times != int(times):
-            raise HttpError(400, "", f"times must be a whole number, not {times:g}.")
         order = Order(
             kind=kind,
             replica=_replica(match[2], folder_of(_live(records, match[1]))),
             after=seconds(body, "after", default=0.0),
-            times=int(times),
+            times=whole_number(body, "times", least=1, most=MOST_TIMES, default=1),
         )
         with lock:
             orders.add(folder_of(match[1]), order)

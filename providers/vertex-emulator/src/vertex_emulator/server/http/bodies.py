@@ -187,6 +187,16 @@ def number(
     return float(given)
 
 
+def whole_number(
+    body: Mapping[str, Any], name: str, *, most: int, least: int = 0, default: int | None = None
+) -> int:
+    """Return a whole number from the body, as `number` does."""
+    given = number(body, name, most=most, what="a whole number", least=least, default=default)
+    if given != int(given):
+        raise HttpError(400, "", f"{name} must be a whole number, not {given:g}.")
+    return int(given)
+
+
 def _short(given: object) -> str:
     text = repr(given)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vertex_emulator.server.http.bodies import body_of
-from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.server.http.messages import HttpError, Request, Route
+from vertex_emulator.server.http.settings import settings_routes
 from vertex_emulator.server.permissions import calls
-from vertex_emulator.server.permissions.denials import Denial, DenialError, Denials, canonical, parse_denial
+from vertex_emulator.server.permissions.denials import Denial, Denials, canonical, parse_denial
 
 _PATH = "/_local/denials"
 _MISSPELT = 0.95
@@ -20,32 +20,20 @@ _MISSPELT = 0.95
 def denial_routes(denials: Denials) -> Sequence[Route]:
     """Return GET all, POST one, DELETE all or, with the parameters permission and resource, some."""
 
-    def listed(_request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"denials": views(denials)})
-
-    def add(request: Request, _match: re.Match[str]) -> Response:
+    def add(request: Request) -> Mapping[str, Any]:
         body = body_of(request, "permission", "resource")
-        try:
-            denial = parse_denial(body.get("permission"), body.get("resource") or "")
-        except DenialError as error:
-            raise HttpError(400, "", str(error)) from error
+        denial = parse_denial(body.get("permission"), body.get("resource") or "")
         _check_known(denial.permission)
-        denials.add(denial)
-        return json_response(_view(denial))
+        denials.set(denial)
+        return _view(denial)
 
-    def remove(request: Request, _match: re.Match[str]) -> Response:
-        for name in request.query:
-            if name not in ("permission", "resource"):  # a misspelt name would remove all denials
-                raise HttpError(400, "", f"{name!r} is not known. Use permission or resource.")
-        permission, resource = request.parameter("permission"), request.parameter("resource")
-        try:
-            permission = None if permission is None else parse_denial(permission).permission
-            resource = None if resource is None else canonical(resource)
-        except DenialError as error:
-            raise HttpError(400, "", str(error)) from error
-        return json_response({"removed": denials.remove(permission=permission, resource=resource)})
-
-    return (Route("GET", _PATH, listed), Route("POST", _PATH, add), Route("DELETE", _PATH, remove))
+    return settings_routes(
+        _PATH,
+        denials,
+        views=lambda: views(denials),
+        put=add,
+        parameters={"permission": lambda given: parse_denial(given).permission, "resource": canonical},
+    )
 
 
 def views(denials: Denials) -> list[dict[str, Any]]:

@@ -7,14 +7,14 @@ the answers of every `testIamPermissions`, and calls that need it fail (`gate`).
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Protocol
 
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
+from vertex_emulator.kernel.settings import Settings
 
 _SCHEMA = (
     """
@@ -114,49 +114,15 @@ class AllGranted:
         return list(permissions)
 
 
-class Denials:
-    """All denials. Safe for threads."""
+class Denials(Settings[Denial]):
+    """All denials."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-        self._lock = threading.Lock()
-        database.migrate("denied_permissions", _SCHEMA)
-        rows = database.rows("SELECT * FROM denied_permissions ORDER BY rowid")
-        self._denials = [Denial(permission=row["permission"], resource=row["resource"]) for row in rows]
-
-    def all(self) -> Sequence[Denial]:
-        """Return the denials, oldest first."""
-        with self._lock:
-            return list(self._denials)
-
-    def add(self, denial: Denial) -> None:
-        """Deny a permission."""
-        with self._lock:
-            if denial not in self._denials:
-                self._database.execute(
-                    "INSERT INTO denied_permissions VALUES (?, ?)", (denial.permission, denial.resource)
-                )
-                self._denials = [*self._denials, denial]
-
-    def remove(self, *, permission: str | None = None, resource: str | None = None) -> int:
-        """Remove all denials, or only for a permission or a resource as written. Return their number."""
-        with self._lock:
-            gone = [
-                each
-                for each in self._denials
-                if permission in (None, each.permission) and resource in (None, each.resource)
-            ]
-            with self._database.transaction() as connection:
-                connection.executemany(
-                    "DELETE FROM denied_permissions WHERE permission = ? AND resource = ?",
-                    [(each.permission, each.resource) for each in gone],
-                )
-            self._denials = [each for each in self._denials if each not in gone]
-        return len(gone)
+        super().__init__(database, Denial, table="denied_permissions", schema=_SCHEMA, keys=2)
 
     def denies(self, permission: str, resource: str) -> bool:
         """Return whether a permission is denied on a resource."""
-        return any(each.covers(permission, resource) for each in self._denials)
+        return any(each.covers(permission, resource) for each in self.by_key().values())
 
     def granted(self, permissions: Iterable[str], resource: str) -> list[str]:
         """Return the permissions that the caller has on a resource, in the order asked."""

@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vertex_emulator.server.http.bodies import body_of, number
-from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.server.http.bodies import body_of, whole_number
+from vertex_emulator.server.http.messages import HttpError, Request, Route
+from vertex_emulator.server.http.settings import settings_routes
 from vertex_emulator.services.quotas import metrics
 from vertex_emulator.services.quotas.limits import ANY_REGION, Quota, Quotas, Usage
 from vertex_training.catalog import accelerators, quota_metrics
@@ -27,25 +28,18 @@ _MISSPELT = 0.9
 def quota_routes(quotas: Quotas) -> Sequence[Route]:
     """Return GET all, POST one, DELETE all or, with the parameters metric and region, some."""
 
-    def listed(_request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"quotas": views(quotas)})
-
-    def put(request: Request, _match: re.Match[str]) -> Response:
+    def put(request: Request) -> Mapping[str, Any]:
         quota = _read(body_of(request, "metric", "preemptible", "region", "limit", "whenExceeded"))
         quotas.set(quota)
-        return json_response(_view(quota, quotas.usage()))
+        return _view(quota, quotas.usage())
 
-    def clear(request: Request, _match: re.Match[str]) -> Response:
-        for name in request.query:
-            if name not in ("metric", "region"):  # a misspelt name would remove all quotas
-                raise HttpError(400, "", f"{name!r} is not known. Use metric or region.")
-        given = request.parameter("metric")
-        metric = None if given is None else _metric(given, preemptible=False)
-        given = request.parameter("region")
-        region = None if given is None else region_of(given)
-        return json_response({"removed": quotas.remove(metric=metric, region=region)})
-
-    return (Route("GET", _PATH, listed), Route("POST", _PATH, put), Route("DELETE", _PATH, clear))
+    return settings_routes(
+        _PATH,
+        quotas,
+        views=lambda: views(quotas),
+        put=put,
+        parameters={"metric": _metric, "region": region_of},
+    )
 
 
 def views(quotas: Quotas) -> list[dict[str, Any]]:
@@ -73,16 +67,13 @@ def _read(body: Mapping[str, Any]) -> Quota:
     preemptible = body.get("preemptible", False)
     if not isinstance(preemptible, bool):
         raise HttpError(400, "", f"preemptible must be true or false, not {preemptible!r}.")
-    limit = number(body, "limit", most=MOST, what="a whole number")
-    if limit != int(limit):
-        raise HttpError(400, "", f"limit must be a whole number, not {limit:g}.")
     when = body.get("whenExceeded")
     if when not in _CHOICES:
         raise HttpError(400, "", f'whenExceeded must be "refuse" or "queue", not {when!r}.')
     return Quota(
         metric=_metric(body.get("metric"), preemptible=preemptible),
         region=region_of(body.get("region", ANY_REGION)),
-        limit=int(limit),
+        limit=whole_number(body, "limit", most=MOST),
         when_exceeded=when,
     )
 
@@ -103,7 +94,7 @@ def _area(region: str) -> str:
     return region.rstrip("0123456789")
 
 
-def _metric(given: object, *, preemptible: bool) -> str:
+def _metric(given: object, *, preemptible: bool = False) -> str:
     found = metrics.metric(given, preemptible=preemptible) if isinstance(given, str) else None
     if found is None:
         same = accelerators.meant(str(given))

@@ -10,14 +10,14 @@ a job that needs more than the quota as a whole, such as any GPU of a quota of 0
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.settings import Key, Settings
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_training.catalog.quota_metrics import PREFIX
 
@@ -66,7 +66,7 @@ Usage = Mapping[tuple[str, str], Mapping[str, int]]
 class FreeQuota:
     """The quota that is free at one moment."""
 
-    def __init__(self, quotas: Mapping[tuple[str, str], Quota], usage: Usage) -> None:
+    def __init__(self, quotas: Mapping[Key, Quota], usage: Usage) -> None:
         self._quotas = quotas
         self._usage = {key: Counter(used) for key, used in usage.items()}
 
@@ -100,52 +100,30 @@ class FreeQuota:
         return self._usage.get((place.number, place.location), Counter())[metric]
 
 
-class Quotas:
-    """All quotas.
-
-    `used` returns what live jobs take; `changed` is called after a quota was set or removed.
-    """
+class Quotas(Settings[Quota]):
+    """All quotas. `used` returns what live jobs take."""
 
     def __init__(
         self, database: Database, used: Callable[[], Iterable[Use]], *, changed: Callable[[], None]
     ) -> None:
-        self._database = database
+        super().__init__(database, Quota, table="quotas", schema=_SCHEMA, keys=2, changed=changed)
         self._used = used
-        self._changed = changed
-        self._lock = threading.Lock()
-        database.migrate("quotas", _SCHEMA)
-        rows = database.rows("SELECT * FROM quotas ORDER BY rowid")
-        self._quotas = {
-            (row["metric"], row["region"]): Quota(
-                metric=row["metric"],
-                region=row["region"],
-                limit=row["quota_limit"],
-                when_exceeded=row["when_exceeded"],
-            )
-            for row in rows
-        }
-
-    def all(self) -> Sequence[Quota]:
-        """Return the quotas that are set, oldest first."""
-        with self._lock:
-            return list(self._quotas.values())
 
     def free(self) -> FreeQuota:
         """Return the quota that is free now."""
-        with self._lock:
-            quotas = dict(self._quotas)
+        quotas = self.by_key()
         return FreeQuota(quotas, self.usage() if quotas else {})
 
     def limit(self, metric: str, region: str) -> int:
         """Return the limit of a metric in a region, or in each region without a quota of its own."""
-        with self._lock:
-            found = _of(self._quotas, metric, region)
+        found = _of(self.by_key(), metric, region)
         return UNLIMITED if found is None else found.limit
 
     def own_regions(self, metric: str) -> list[str]:
         """Return the regions that have a quota of their own, in order."""
-        with self._lock:
-            return sorted(region for name, region in self._quotas if name == metric and region != ANY_REGION)
+        return sorted(
+            each.region for each in self.all() if each.metric == metric and each.region != ANY_REGION
+        )
 
     def usage(self) -> Usage:
         """Return what all live jobs take now."""
@@ -154,28 +132,6 @@ class Quotas:
             found.setdefault((use.place.number, use.place.location), Counter()).update(use.demand)
         return found
 
-    def set(self, quota: Quota) -> None:
-        """Set a quota in place of the same metric's and region's."""
-        with self._lock:
-            self._database.execute(
-                "INSERT INTO quotas VALUES (?, ?, ?, ?) ON CONFLICT (metric, region) DO UPDATE SET "
-                "quota_limit = excluded.quota_limit, when_exceeded = excluded.when_exceeded",
-                (quota.metric, quota.region, quota.limit, quota.when_exceeded),
-            )
-            self._quotas[quota.metric, quota.region] = quota
-        self._changed()
 
-    def remove(self, *, metric: str | None = None, region: str | None = None) -> int:
-        """Remove all quotas, or only for a metric or a region, or both. Return their number."""
-        with self._lock:
-            gone = [key for key in self._quotas if metric in (None, key[0]) and region in (None, key[1])]
-            with self._database.transaction() as connection:
-                connection.executemany("DELETE FROM quotas WHERE metric = ? AND region = ?", gone)
-            for key in gone:
-                del self._quotas[key]
-        self._changed()
-        return len(gone)
-
-
-def _of(quotas: Mapping[tuple[str, str], Quota], metric: str, region: str) -> Quota | None:
+def _of(quotas: Mapping[Key, Quota], metric: str, region: str) -> Quota | None:
     return quotas.get((metric, region)) or quotas.get((metric, ANY_REGION))

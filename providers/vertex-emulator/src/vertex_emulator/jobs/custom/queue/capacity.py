@@ -11,12 +11,12 @@ is restarted without asking again.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.settings import Key, Settings
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_training.catalog import accelerators
 
@@ -52,11 +52,6 @@ class Capacity:
     available: int
     wait_seconds: float = DEFAULT_WAIT
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """The key by which one setting replaces another."""
-        return (self.machine, self.region, self.strategy)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
@@ -84,7 +79,7 @@ def demand(job: DynamicMessage, *, region: str, strategy: str) -> Demand:
 class FreeCapacity:
     """The machines that are free at one moment, taken by one job after the other."""
 
-    def __init__(self, capacities: Mapping[tuple[str, str, str], Capacity], used: Iterable[Demand]) -> None:
+    def __init__(self, capacities: Mapping[Key, Capacity], used: Iterable[Demand]) -> None:
         self._capacities = capacities
         self._used = list(used) if capacities else []
 
@@ -113,56 +108,19 @@ class FreeCapacity:
         )
 
 
-class Capacities:
-    """All capacities that are set. They are recorded in the data folder, and hold for all projects together.
+class Capacities(Settings[Capacity]):
+    """All capacities that are set, which hold for all projects together.
 
-    `used` returns the demands of the jobs that have machines; `changed` is called after a capacity was set or
-    removed.
+    `used` returns the demands of the jobs that have machines.
     """
 
     def __init__(
         self, database: Database, used: Callable[[], Iterable[Demand]], *, changed: Callable[[], None]
     ) -> None:
-        self._database = database
+        super().__init__(database, Capacity, table="capacities", schema=_SCHEMA, keys=3, changed=changed)
         self._used = used
-        self._changed = changed
-        self._lock = threading.Lock()
-        database.migrate("capacities", _SCHEMA)
-        rows = database.rows("SELECT * FROM capacities ORDER BY rowid")
-        stored = (Capacity(**{name: row[name] for name in row.keys()}) for row in rows)  # noqa: SIM118
-        self._capacities = {each.key: each for each in stored}
-
-    def all(self) -> Sequence[Capacity]:
-        """Return the capacities that are set, oldest first."""
-        with self._lock:
-            return list(self._capacities.values())
 
     def free(self) -> FreeCapacity:
         """Return the machines that are free now."""
-        with self._lock:
-            capacities = dict(self._capacities)
+        capacities = self.by_key()
         return FreeCapacity(capacities, self._used() if capacities else ())
-
-    def set(self, capacity: Capacity) -> None:
-        """Set a capacity, in place of the one with the same key."""
-        with self._lock:
-            self._database.execute(
-                "INSERT INTO capacities VALUES (?, ?, ?, ?, ?) ON CONFLICT (machine, region, strategy) DO "
-                "UPDATE SET available = excluded.available, wait_seconds = excluded.wait_seconds",
-                (*capacity.key, capacity.available, capacity.wait_seconds),
-            )
-            self._capacities[capacity.key] = capacity
-        self._changed()
-
-    def remove(self, *, machine: str | None = None, region: str | None = None) -> int:
-        """Remove all capacities, or only for a machine or a region, or both. Return their number."""
-        with self._lock:
-            gone = [key for key in self._capacities if machine in (None, key[0]) and region in (None, key[1])]
-            with self._database.transaction() as connection:
-                connection.executemany(
-                    "DELETE FROM capacities WHERE machine = ? AND region = ? AND strategy = ?", gone
-                )
-            for key in gone:
-                del self._capacities[key]
-        self._changed()
-        return len(gone)

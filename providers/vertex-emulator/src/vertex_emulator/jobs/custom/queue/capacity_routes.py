@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from vertex_emulator.jobs.custom.queue.capacity import ANY, DEFAULT_WAIT, Capacities, Capacity
-from vertex_emulator.server.http.bodies import body_of, number, seconds
-from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.server.http.bodies import body_of, seconds, whole_number
+from vertex_emulator.server.http.messages import HttpError, Request, Route
+from vertex_emulator.server.http.settings import settings_routes
 from vertex_emulator.services.quotas.admin import region_of
 from vertex_training.catalog import accelerators, machines
 from vertex_training.findings.words import did_you_mean, one_of
@@ -23,25 +23,18 @@ _STRATEGIES = ("STANDARD", "SPOT", "FLEX_START")
 def capacity_routes(capacities: Capacities) -> Sequence[Route]:
     """Return GET all, POST one, DELETE all or, with the parameters machine and region, some."""
 
-    def listed(_request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"capacities": views(capacities)})
-
-    def put(request: Request, _match: re.Match[str]) -> Response:
+    def put(request: Request) -> Mapping[str, Any]:
         capacity = _read(body_of(request, "machine", "region", "strategy", "available", "waitSeconds"))
         capacities.set(capacity)
-        return json_response(_view(capacity))
+        return _view(capacity)
 
-    def clear(request: Request, _match: re.Match[str]) -> Response:
-        for name in request.query:
-            if name not in ("machine", "region"):  # a misspelt name would remove all capacities
-                raise HttpError(400, "", f"{name!r} is not known. Use machine or region.")
-        given = request.parameter("machine")
-        machine = None if given is None else _machine(given)
-        given = request.parameter("region")
-        region = None if given is None else region_of(given)
-        return json_response({"removed": capacities.remove(machine=machine, region=region)})
-
-    return (Route("GET", _PATH, listed), Route("POST", _PATH, put), Route("DELETE", _PATH, clear))
+    return settings_routes(
+        _PATH,
+        capacities,
+        views=lambda: views(capacities),
+        put=put,
+        parameters={"machine": _machine, "region": region_of},
+    )
 
 
 def views(capacities: Capacities) -> list[dict[str, Any]]:
@@ -56,14 +49,11 @@ def _view(capacity: Capacity) -> dict[str, Any]:
 
 
 def _read(body: Mapping[str, Any]) -> Capacity:
-    available = number(body, "available", most=MOST, what="a whole number")
-    if available != int(available):
-        raise HttpError(400, "", f"available must be a whole number, not {available:g}.")
     return Capacity(
         machine=_machine(body.get("machine")),
         region=region_of(body.get("region", ANY)),
         strategy=_strategy(body.get("strategy", ANY)),
-        available=int(available),
+        available=whole_number(body, "available", most=MOST),
         wait_seconds=seconds(body, "waitSeconds", default=DEFAULT_WAIT),
     )
 

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vertex_emulator.server.http.bodies import body_of, number, seconds
-from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.server.http.bodies import body_of, seconds, whole_number
+from vertex_emulator.server.http.messages import Request, Response, Route, json_response
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 
 _DELAY_PATH = "/_local/start-delay"
@@ -90,11 +90,7 @@ class Slots:
         return json_response({"replicas": self.limit})
 
     def _put(self, request: Request, match: re.Match[str]) -> Response:
-        body = body_of(request, "replicas")
-        limit = number(body, "replicas", least=1, most=MOST, what="a whole number")
-        if limit != int(limit):
-            raise HttpError(400, "", f"replicas must be a whole number, not {limit:g}.")
-        self.limit = int(limit)
+        self.limit = whole_number(body_of(request, "replicas"), "replicas", least=1, most=MOST)
         self._changed()
         return self._get(request, match)
 
