@@ -47,6 +47,7 @@ class Database:
         """The number of commits up to the last checkpoint."""
         self._changes = 0
         self._noted: list[str] = []
+        self._after: list[Callable[[], object]] = []
         self.change_log = ChangeLog()
         self._readers: list[sqlite3.Connection] = []
         self._readers_lock = threading.Lock()
@@ -111,6 +112,13 @@ class Database:
         """Name what the running transaction changes, for the log of changes."""
         self._noted.append(name)
 
+    def after_commit(self, call: Callable[[], object]) -> None:
+        """Call a function once the transaction of this thread is committed; at once without one."""
+        if self._owner == threading.get_ident():
+            self._after.append(call)
+        else:
+            call()
+
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Yield the writing connection inside one transaction; an exception rolls it back.
@@ -127,7 +135,7 @@ class Database:
             self._writer.execute("BEGIN IMMEDIATE")
             self._in_transaction = True
             self._owner = threading.get_ident()
-            self._noted = []
+            self._noted, self._after = [], []
             try:
                 yield self._writer
             except BaseException:
@@ -150,6 +158,9 @@ class Database:
             if self._changes != self._writer.total_changes:
                 self._changes = self._writer.total_changes
                 self.change_log.add(dict.fromkeys(self._noted or (OTHERS,)))
+            after = self._after
+        for call in after:
+            call()
 
     def back_up(self, target: sqlite3.Connection) -> None:
         """Copy all that is committed into another database, while this one is used."""

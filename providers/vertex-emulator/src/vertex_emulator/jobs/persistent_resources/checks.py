@@ -15,6 +15,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from google.protobuf.field_mask_pb2 import FieldMask
+
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError, Violation, invalid_fields
 from vertex_emulator.services.vertex import machine_types, names
@@ -34,9 +36,8 @@ _SETTINGS = ("display_name", "labels")
 _SIZES = ("resource_pools", "resource_pools.replica_count")
 
 
-def apply_update(resource: DynamicMessage, request: DynamicMessage) -> DynamicMessage:
-    """Return the resource after an update. Raises `RpcError`."""
-    mask = list(request.update_mask.paths)
+def update(resource: DynamicMessage, given: DynamicMessage, mask: Sequence[str]) -> None:
+    """Apply an update to a resource. Raises `RpcError`."""
     if not mask:
         raise invalid_fields([Violation("update_mask", "Required field is not set.")])
     if other := [path for path in mask if path not in (*_SETTINGS, *_SIZES)]:
@@ -45,19 +46,10 @@ def apply_update(resource: DynamicMessage, request: DynamicMessage) -> DynamicMe
             f"The emulator does not update {', '.join(other)} of a persistent resource, only "
             f"{', '.join(_SETTINGS)} and resource_pools.replica_count.",
         )
-    new = type(resource)()
-    new.CopyFrom(resource)
-    wanted = request.persistent_resource
-    if "display_name" in mask:
-        new.display_name = wanted.display_name
-    if "labels" in mask:
-        new.ClearField("labels")
-        new.MergeFrom(type(resource)(labels=wanted.labels))
+    settings = FieldMask(paths=[path for path in mask if path in _SETTINGS])
+    settings.MergeMessage(given, resource, replace_repeated_field=True)
     if set(_SIZES) & set(mask):
-        _resize(new, wanted)
-    if found := list(violations(new, allow_unknown=True)):
-        raise invalid_fields(found)
-    return new
+        _resize(resource, given)
 
 
 def _resize(resource: DynamicMessage, wanted: DynamicMessage) -> None:

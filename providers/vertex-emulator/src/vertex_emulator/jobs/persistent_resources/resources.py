@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from vertex_emulator.jobs.persistent_resources import checks
 from vertex_emulator.kernel.clock import Clock
@@ -90,8 +90,6 @@ def _states(resource: DynamicMessage) -> Any:
     return resource.DESCRIPTOR.fields_by_name["state"].enum_type
 
 
-ChangeKind = Literal["create", "update", "reboot", "delete"]
-
 _SCHEMA = (
     """
     CREATE TABLE persistent_resource_changes (
@@ -112,12 +110,13 @@ _SCHEMA = (
 class PendingChange:
     """One pending change of a resource.
 
-    `operation` is the name of the operation that the call returned; `due` is on the line of `Clock.seconds`.
+    `kind` is "create", "update", "reboot" or "delete". `operation` is the name of the operation that the
+    call returned; `due` is on the line of `Clock.seconds`.
     """
 
     place: Place
     id: str
-    kind: ChangeKind
+    kind: str
     operation: str
     due: float
 
@@ -143,9 +142,7 @@ class PendingChanges:
             )
             self._changes[_key(change.place, change.id)] = change
 
-    def begin(
-        self, place: Place, resource_id: str, kind: ChangeKind, operation: str, *, seconds: float
-    ) -> None:
+    def begin(self, place: Place, resource_id: str, kind: str, operation: str, *, seconds: float) -> None:
         """Record a change that takes `seconds`; it replaces an earlier change of the resource."""
         self._database.execute(
             "INSERT OR REPLACE INTO persistent_resource_changes VALUES (?, ?, ?, ?, ?, ?, ?)",

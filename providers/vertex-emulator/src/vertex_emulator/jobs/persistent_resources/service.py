@@ -1,4 +1,4 @@
-"""PersistentResourceService: the methods, and the changes that they begin.
+"""PersistentResourceService: what it adds to a stored resource, and the changes that its methods begin.
 
 Creation, update, reboot and deletion take some time on the emulator's clock (`delay`), so that their states
 can be seen. The record is committed before the call returns, together with the pending change.
@@ -6,15 +6,13 @@ can be seen. The record is committed before the call returns, together with the 
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from vertex_emulator.jobs.custom.queue.slots import StartDelay
 from vertex_emulator.jobs.custom.service import JobService
 from vertex_emulator.jobs.persistent_resources import checks, resources
 from vertex_emulator.jobs.persistent_resources.resources import (
     COLLECTION,
-    ChangeKind,
     PendingChange,
     PendingChanges,
     ResourceAllocator,
@@ -27,8 +25,7 @@ from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.server.http.messages import Route
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.server.rpc.methods import Binding, RpcError, WithHeaders
-from vertex_emulator.services.vertex import names
+from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, WithHeaders
 from vertex_emulator.services.vertex.operations import CANCELLED, ResourceOperations
 from vertex_emulator.services.vertex.records import Record, Records
 from vertex_emulator.services.vertex.resources import Resources
@@ -41,16 +38,10 @@ _POLL_SECONDS = 0.1
 """Interval between checks whether the jobs on a resource that is being deleted have ended."""
 
 
-class _Resources(Resources):
-    ids = checks.IDS
-
-    def complete(self, message: DynamicMessage, _: Place) -> None:
-        resources.fill_in(message)
-        resources.enter(message, resources.PROVISIONING, at=message.create_time.ToJsonString())
-
-
-class PersistentResources(Service):
+class PersistentResources(Resources, Service):
     """The persistent resources of one emulator; `jobs` run on them."""
+
+    ids = checks.IDS
 
     def __init__(
         self,
@@ -60,16 +51,12 @@ class PersistentResources(Service):
         operations: ResourceOperations,
         jobs: JobService,
     ) -> None:
+        records = Records(database, clock, COLLECTION, table="persistent_resources")
+        super().__init__(descriptors.PERSISTENT_RESOURCE_SERVICE, records, operations, clock)
         self._clock = clock
-        self._operations = operations
         self._jobs = jobs
-        self._records = Records(database, clock, COLLECTION, table="persistent_resources")
-        self._resources = _Resources(
-            descriptors.PERSISTENT_RESOURCE_SERVICE, self._records, operations, clock
-        )
         self._pending = PendingChanges(database, clock)
-        self._allocator = ResourceAllocator(self._records, jobs.holding_machines)
-        self._lock = threading.RLock()
+        self._allocator = ResourceAllocator(records, jobs.holding_machines)
         self._task = scheduler.add("changes of persistent resources", self._run_due)
         self.delay = StartDelay(path="/_local/persistent-resource-delay", seconds=DELAY_SECONDS)
         jobs.use_resources(self._allocator)
@@ -80,13 +67,9 @@ class PersistentResources(Service):
         """Return the methods by their full names."""
         service = descriptors.PERSISTENT_RESOURCE_SERVICE
         return {
-            **self._resources.bindings(),
-            f"{service}.CreatePersistentResource": WithHeaders(self.create),
-            f"{service}.GetPersistentResource": self.get,
-            f"{service}.ListPersistentResources": self.list,
-            f"{service}.UpdatePersistentResource": self.update,
+            **self.methods(),
+            f"{service}.CreatePersistentResource": WithHeaders(self.create_for),
             f"{service}.RebootPersistentResource": self.reboot,
-            f"{service}.DeletePersistentResource": self.delete,
         }
 
     def routes(self) -> Sequence[Route]:
@@ -95,13 +78,12 @@ class PersistentResources(Service):
 
     def start(self) -> None:
         """Continue the changes that were pending."""
-        with self._lock:
+        with self.records.transaction():
             self._pending.load()
 
     def live(self) -> int:
         """Return how many changes are pending."""
-        with self._lock:
-            return len(self._pending.all())
+        return len(self._pending.all())
 
     def end_imported(self, at: str) -> int:
         """Finish the changes of a snapshot's resources; no job of it uses their machines."""
@@ -111,112 +93,105 @@ class PersistentResources(Service):
             if resources.state_of(resource) not in (resources.RUNNING, resources.ERROR):
                 resources.enter(resource, resources.RUNNING, at=at)
 
-        self._records.end_all(end, condition="1")
+        self.records.end_all(end, condition="1")
         return 0
 
     def remove_all(self) -> None:
         """Remove all resources; the jobs on them are ended by their own service."""
-        with self._lock:
+        with self.records.transaction():
             self._pending.clear()
-            self._records.clear()
-            self.delay.seconds = DELAY_SECONDS
+            self.records.clear()
+        self.delay.seconds = DELAY_SECONDS
+
+    # For the engine of stored resources
+
+    def shown(self, record: Record) -> DynamicMessage:
+        return self._allocator.with_usage(record).message
+
+    def overwrite(
+        self, message: DynamicMessage, given: DynamicMessage, paths: Sequence[str]
+    ) -> Iterable[Violation]:
+        """Update the display name, the labels and the sizes of pools."""
+        checks.update(message, given, paths)
+        return ()
+
+    def problems(self, message: DynamicMessage, _: Record | None) -> Iterable[Violation]:
+        """Check an updated resource. A new one is checked with the headers of its request."""
+        return checks.violations(message, allow_unknown=True) if message.state else ()
+
+    def complete(self, message: DynamicMessage, _: Place) -> None:
+        if message.state:
+            _require(message, resources.RUNNING, doing="updated")
+            resources.enter(message, resources.UPDATING, at=times.now(self._clock))
+        else:
+            resources.fill_in(message)
+            resources.enter(message, resources.PROVISIONING, at=message.create_time.ToJsonString())
+
+    def remove(self, record: Record) -> None:
+        states = set(resources.STATES) - {resources.REBOOTING, resources.STOPPING}
+        _require(record.message, *states, doing="deleted")
+        if (before := self._pending.get(record.place, record.id)) is not None:
+            self.operations.fail(before.operation, CANCELLED, "CANCELLED")
+        self._enter(record, resources.STOPPING)
+
+    def answer(self, verb: str, record: Record) -> DynamicMessage:
+        """Begin a change, and return its operation."""
+        operation = self.operations.begin(self.below(verb, record), self.metadata(verb))
+        seconds = self.delay.seconds
+        self._pending.begin(record.place, record.id, verb.lower(), operation.name, seconds=seconds)
+        self._task.wake()
+        return operation
 
     # Methods of the API
 
-    def create(self, request: DynamicMessage, headers: Mapping[str, str]) -> DynamicMessage:
-        """Answer CreatePersistentResource."""
+    def create_for(self, request: DynamicMessage, headers: Mapping[str, str]) -> DynamicMessage:
+        """Create a resource, with a machine type that the catalog lacks if the headers allow it."""
         checks.refuse_ray(request.persistent_resource)
         allow = self._jobs.unknown_types.are_allowed(headers)
         found = checks.violations(request.persistent_resource, allow_unknown=allow)
-        with self._lock, self._records.transaction():
-            record = self._resources.add(request, names.parse_parent(request.parent), more=found)
-            return self._begin(record, "create")
-
-    def get(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer GetPersistentResource."""
-        return self._find(request.name).message
-
-    def list(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer ListPersistentResources, newest first."""
-        for record in self._records.everywhere():
-            self._allocator.with_usage(record)
-        return self._resources.list_page(request)
+        with self.records.transaction():
+            return self.answer("Create", self.add(request, *self.scope(request.parent), more=found))
 
     def update(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer UpdatePersistentResource: display name, labels and the sizes of pools."""
-        with self._lock:
-            record = self._find(request.persistent_resource.name)
-            new = checks.apply_update(record.message, request)
-            self._require(record, resources.RUNNING, doing="updated")
-            return self._enter(record, "update", resources.UPDATING, new)
+        """Update a resource whose usage is the present one."""
+        self.shown(self.records.lookup(request.persistent_resource.name))
+        return super().update(request)
 
     def reboot(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer RebootPersistentResource. Only a resource without running jobs can be rebooted."""
-        with self._lock:
-            record = self._find(request.name)
-            self._require(record, resources.RUNNING, resources.ERROR, doing="rebooted")
-            if busy := self._allocator.jobs_of(record):
+        """Reboot a resource on which no job runs."""
+        busy = self._allocator.jobs_of(self.records.lookup(request.name))
+        with self.records.transaction():
+            record = self.records.lookup(request.name)
+            _require(record.message, resources.RUNNING, resources.ERROR, doing="rebooted")
+            if busy:
                 raise RpcError(
                     "FAILED_PRECONDITION",
                     f'The PersistentResource "{record.name}" cannot be rebooted while jobs run on it: '
                     f"{busy[0].name}.",
                 )
-            return self._enter(record, "reboot", resources.REBOOTING, record.message)
+            self._enter(record, resources.REBOOTING)
+            return self.answer("Reboot", record)
 
     def delete(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer DeletePersistentResource; cancels the jobs on the resource first."""
-        with self._lock:
-            record = self._find(request.name)
-            if record.state in (resources.REBOOTING, resources.STOPPING):
-                raise RpcError(
-                    "FAILED_PRECONDITION",
-                    f'The PersistentResource "{record.name}" is in state {record.state} and cannot be '
-                    "deleted.",
-                )
-            before = self._pending.get(record.place, record.id)
-            answer = self._enter(record, "delete", resources.STOPPING, record.message)
-        if before is not None:
-            self._operations.fail(before.operation, CANCELLED, "CANCELLED")
-        self._cancel_jobs(record)
+        """Delete a resource, and cancel the jobs on it first."""
+        answer = super().delete(request)
+        self._cancel_jobs(*COLLECTION.parse(request.name))
         return answer
 
     # Internal
 
-    def _find(self, name: str) -> Record:
-        """Return the resource as it is now."""
-        return self._allocator.with_usage(self._records.lookup(name))
-
-    def _require(self, record: Record, *states: str, doing: str) -> None:
-        if record.state not in states:
-            raise RpcError(
-                "FAILED_PRECONDITION",
-                f'The PersistentResource "{record.name}" is in state {record.state} and cannot be {doing}.',
-            )
-
-    def _enter(self, record: Record, kind: ChangeKind, state: str, new: DynamicMessage) -> DynamicMessage:
+    def _enter(self, record: Record, state: str) -> None:
         now = times.now(self._clock)
 
         def change(resource: DynamicMessage) -> bool:
-            resource.CopyFrom(new)
             resources.enter(resource, state, at=now)
             return True
 
-        with self._records.transaction():
-            self._records.change(record.id, change, place=record.place)
-            return self._begin(record, kind)
-
-    def _begin(self, record: Record, kind: ChangeKind) -> DynamicMessage:
-        below = str(record.place) if kind == "delete" else record.name
-        operation = self._operations.begin(below, self._resources.metadata(kind.capitalize()))
-        self._pending.begin(record.place, record.id, kind, operation.name, seconds=self.delay.seconds)
-        self._task.wake()
-        return operation
+        self.records.change(record.id, change, place=record.place)
 
     def _run_due(self) -> Next:
-        with self._lock:
-            changes = self._pending.all()
         now, left = self._clock.seconds(), []
-        for change in changes:
+        for change in self._pending.all():
             if change.due > now:
                 left.append(self._clock.real_seconds(change.due - now))
             elif not self._end(change):
@@ -228,20 +203,18 @@ class PersistentResources(Service):
 
         Every step can be repeated: after a kill between two steps, all of them run again.
         """
-        if change.kind == "delete":
-            record = self._records.get(change.place, change.id)
-            if record is not None and self._cancel_jobs(record):
-                return False
-        with self._lock:
+        if change.kind == "delete" and self._cancel_jobs(change.place, change.id):
+            return False
+        with self.records.transaction():
             if self._pending.get(change.place, change.id) != change:
                 return True  # deleted meanwhile
             if change.kind == "delete":
-                self._records.delete(change.id, place=change.place)
+                self.records.delete(change.id, place=change.place)
                 response = descriptors.message("google.protobuf.Empty")
             else:
-                record = self._records.change(change.id, self._completed(change), place=change.place)
+                record = self.records.change(change.id, self._completed(change), place=change.place)
                 response = descriptors.message(COLLECTION.message) if record is None else record.message
-            self._operations.finish(change.operation, response)
+            self.operations.finish(change.operation, response)
             self._pending.end(change)
         return True
 
@@ -259,9 +232,18 @@ class PersistentResources(Service):
 
         return run
 
-    def _cancel_jobs(self, record: Record) -> int:
+    def _cancel_jobs(self, place: Place, resource_id: str) -> int:
         """Cancel the jobs on a resource, waiting ones first. Return how many have not ended."""
-        jobs = self._jobs.jobs_on_resource(record.place, record.id)
+        jobs = self._jobs.jobs_on_resource(place, resource_id)
         for job in sorted(jobs, key=lambda one: one.state != "JOB_STATE_QUEUED"):
             self._jobs.request_cancel(job.id)
         return len(jobs)
+
+
+def _require(resource: DynamicMessage, *states: str, doing: str) -> None:
+    """Raise FAILED_PRECONDITION unless the resource is in one of the states."""
+    if (state := resources.state_of(resource)) not in states:
+        raise RpcError(
+            "FAILED_PRECONDITION",
+            f'The PersistentResource "{resource.name}" is in state {state} and cannot be {doing}.',
+        )

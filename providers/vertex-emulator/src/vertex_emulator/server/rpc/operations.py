@@ -74,8 +74,11 @@ class Operations:
             connection.execute(
                 "UPDATE operations SET operation = ? WHERE name = ?", (text, _with_number(name))
             )
-        if operation.done:
-            self._cancels.pop(_with_number(name), None)
+            if operation.done:
+                self._cancels.pop(_with_number(name), None)
+            self._database.after_commit(self._notify)
+
+    def _notify(self) -> None:
         with self._changed:
             self._changed.notify_all()
 

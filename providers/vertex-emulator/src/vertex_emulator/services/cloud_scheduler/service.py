@@ -143,7 +143,7 @@ class CloudScheduler(Service):
         """Return the methods by their full names."""
         service = descriptors.CLOUD_SCHEDULER
         return {
-            **self._jobs.bindings(),
+            **self._jobs.methods(),
             f"{service}.PauseJob": self.pause,
             f"{service}.ResumeJob": self.resume,
             f"{service}.RunJob": self.run,

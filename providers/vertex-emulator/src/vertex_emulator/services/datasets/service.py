@@ -139,7 +139,7 @@ class DatasetService(Service):
         """Return the implemented methods by full name."""
         service = descriptors.DATASET_SERVICE
         return {
-            **self._datasets.bindings(),
+            **self._datasets.methods(),
             f"{service}.ImportData": self.import_data,
             f"{service}.ExportData": self.export_data,
         }

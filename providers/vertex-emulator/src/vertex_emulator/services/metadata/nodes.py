@@ -72,10 +72,10 @@ class Nodes(Resources):
         records: Records = getattr(tables, kind.plural.lower())
         super().__init__(descriptors.METADATA_SERVICE, records, operations, clock, parents=tables.stores)
 
-    def bindings(self) -> Mapping[str, Unary]:
+    def methods(self) -> Mapping[str, Unary]:
         """Return the methods by full name."""
         purge = f"{descriptors.METADATA_SERVICE}.Purge{self._kind.plural}"
-        return {**super().bindings(), purge: self.purge}
+        return {**super().methods(), purge: self.purge}
 
     def update(self, request: DynamicMessage) -> DynamicMessage:
         """Update fields of a node, or create it if it may be missing."""

@@ -86,11 +86,11 @@ class MetadataService(Service):
             "QueryArtifactLineageSubgraph": self.query_artifact,
         }
         return {
-            **self._stores.bindings(),
-            **self._schemas.bindings(),
-            **self._contexts.bindings(),
-            **self._artifacts.bindings(),
-            **self._executions.bindings(),
+            **self._stores.methods(),
+            **self._schemas.methods(),
+            **self._contexts.methods(),
+            **self._artifacts.methods(),
+            **self._executions.methods(),
             **{f"{descriptors.METADATA_SERVICE}.{name}": method for name, method in methods.items()},
         }
 

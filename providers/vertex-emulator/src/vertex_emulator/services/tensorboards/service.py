@@ -61,10 +61,10 @@ class TensorboardService(Service):
         """Return the implemented methods by full name."""
         service = descriptors.TENSORBOARD_SERVICE
         methods: dict[str, Unary] = {
-            **self._tensorboards.bindings(),
-            **self._experiments.bindings(),
-            **self._runs.bindings(),
-            **self._series.bindings(),
+            **self._tensorboards.methods(),
+            **self._experiments.methods(),
+            **self._runs.methods(),
+            **self._series.methods(),
             f"{service}.BatchCreateTensorboardRuns": self.batch_create_runs,
             f"{service}.BatchCreateTensorboardTimeSeries": self.batch_create_series,
             f"{service}.ReadTensorboardSize": self.read_size,

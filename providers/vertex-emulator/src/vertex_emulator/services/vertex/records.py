@@ -242,16 +242,7 @@ class Records:
             record = self._record(row)
             if not change(record.message):
                 return record
-            state = self.collection.state_of(record.message)
-            connection.execute(
-                f"UPDATE {self.table} SET state = ?, live = ?, message = ? WHERE rowid = ?",  # noqa: S608
-                (
-                    state,
-                    int(self.collection.is_live(state)),
-                    record.message.SerializeToString(),
-                    row["number"],
-                ),
-            )
+            self._write(connection, record)
             self._history.record(_key(record.place, record.id), before=row, counts=False)
             self._note(record.id)
             changed = self._record(self._locked(connection, resource_id, place))
@@ -266,16 +257,7 @@ class Records:
             for row in rows:
                 record = self._record(row)
                 end(record.message)
-                state = self.collection.state_of(record.message)
-                connection.execute(
-                    f"UPDATE {self.table} SET state = ?, live = ?, message = ? WHERE rowid = ?",  # noqa: S608
-                    (
-                        state,
-                        int(self.collection.is_live(state)),
-                        record.message.SerializeToString(),
-                        row["number"],
-                    ),
-                )
+                self._write(connection, record)
         return len(rows)
 
     def delete(self, resource_id: str, *, place: Place | None = None) -> bool:
@@ -300,6 +282,14 @@ class Records:
     def clear_history(self) -> None:
         """Drop the history, so that no list can go back beyond this moment."""
         self._history.clear()
+
+    def _write(self, connection: sqlite3.Connection, record: Record) -> None:
+        state = self.collection.state_of(record.message)
+        live, message = int(self.collection.is_live(state)), record.message.SerializeToString()
+        connection.execute(
+            f"UPDATE {self.table} SET state = ?, live = ?, message = ? WHERE rowid = ?",  # noqa: S608
+            (state, live, message, record.number),
+        )
 
     def _note(self, resource_id: str) -> None:
         self.database.note(f"{self.collection.id}/{resource_id}")

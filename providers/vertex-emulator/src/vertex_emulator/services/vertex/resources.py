@@ -28,7 +28,7 @@ from vertex_emulator.services.vertex.versions import Stamps
 
 
 class Resources:
-    """The methods of one kind of resource, which is done at once."""
+    """The methods of one kind of resource."""
 
     updatable: Sequence[str] = ()
     ids: names.IdRule | None = None
@@ -65,7 +65,7 @@ class Resources:
         self.field = next(each.name for each in fields if each.message_type == message)
         self.id_field = next((each.name for each in fields if each.name == f"{self.field}_id"), "")
 
-    def bindings(self) -> Mapping[str, Unary]:
+    def methods(self) -> Mapping[str, Unary]:
         """Return the methods by full name."""
         known = {
             "Create": self.create,
@@ -117,12 +117,20 @@ class Resources:
         """Delete a resource with all that belongs to it, in a transaction."""
         self.records.delete(record.id, place=record.place)
 
+    def answer(self, verb: str, record: Record) -> DynamicMessage:
+        """Return the answer of a method, in its transaction: the resource, or an operation that is done."""
+        is_gone = verb == "Delete"
+        message = descriptors.message("google.protobuf.Empty") if is_gone else self.shown(record)
+        if self._methods[verb].output_type.full_name != "google.longrunning.Operation":
+            return message
+        return self.operations.done(self.below(verb, record), message, self.metadata(verb))
+
     # Methods of the API
 
     def create(self, request: DynamicMessage) -> DynamicMessage:
         """Create a resource. It exists when the method returns."""
-        record = self.add(request, *self.scope(request.parent))
-        return self.answer("Create", self.shown(record), below=record.name)
+        with self.records.transaction():
+            return self.answer("Create", self.add(request, *self.scope(request.parent)))
 
     def get(self, request: DynamicMessage) -> DynamicMessage:
         """Return a resource."""
@@ -155,7 +163,7 @@ class Resources:
 
             changed = self.records.change(record.id, change, place=record.place) or record
             self.saved(changed)
-            return self.answer("Update", self.shown(changed), below=record.name)
+            return self.answer("Update", changed)
 
     def delete(self, request: DynamicMessage) -> DynamicMessage:
         """Delete a resource."""
@@ -163,9 +171,7 @@ class Resources:
             record = self.records.lookup(request.name)
             self.check_etag(record.message, request, code="FAILED_PRECONDITION")
             self.remove(record)
-            return self.answer(
-                "Delete", descriptors.message("google.protobuf.Empty"), below=str(record.place)
-            )
+            return self.answer("Delete", record)
 
     # For methods that a service adds
 
@@ -233,12 +239,9 @@ class Resources:
         if _has(given, "etag"):
             self.stamps.check(message, given.etag, self.records.collection.noun, code=code)
 
-    def answer(self, verb: str, message: DynamicMessage, *, below: str) -> DynamicMessage:
-        """Return the answer of a method: the message, or an operation below a resource or a location."""
-        method = self._methods[verb]
-        if method.output_type.full_name != "google.longrunning.Operation":
-            return message
-        return self.operations.done(below, message, self.metadata(verb))
+    def below(self, verb: str, record: Record) -> str:
+        """Return what the operation of a method is below: the resource, or its location after a deletion."""
+        return str(record.place) if verb == "Delete" else record.name
 
     def metadata(self, verb: str) -> DynamicMessage:
         """Return new metadata of the operations of a method."""

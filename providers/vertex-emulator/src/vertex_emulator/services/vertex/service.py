@@ -48,7 +48,7 @@ class StoredService(Service):
         self.resources = resources
 
     def bindings(self) -> Mapping[str, Binding]:
-        return {name: method for each in self.resources for name, method in each.bindings().items()}
+        return {name: method for each in self.resources for name, method in each.methods().items()}
 
     def remove_all(self) -> None:
         for each in self.resources:
