@@ -145,7 +145,7 @@ def test_the_page_of_a_job_shows_replicas_events_and_log(
     found = elements(html)
     names = {"replica-workerpool0-0", *(f"replica-workerpool1-{number}" for number in range(3))}
     assert names <= set(found.ids)
-    assert re.search(r"workers <span>\s*3 x n1-standard-4</span>", html)
+    assert re.search(r'workers \(3\)</h3>\s*<p title="workers 3 x n1-standard-4">n1-standard-4</p>', html)
     assert "Job completed successfully." in html
     assert ">two</span>" in html
 

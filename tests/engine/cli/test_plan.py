@@ -167,17 +167,13 @@ def test_markdown_has_a_warning_a_table_and_the_fields(steps: Steps) -> None:
     assert "| `worker_pool_specs[1].replica_count` | 2 | 4 |" in text
 
 
-def test_markdown_has_a_picture_of_each_topology_before_and_after(steps: Steps) -> None:
+def test_markdown_has_a_picture_of_each_topology_that_changes(steps: Steps) -> None:
     pictures = dict(re.findall(r"`(\w+)`:\n\n```mermaid\n(.*?)\n```", steps.markdown.out, re.DOTALL))
     assert set(pictures) == {"train", "gone", "new"}
     train = mermaid.read(pictures["train"])
-    assert {name: box.title for name, box in train.boxes.items()} == {
-        "before": "before: 3 replicas",
-        "after": "after: 5 replicas",
-    }
-    assert [one for one in train.replicas if one[2]] == [(1, 2, "added"), (1, 3, "added")]
-    assert list(mermaid.read(pictures["gone"]).boxes) == ["before"]
-    assert list(mermaid.read(pictures["new"]).boxes) == ["after"]
+    assert "workers 2 -> 4 x " in train.nodes["p1"] and train.fates == {"p1": "resized"}
+    assert set(mermaid.read(pictures["gone"]).fates.values()) == {"removed"}
+    assert set(mermaid.read(pictures["new"]).fates.values()) == {"added"}
 
 
 def test_a_plan_that_cannot_be_made_is_a_comment_with_the_reason(steps: Steps) -> None:

@@ -13,13 +13,11 @@ from pulumi_vertex_training.ui.pages.all_pages import tab_of
 from pulumi_vertex_training.ui.pages.job.strip import Tile, tiles
 from pulumi_vertex_training.ui.server.rendering import environment, ticks
 from pulumi_vertex_training.ui.source import job as jobs
-from pulumi_vertex_training.ui.source import totals
 from support.client.ui.everything import endpoint_of
 from support.emulated.job_emulator import job, pool
 from support.emulated.ui.dashboard import Dashboard, running
 from support.emulated.ui.scene import FLAG, Scene
 from vertex_emulator.client.launcher import Emulator
-from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +66,7 @@ def test_the_strip_has_progress_metrics_cost_and_replicas(dashboard: Dashboard, 
     assert "/h on Google Cloud" in found["Cost so far"].under and found["Replicas"].unit == "/3"
     html = dashboard.text(f"/jobs/{key}")
     assert re.search(r'data-title="▶ 45% strip" data-icon="running"', html)
-    assert "3 replicas · 12 vCPU · 45 GB" in html
+    assert "3 x n1-standard-4 · 12 vCPU · $0.66/h" in html
     scene.raise_flag("end")
     scene.wait(key)
     model = jobs.read(endpoint, collection, job_id)
@@ -79,18 +77,6 @@ def test_the_strip_has_progress_metrics_cost_and_replicas(dashboard: Dashboard, 
     assert (tile.under, tile.since) == ("step 7", model.row.started)
     waiting = replace(live, row=replace(live.row, started=""))
     assert shown(waiting)["Waiting for"].since == model.row.created
-
-
-def test_totals_are_those_that_are_known() -> None:
-    known = MachineSpec(machine_type="n1-standard-8", accelerator_type="NVIDIA_TESLA_T4", accelerator_count=2)
-    strange = MachineSpec(machine_type="z9-standard-8")
-    assert totals.in_words([WorkerPoolSpec(machine_spec=known, replica_count=3)]) == (
-        "3 replicas",
-        "24 vCPU",
-        "90 GB",
-        "6 GPUs",
-    )
-    assert totals.in_words([WorkerPoolSpec(machine_spec=strange, replica_count=1)]) == ("1 replica",)
 
 
 def test_backticks_are_code_and_everything_is_escaped() -> None:

@@ -29,11 +29,7 @@ def test_the_output_is_the_picture_of_the_pools_alone(
 ) -> None:
     assert main(["explain", written(tmp_path, {"workerPoolSpecs": pools(1, 4)}), "--mermaid"]) == 0
     chart = mermaid.read(capsys.readouterr().out.removesuffix("\n"))
-    assert [box.title for box in chart.boxes.values()] == [
-        "chief 1 x n1-standard-4",
-        "workers 4 x n1-standard-4",
-    ]
-    assert len(chart.replicas) == 5
+    assert list(chart.nodes.values()) == ["chief 1 x n1-standard-4", "workers 4 x n1-standard-4"]
 
 
 def test_a_job_with_errors_has_a_picture_and_the_errors(
@@ -42,7 +38,7 @@ def test_a_job_with_errors_has_a_picture_and_the_errors(
     document = {"workerPoolSpecs": pools(1, 2, machine="n1-standard-5")}
     assert main(["explain", written(tmp_path, document), "--mermaid"]) == 2
     out, err = capsys.readouterr()
-    assert len(mermaid.read(out.removesuffix("\n")).replicas) == 3
+    assert len(mermaid.read(out.removesuffix("\n")).nodes) == 2
     assert "machine_type" in err
 
 

@@ -172,7 +172,7 @@ def test_markdown_has_the_picture_the_cost_and_the_findings(command: Run) -> Non
     code, out, _ = command("explain", job(pool(), {}, {}, pool(2)), "--markdown")
     assert code == 0
     assert out.startswith("### A distributed job of 3 replicas")
-    assert "```mermaid\nflowchart TB\n" in out
+    assert "```mermaid\nflowchart LR\n" in out
     assert "- **warning**: " in out
     assert "#### Cost in us-central1" in out
     assert "| Part | An hour | Price of | Field |" in out

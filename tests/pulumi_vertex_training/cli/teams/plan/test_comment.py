@@ -99,10 +99,7 @@ def test_a_job_whose_topology_stays_has_no_picture():
     assert not pictures(comment(plan(step("update", "train", old, new)), {}, NOW))
     both = comment(plan(step("replace", "train", inputs(1, 2), inputs(1, 200))), {}, NOW)
     (chart,) = pictures(both)
-    assert [chart.boxes[side].title for side in ("before", "after")] == [
-        "before: 3 replicas",
-        "after: 201 replicas",
-    ]
+    assert chart.nodes["p1"] == "workers 2 -> 200 x n1-standard-4 (resized)"
 
 
 def test_a_job_with_a_secret_in_its_pools_has_the_words_of_the_provider_and_no_value():

@@ -12,12 +12,13 @@ from pulumi_vertex_training.cli.explain import explanation, framework_page, mark
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
 from pulumi_vertex_training.cloud.prices import price_file
+from pulumi_vertex_training.costs import words as cost_words
 from pulumi_vertex_training.failure import BAD_INPUT, CommandError, InputError
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from pulumi_vertex_training.views import topology_picture, topology_svg
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
 from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.topology import mermaid, svg
 from vertex_cluster.frameworks import FRAMEWORKS
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import did_you_mean
@@ -66,7 +67,7 @@ def explain(options: argparse.Namespace, output: Output) -> int:
     return BAD_INPUT if explained.errors else 0
 
 
-Drawing = Callable[[Sequence[WorkerPoolSpec]], str]
+Drawing = Callable[[Explanation], str]
 
 
 def _drawing(options: argparse.Namespace, output: Output) -> Drawing | None:
@@ -76,8 +77,18 @@ def _drawing(options: argparse.Namespace, output: Output) -> Drawing | None:
         if output.as_json or options.replica is not None or options.file is None:
             raise InputError(f"Give {switch} with a FILE, and without --json and --replica.", path=switch)
     if options.svg:
-        return topology_svg.picture
-    return topology_picture.picture if options.mermaid else None
+        return _as_svg
+    return (lambda explained: mermaid.picture(_pools(explained))) if options.mermaid else None
+
+
+def _as_svg(explained: Explanation) -> str:
+    """Draw the pools with the cost of an hour; that of a tuning job is of several trials, so it is left out."""
+    has_cost = explained.job is explained.document and explained.cost is not None
+    return svg.picture(_pools(explained), hourly=cost_words.hourly(explained.cost) if has_cost else "")
+
+
+def _pools(explained: Explanation) -> Sequence[WorkerPoolSpec]:
+    return explained.spec.worker_pool_specs if explained.spec is not None else ()
 
 
 def _picture(explained: Explanation, draw: Drawing, output: Output) -> None:
@@ -85,7 +96,7 @@ def _picture(explained: Explanation, draw: Drawing, output: Output) -> None:
     output.errors(
         [{"message": explain_view.sentence(problem), "path": problem.path} for problem in explained.errors]
     )
-    if explained.spec is not None and (drawn := draw(explained.spec.worker_pool_specs)):
+    if drawn := draw(explained):
         output.line(drawn)
 
 

@@ -7,7 +7,7 @@ from pulumi_vertex_training.views import cost_view, markdown
 from pulumi_vertex_training.views.explained import Explanation
 from pulumi_vertex_training.views.kind_view import view_of_document
 from pulumi_vertex_training.views.output import Output
-from pulumi_vertex_training.views.topology_picture import picture
+from pulumi_vertex_training.views.topology.mermaid import picture
 
 
 def show(explained: Explanation, output: Output) -> None:

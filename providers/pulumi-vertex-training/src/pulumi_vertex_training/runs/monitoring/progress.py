@@ -15,6 +15,8 @@ from vertex_training.fields import uris
 from vertex_training.fields.document import json_of
 
 _SHOWN_METRICS = 4
+_TREND = 24
+"""Values of a trend: as many as a line of some letters can show."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +26,7 @@ class Report:
     `time` is when the program made it (RFC 3339). `seconds_per_step` is the mean since the first report.
     `resumed_from` is the step of the checkpoint from which the program continued, 0 without one, and
     `attempt` the number of its start in this job; None for a program without `vertex_cluster.checkpoints`.
+    `trend` has some of the values of the first metric, the first and the last among them.
     """
 
     step: float | None = None
@@ -33,6 +36,7 @@ class Report:
     seconds_per_step: float | None = None
     resumed_from: float | None = None
     attempt: float | None = None
+    trend: tuple[float, ...] = ()
 
     @property
     def percent(self) -> int | None:
@@ -77,16 +81,28 @@ def _report(document: object) -> Report | None:
     found = (
         {str(name): _number(value) for name, value in metrics.items()} if isinstance(metrics, dict) else {}
     )
+    known = {name: value for name, value in found.items() if value is not None}
     time = document.get("time")
     return Report(
         step=_number(document.get("step")),
         total=_number(document.get("total")),
-        metrics={name: value for name, value in found.items() if value is not None},
+        metrics=known,
         time=time if isinstance(time, str) else None,
         seconds_per_step=_number(document.get("secondsPerStep")),
         resumed_from=_number(document.get("resumedFrom")),
         attempt=_number(document.get("attempt")),
+        trend=_trend(document.get("history"), next(iter(known), "")),
     )
+
+
+def _trend(history: object, metric: str) -> tuple[float, ...]:
+    entries = [one.get("metrics") for one in history if isinstance(one, dict)] if isinstance(history, list) else []
+    values = [_number(one.get(metric)) for one in entries if isinstance(one, dict)]
+    known = [value for value in values if value is not None]
+    if len(known) <= _TREND:
+        return tuple(known)
+    step = (len(known) - 1) / (_TREND - 1)
+    return tuple(known[round(number * step)] for number in range(_TREND))
 
 
 def _number(value: object) -> float | None:

@@ -104,6 +104,8 @@ function filterTable(body) {
   const search = document.querySelector(`[data-filter="${body.id}"]`);
   const state = document.querySelector(`[data-filter-state="${body.id}"]`);
   const inner = document.querySelector(`[data-filter-inner="${body.id}"]`);
+  const grouped = document.querySelector(`[data-filter-groups="${body.id}"]`);
+  const clear = document.querySelector(`[data-filter-clear="${body.id}"]`);
   const note = document.querySelector(`[data-filter-note="${body.id}"]`);
   const wanted = search ? search.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
   let shown = 0;
@@ -118,6 +120,8 @@ function filterTable(body) {
     all += 1;
     shown += fits ? 1 : 0;
   }
+  if (grouped) shown -= showGroups(body, grouped.checked);
+  if (clear) clear.hidden = !(wanted.length || (state && state.value));
   // A first view has the newest rows; the others come as soon as the page is connected.
   const rest = Math.max(Number(body.dataset.all || 0) - all, 0);
   const some = shown ? `${shown} of ${all + rest} shown` : `none of ${all + rest} fits the filter`;
@@ -126,13 +130,56 @@ function filterTable(body) {
   markCounts();
 }
 
-const FILTERS = "[data-filter], [data-filter-state], [data-filter-inner]";
+// With one row per resource, the first of its rows stands for all: the live or the newest run, or the best if the
+// table is sorted by the result. A button says how many there are, and shows them. Returns how many rows are hidden.
+function showGroups(body, isOn) {
+  const firsts = new Map();
+  let hidden = 0;
+  for (const row of body.children) {
+    const button = row.querySelector("[data-runs]");
+    if (button) button.hidden = true;
+    if (!isOn || row.hidden || !row.dataset.group) continue;
+    const first = firsts.get(row.dataset.group);
+    firsts.set(row.dataset.group, first ? { ...first, count: first.count + 1 } : { button, count: 1 });
+    row.hidden = Boolean(first);
+    hidden += first ? 1 : 0;
+  }
+  for (const { button, count } of firsts.values()) {
+    button.hidden = count < 2;
+    button.textContent = `${count} runs`;
+  }
+  return hidden;
+}
+
+function setFilters(body, values) {
+  for (const control of document.querySelectorAll(FILTERS)) {
+    if (bodyOf(control) !== body) continue;
+    const value = values[control.id.slice(body.id.length + 1)] || "";
+    if (control.type === "checkbox") control.checked = Boolean(value);
+    else control.value = value;
+  }
+  filterTable(body);
+  keepFilters();
+}
+
+document.addEventListener("click", (event) => {
+  const clear = event.target.closest("[data-filter-clear]");
+  if (clear) setFilters(document.getElementById(clear.dataset.filterClear), {});
+  const runs = event.target.closest("[data-runs]");
+  if (runs) setFilters(runs.closest("tbody"), { words: runs.closest("tr").dataset.group });
+});
+
+const FILTERS = "[data-filter], [data-filter-state], [data-filter-inner], [data-filter-groups]";
+
+function bodyOf(control) {
+  const { filter, filterState, filterInner, filterGroups } = control.dataset;
+  return document.getElementById(filter || filterState || filterInner || filterGroups);
+}
 
 function filterTables() {
   const given = new URLSearchParams(location.search);
   for (const control of document.querySelectorAll(FILTERS)) {
-    const id = control.dataset.filter || control.dataset.filterState || control.dataset.filterInner;
-    const body = document.getElementById(id);
+    const body = bodyOf(control);
     if (control.type === "checkbox") control.checked = given.has(control.id);
     else if (given.has(control.id)) control.value = given.get(control.id);
     control.addEventListener("input", () => {
@@ -256,15 +303,25 @@ function keyOfLine(line) {
   return keyOf(timeOf(line), line.dataset.replica, line.querySelector(".message").textContent);
 }
 
+// A notice of the emulator about how replicas run is shown once, not for each of them.
+const notices = new Set();
+
+function isKnownNotice(severity, message) {
+  if (severity !== "NOTICE" || !message.startsWith("Emulator: ")) return false;
+  if (notices.has(message)) return true;
+  notices.add(message);
+  return false;
+}
+
 function timeOf(line) {
   return line.firstElementChild.dateTime;
 }
 
 function addLines(lines) {
   for (const each of lines) {
-    const [time, , replica, message] = each;
+    const [time, severity, replica, message] = each;
     const key = keyOf(time, replica, message);
-    if (known.has(key)) continue;
+    if (known.has(key) || isKnownNotice(severity, message)) continue;
     known.add(key);
     const line = lineOf(each);
     offerReplica(replica);
@@ -321,6 +378,7 @@ function startLog() {
   });
   for (const line of log.children) {
     known.add(keyOfLine(line));
+    isKnownNotice(line.dataset.severity, line.querySelector(".message").textContent);
     offerReplica(line.dataset.replica);
   }
   filterLog();

@@ -9,6 +9,8 @@ function orderOf(cell) {
     return Number.isNaN(from) ? "" : (Date.parse(cell.dataset.to) || Date.now()) - from;
   }
   const text = cell.dataset.order === undefined ? cell.textContent.trim() : cell.dataset.order;
+  if (text.startsWith("$")) return Number.parseFloat(text.slice(1).replaceAll(",", ""));
+  if (text === "<1¢") return 0.005;
   return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
@@ -34,6 +36,7 @@ function sortTable(body, head, observer) {
   const focused = document.activeElement;
   observer.disconnect();
   body.append(...sorted);
+  filterTable(body); // the first row of a resource may be another
   observer.observe(body, { childList: true });
   if (focused && body.contains(focused)) focused.focus({ preventScroll: true });
 }

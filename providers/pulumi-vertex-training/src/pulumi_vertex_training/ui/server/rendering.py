@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pulumi_vertex_training.runs.monitoring.progress import duration
+from pulumi_vertex_training.ui.pages.curves.chart import spark
 from pulumi_vertex_training.ui.pages.page import Fragment, Part
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import visible, visible_lines
@@ -96,6 +97,7 @@ def environment() -> Environment:
         local_time=local_time,
         mark=mark,
         slug=slug,
+        spark=spark,
         ticks=ticks,
         visible=visible,
         visible_lines=visible_lines,

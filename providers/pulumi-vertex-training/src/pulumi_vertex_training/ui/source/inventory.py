@@ -13,7 +13,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.runs.gateway import gateway_of, gateways
-from pulumi_vertex_training.runs.monitoring.progress import Report, in_words
+from pulumi_vertex_training.runs.monitoring.progress import Report, in_words, metrics_in_words
 from pulumi_vertex_training.runs.monitoring.waits import in_short
 from pulumi_vertex_training.ui.source import costs
 from pulumi_vertex_training.ui.source.owner import Owner, owner_of
@@ -38,6 +38,7 @@ class JobRow:
     """A job as the overview shows it. `percent` is None without a report that has one.
 
     `key` is "customJobs/123". `inside` is the key of the tuning job or pipeline that runs it, else "".
+    `value` is the last value of the first metric, and `trend` some values up to it.
     """
 
     key: str
@@ -53,6 +54,8 @@ class JobRow:
     details: str = ""
     inside: str = ""
     cost: str = ""
+    value: float | None = None
+    trend: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,15 +157,17 @@ def row_of(
         created=record.create_time or "",
         started=record.start_time or "",
         ended=record.end_time or "",
-        percent=report.percent if report else None,
+        percent=report.percent if report and not record.state.is_terminal else None,
+        value=next(iter(report.metrics.values()), None) if report else None,
+        trend=report.trend if report else (),
         details=details,
         inside=inside,
         cost=cost,
     )
 
 
-def job_row(found: Listing, record: JobRecord, *, result: str = "") -> JobRow:
-    """Return the row of a job of a listing. `result` are the last metrics of a job that has ended."""
+def job_row(found: Listing, record: JobRecord, *, result: Report | None = None) -> JobRow:
+    """Return the row of a job of a listing. `result` is the last report of a job that has ended."""
     inner = found.inner.get(job_key(record.name))
     report = found.reports.get(record.name)
     words = list(view_of(record).details(record, found.cancelled))
@@ -170,12 +175,14 @@ def job_row(found: Listing, record: JobRecord, *, result: str = "") -> JobRow:
         words.append(in_short(found.waits[record.name]))
     if report is not None:
         words.append(in_words(report))
-    words.append(result)
+    if result is not None:
+        words.append(metrics_in_words(result))
     if why := why_ended(record):
         words.append(why)
     inside = job_key(inner.owner) if inner else ""
     details = ", ".join(filter(None, words))
-    return row_of(record, report=report, details=details, inside=inside, cost=costs.in_words(record))
+    cost = costs.in_words(record)
+    return row_of(record, report=report or result, details=details, inside=inside, cost=cost)
 
 
 def _newest_first(rows: Iterator[ResourceRow]) -> list[ResourceRow]:

@@ -29,16 +29,15 @@ from pulumi_vertex_training.views.jobs import lookup, status
 from pulumi_vertex_training.views.jobs.resources import histories
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.metrics.metrics import AllMetrics, Metrics
-from pulumi_vertex_training.views.pools_view import pool_in_words, role_in_words
 from pulumi_vertex_training.views.runs import history
 from pulumi_vertex_training.views.runs.resumes import resumes_of
 from pulumi_vertex_training.views.study_view import job_key, stopped_early, trial_result
+from pulumi_vertex_training.views.topology.drawing import Box, Drawing, drawing_of
 from vertex_emulator import machine_clock
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.pools import WorkerPoolSpec
-from vertex_training.topology.roles import EVALUATORS, MAX_POOLS, replica_name
 
 _MOST_EVENTS = 500
 _SECONDS_BETWEEN_FILES = 15
@@ -55,15 +54,9 @@ class Replica:
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """A worker pool. `title` has its role, number and machines; `apart` is true for evaluators.
+    """A worker pool as it is drawn, with its replicas."""
 
-    Evaluators are no part of the cluster: they only read what the chief has saved.
-    """
-
-    index: int
-    role: str
-    title: str
-    apart: bool
+    box: Box
     replicas: tuple[Replica, ...]
 
 
@@ -102,13 +95,14 @@ class RunBefore:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A job as its page shows it. `report` is the latest of a live job."""
+    """A job as its page shows it. `machines` are those of all pools, `report` is the latest of a live job."""
 
     endpoint: Endpoint
     record: JobRecord
     row: JobRow
     facts: tuple[tuple[str, str], ...]
     pools: tuple[Pool, ...]
+    machines: str
     events: tuple[Event, ...]
     trials: tuple[Trial, ...]
     inner: str
@@ -139,12 +133,15 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
     record = gateway_in(collection).get(endpoint, f"{endpoint.parent}/{collection}/{job_id}")
     report = None if record.state.is_terminal else status.report_of(endpoint, record)
     inner = view_of(record).replicas_of(record)
+    cost = costs.cost_of(record, now=_now(endpoint, record))
+    drawing = _drawing(record, cost)
     return Job(
         endpoint=endpoint,
         record=record,
         row=row_of(record, report=report, details=in_words(report) if report else ""),
         facts=tuple(_facts(endpoint, record)),
-        pools=tuple(_pools(record, status.replicas(endpoint, record))),
+        pools=tuple(_pools(drawing, record, status.replicas(endpoint, record))),
+        machines=drawing.totals,
         events=tuple(_events(endpoint, record)),
         trials=tuple(_trials(endpoint, record)),
         inner=job_key(inner) if inner and inner != record.name else "",
@@ -153,7 +150,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         waits_for=waits.wait_of(endpoint, record),
         diagnosis=_diagnosis(endpoint, record.name, record.end_time) if has_failed(record) else None,
         run=_run(endpoint, record.name) if RUN_LABEL in record.labels else None,
-        cost=costs.cost_of(record, now=_now(endpoint, record)),
+        cost=cost,
         metrics=_METRICS.of(endpoint, record),
         usage=_usage(endpoint, inner),
         experiment=_experiment(record),
@@ -204,27 +201,27 @@ def kind_of(record: JobRecord) -> JobKind[Any]:
     return registry.runnable(record.collection).part("kind", "KIND", JobKind)
 
 
-def _pools(record: JobRecord, states: Sequence[ReplicaState] | None) -> Iterator[Pool]:
+def _drawing(record: JobRecord, cost: JobCost) -> Drawing:
+    """Return the drawing of the pools. The cost of a tuning job is of several trials, so it is left out."""
+    pools: Sequence[WorkerPoolSpec] = getattr(spec_of(record), "worker_pool_specs", ())
+    is_one = record.collection == registry.CUSTOM_JOB.collection
+    return drawing_of(pools, hourly=cost.hourly if is_one else "")
+
+
+def _pools(drawing: Drawing, record: JobRecord, states: Sequence[ReplicaState] | None) -> Iterator[Pool]:
     """Yield the pools that have replicas. A replica without a state is pending, or has never started.
 
     The states are None if the service does not report them, as Google Cloud.
     """
-    specs: Sequence[WorkerPoolSpec] = getattr(spec_of(record), "worker_pool_specs", ())
     known = {one.name: one for one in states or ()}
-    for index, spec in enumerate(specs[:MAX_POOLS]):
-        if spec.is_empty:
-            continue
-        names = (replica_name(index, number) for number in range(spec.replica_count))
+    for box in drawing.boxes:
         yield Pool(
-            index=index,
-            role=role_in_words(index, spec),
-            title=pool_in_words(index, spec),
-            apart=index == EVALUATORS,
+            box=box,
             replicas=tuple(
                 Replica(name=name, state="not reported")
                 if states is None
                 else _replica(name, known.get(name), record)
-                for name in names
+                for name in box.names
             ),
         )
 

@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in
 from pulumi_vertex_training.runs.monitoring import waits
-from pulumi_vertex_training.runs.monitoring.progress import Report, metrics_in_words
+from pulumi_vertex_training.runs.monitoring.progress import Report
 from pulumi_vertex_training.ui.source import inventory
 from pulumi_vertex_training.ui.source.inventory import Inventory, JobRow, Others
 from pulumi_vertex_training.views.jobs import lookup, status
@@ -41,7 +41,7 @@ class _Row:
     inner: Inner | None
     report: Report | None
     wait: str
-    result: str
+    result: Report | None
     row: JobRow
 
 
@@ -75,7 +75,7 @@ class LiveInventory:
         self._others = Others()
         self._reports: Mapping[str, Report] = {}
         self._waits: Mapping[str, str] = {}
-        self._results: Mapping[str, str] = {}
+        self._results: Mapping[str, Report | None] = {}
         self._reported = float("-inf")
         self._rows: dict[str, _Row] = {}
 
@@ -99,8 +99,8 @@ class LiveInventory:
         self._results = self._with_new_results(endpoint)
         return self._shown(endpoint)
 
-    def _with_new_results(self, endpoint: Endpoint) -> Mapping[str, str]:
-        """Return the last metrics of ended custom jobs by full name. Read some that are not known yet."""
+    def _with_new_results(self, endpoint: Endpoint) -> Mapping[str, Report | None]:
+        """Return the last reports of ended custom jobs by full name. Read some that are not known yet."""
         ended = [
             record
             for record in lookup.newest_first(self._records.values())
@@ -112,10 +112,7 @@ class LiveInventory:
             return known
         with ThreadPoolExecutor(_READS_AT_A_TIME) as pool:
             reports = pool.map(lambda record: status.report_of(endpoint, record), new)
-            read = {
-                record.name: metrics_in_words(report) if report else ""
-                for record, report in zip(new, reports, strict=True)
-            }
+            read = dict(zip((record.name for record in new), reports, strict=True))
         return {**known, **read}
 
     def _read_one(self, endpoint: Endpoint, key: str) -> None:
@@ -145,7 +142,7 @@ class LiveInventory:
     def _row(self, found: Listing, key: str, record: JobRecord) -> _Row:
         """Return the row of a job: the last one if it is the same. Those of its owners depend on others."""
         known, inner, report = self._rows.get(key), found.inner.get(key), found.reports.get(record.name)
-        wait, result = found.waits.get(record.name, ""), self._results.get(record.name, "")
+        wait, result = found.waits.get(record.name, ""), self._results.get(record.name)
         if (
             known is not None
             and known.record is record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry, Tail
 from pulumi_vertex_training.runs.gateway import LogSource, gateway_of
-from pulumi_vertex_training.runs.logs import SERVICE, RunLog
+from pulumi_vertex_training.runs.logs import SERVICE, RunLog, ShownMessages
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import visible_lines
 
@@ -47,7 +47,7 @@ def newest(endpoint: Endpoint, record: JobRecord, *, count: int = SHOWN) -> tupl
     for source in gateway_of(record.name).log_sources(endpoint, record):
         found += (_labelled(one, source) for one in logs.newest(endpoint, source.job_id, count=count))
     last = heapq.nlargest(count, found, key=lambda entry: entry.order)[::-1]
-    return [line_of(entry) for entry in last], last[-1].timestamp if last else ""
+    return list(_shown(last, ShownMessages())), last[-1].timestamp if last else ""
 
 
 class NewLines:
@@ -61,6 +61,7 @@ class NewLines:
         self.time = time
         self._first = _entry_before(time) if time else None
         self._tails: dict[str, Tail] = {}
+        self._messages = ShownMessages()
 
     def poll(self, endpoint: Endpoint, record: JobRecord) -> list[Line]:
         """Return the new lines, oldest first. Raises CloudError."""
@@ -74,7 +75,15 @@ class NewLines:
         found.sort(key=lambda entry: entry.order)
         if found:
             self.time = found[-1].timestamp
-        return [line_of(entry) for entry in found]
+        return list(_shown(found, self._messages))
+
+
+def _shown(entries: Iterable[LogEntry], messages: ShownMessages) -> Iterator[Line]:
+    """Yield the lines for people: a notice of the emulator once for all replicas."""
+    for entry in entries:
+        message = messages.of(entry)
+        if message is not None:
+            yield line_of(replace(entry, message=message))
 
 
 def whole(endpoint: Endpoint, record: JobRecord, *, replica: str | None) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pulumi_vertex_training.cli.teams.plan.plan import Change, Finding, Plan, sh
 from pulumi_vertex_training.cli.teams.plan.view import of_resource, summary_of, title_of, words_of
 from pulumi_vertex_training.views import markdown
 from pulumi_vertex_training.views.markdown import code, escaped
-from pulumi_vertex_training.views.topology_picture import picture_of_change
+from pulumi_vertex_training.views.topology.mermaid import picture_of_change
 from vertex_training.findings.words import all_of
 
 LIMIT = 65_000

@@ -88,6 +88,17 @@ def thinned(points: Sequence[Point], *, most: int = MOST_POINTS) -> Sequence[Poi
     return [finite[round(number * step)] for number in range(most)]
 
 
+def spark(values: Sequence[float], *, width: int = 60, height: int = 16) -> str:
+    """Return the points of a line without axes, for `points` of an SVG polyline."""
+    least, most = min(values), max(values)
+    inner, size = height - 2, most - least
+    step = width / max(len(values) - 1, 1)
+    heights = ((value - least) / size if size else 0.5 for value in values)
+    return " ".join(
+        f"{number * step:.4g},{1 + inner * (1 - up):.3g}" for number, up in enumerate(heights)
+    )
+
+
 def number_in_words(value: float) -> str:
     """Format a number with about four digits: "0.8405", "12,345", "1.2e-05"."""
     size = abs(value)

@@ -14,12 +14,9 @@ from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_char
 from pulumi_vertex_training.ui.pages.job.strip import tiles
 from pulumi_vertex_training.ui.pages.page import Fragment, MissingError, Page, Part, Rows, missing_if_refused
 from pulumi_vertex_training.ui.source import job as jobs
-from pulumi_vertex_training.ui.source import totals
 from pulumi_vertex_training.ui.source.environment import environment_of
 from pulumi_vertex_training.ui.source.job import Job
-
-_MOST_NAMES = 12
-"""Replicas of a pool that the picture names; more are squares."""
+from pulumi_vertex_training.views.topology import drawing
 
 PATH = "/jobs/{collection}/{job_id}"
 
@@ -53,9 +50,7 @@ def _parts(model: Job) -> Mapping[str, Part]:
         "facts": Fragment(template="job/facts.html", values={"job": model}),
         "summary": Fragment(template="job/summary.html", values={"job": model}),
         "actions": Fragment(template="actions/job.html", values={"job": model}),
-        "topology": Fragment(
-            template="job/topology.html", values={"job": model, "normal": _normal(model), "most": _MOST_NAMES}
-        ),
+        "topology": Fragment(template="job/topology.html", values=_topology(model)),
         "metric-values": Fragment(template="job/values.html", values={"values": model.metrics.values}),
         "metrics": curves(metric_charts(model.metrics)),
         "usage": curves(usage_charts(model.usage)),
@@ -68,6 +63,10 @@ def _parts(model: Job) -> Mapping[str, Part]:
             items=[(f"event/{number}", event) for number, event in enumerate(model.events)],
         ),
     }
+
+
+def _topology(model: Job) -> Mapping[str, Any]:
+    return {"job": model, "normal": _normal(model), "caption": drawing.CLUSTER, "apart": drawing.APART}
 
 
 def _normal(model: Job) -> str:
@@ -85,7 +84,6 @@ def _fixed(model: Job, parameters: Mapping[str, str]) -> Mapping[str, Any]:
         "replica": replica,
         "environment": environment_of(model.record, replica) if replica in names else None,
         "tasks": [*names, "service"] if names else [],
-        "machines": totals.in_words(getattr(jobs.spec_of(model.record), "worker_pool_specs", ())),
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.views.topology_svg import picture
+from pulumi_vertex_training.views.topology.svg import picture
 from support.ground.jobs import EMPTY, REDUCTION_SERVER, pool
 from vertex_training.topology.pools import WorkerPoolSpec
 
@@ -80,7 +80,8 @@ def test_every_shape_is_in_the_picture_and_marks_do_not_overlap(pools: tuple[Wor
 def test_boxes_have_role_number_machine_and_accelerators() -> None:
     root = parsed([pool(), pool(3, "n1-standard-8", gpus=2), pool(5, image=REDUCTION_SERVER)])
     shown = texts(root)
-    assert shown[0] == "9 replicas: chief 1, workers 3, reduction servers 5"
+    assert shown[0] == "9 replicas · 48 vCPU · 6 GPUs"
+    assert root.get("aria-label") == "9 replicas: chief 1, workers 3, reduction servers 5"
     for words in (
         "chief (1)",
         "workers (3)",
@@ -106,9 +107,10 @@ def test_a_frame_joins_the_cluster_and_a_dotted_line_the_evaluator(
     pools: list[WorkerPoolSpec], framed: bool, dotted: bool
 ) -> None:
     root = parsed(pools)
-    assert ("one cluster: each replica can reach every other" in texts(root)) is framed
+    assert ("one cluster: each replica reaches every other" in texts(root)) is framed
     assert ("reads what the chief saves" in texts(root)) is dotted
     assert (root.find(f"{SVG}path") is not None) is dotted
+    assert not any(one.endswith("...") for one in texts(root)), "every text has its room"
 
 
 def test_text_of_others_is_text() -> None:
@@ -120,7 +122,7 @@ def test_text_of_others_is_text() -> None:
     assert any(
         r'n1"/><script>alert(1)</script>&amp;\x1b]0;x\x07\x00\ufffe\ud800long' in one for one in titles
     )
-    assert max(map(len, texts(root))) < 60
+    assert max(map(len, texts(root))) < 80
 
 
 def test_it_is_light_and_dark_and_changes_nothing_around_it() -> None:
@@ -138,3 +140,22 @@ def test_a_pool_of_more_replicas_than_squares_fit_is_one_box_with_their_number()
     assert "5,000 replicas" in texts(root)
     assert "workerpool1-0 to -4999" in texts(root)
     assert len(rectangles(root)) < 10
+
+
+def test_no_box_is_much_larger_than_its_content_needs() -> None:
+    """The boxes of 200 replicas: the chief's is narrow and low, that of 193 workers is wide."""
+    root = parsed([pool(), pool(193), pool(5), pool()])
+    boxes = [one for one in rectangles(root) if one[3] > 60][1:]
+    (_, _, chief, low), (_, _, workers, high) = boxes[:2]
+    assert chief < 200 and low < 120 and workers > 600 and high < 190
+    for x, y, wide, tall in boxes:
+        inside = [one for one in rectangles(root) if x <= one[0] and one[0] + one[2] <= x + wide and one[3] <= 26]
+        lowest = max(one[1] + one[3] for one in inside)
+        assert y + tall - lowest <= 50, "the box ends below its marks"
+    assert float(root.get("height", 0)) < 300
+
+
+def test_rows_of_squares_have_a_scale_and_the_cost_is_in_the_title() -> None:
+    root = ElementTree.fromstring(picture([pool(), pool(193)], hourly="$36.80"))
+    assert texts(root)[0] == "194 x n1-standard-4 · 776 vCPU · $36.80/h"
+    assert {"0", "40", "80", "120", "160"} <= set(texts(root))
