@@ -70,18 +70,19 @@ _OUTPUTS: Mapping[str, str] = {
     "model": "Full name of the model that a pipeline has uploaded.",
     "model_version": "Number of the uploaded version.",
     "update_time": "Time of the last update (RFC 3339).",
+    "lineage": "What the model was made of: the contents of lineage.json of the run that wrote its files.",
     "request": "Request that submits a run, in the API's JSON.",
 }
 _OTHER_HINTS: Mapping[str, Any] = {
     **dict.fromkeys(("size", "count", "sent_bytes"), int),
     **dict.fromkeys(("base_images", "tag_uris", "drift"), tuple[str, ...]),
     "base_digests": Mapping[str, str],
-    **dict.fromkeys(("request", "metrics", "best_trial"), Any),
+    **dict.fromkeys(("request", "metrics", "best_trial", "lineage"), Any),
 }
 """Types of the outputs that are no text."""
 _SOMETIMES = frozenset(
     {"start_time", "end_time", "error", "base_output_directory"}
-    | {"model_directory", "metrics", "best_trial", "model", "model_version"}
+    | {"model_directory", "metrics", "best_trial", "model", "model_version", "lineage"}
 )
 """Outputs that not each resource has."""
 

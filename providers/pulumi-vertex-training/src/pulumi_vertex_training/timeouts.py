@@ -64,6 +64,8 @@ class Timeouts(ClientTimeouts):
     """For a job to be cancelled after its deployment has ended. Then it is reported as running."""
     last_submission: float = 15.0
     """For a job that was being submitted then to appear. Then there is nothing to cancel."""
+    git: float = 5.0
+    """For git to name the commit of the program. Then the lineage of a run has none."""
     diagnosis: float = 20.0
     """For the log of a failed job. Then the failure is reported without it."""
     drain_emulator: float = 5.0

@@ -32,6 +32,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "compare runs and costs": {
         "runs": "list the runs of a resource, newest first: why each one ran, its cost, metrics, model and "
         "logs",
+        "trace": "show where a model came from: its run, image, package, data and commit; and which models "
+        "an image, data or a commit went into",
         "prices": "show the prices that costs are calculated with; `refresh` reads Google's current ones",
     },
     "check before a deployment": {

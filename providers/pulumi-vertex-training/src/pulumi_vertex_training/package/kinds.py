@@ -86,7 +86,7 @@ _SHAPES = {
     ),
     "Model": Shape(
         inputs="ModelInputs",
-        outputs=("name", "version_id", "create_time", "update_time", "drift"),
+        outputs=("name", "version_id", "create_time", "update_time", "drift", "lineage"),
         id_field="model_id",
         id_format=f"{_PLACE}/models/{{model_id}}",
     ),

@@ -107,6 +107,7 @@ class Climb:
     submission: Submission
     pause: Pause
     before_submit: Callable[[RunKey, Any], None]
+    before_send: Callable[[Mapping[str, Any], Any], None] = lambda *_: None
     before_delete: Callable[[Endpoint, str], None] | None
     tell: Callable[[str], None]
     _tried: dict[str, None] = field(init=False, default_factory=dict)
@@ -221,6 +222,7 @@ class Climb:
                     submission,
                     key,
                     before_submit=lambda run: self.before_submit(run, step.of),
+                    before_send=lambda sent: self.before_send(sent, step.of),
                 )
             except ResourceExhausted as error:
                 words = error.own_words or str(error)

@@ -51,6 +51,7 @@ def find_or_submit(
     *,
     left_behind: Callable[[], Sequence[JobRecord]],
     before_submit: Callable[[RunKey], None],
+    before_send: Callable[[Mapping[str, Any]], None] = lambda _: None,
     before_delete: Callable[[Endpoint, str], None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = machine_clock.monotonic,
@@ -62,7 +63,7 @@ def find_or_submit(
     because the deployment that submitted them was killed. The one with the same spec is adopted; others that
     are live are stopped and deleted first, and reported through `tell`. `before_submit` is called right
     before the only call that costs money. It raises to stop the call, for example because the deployment is
-    gone. `before_delete` is for `deletion.delete_run`.
+    gone. `before_send` gets the whole request after that. `before_delete` is for `deletion.delete_run`.
     """
     seconds = submission.settle if submission.was_interrupted else 0.0
     left, found = _left_in_time(left_behind, submission, seconds, clock, sleep)
@@ -79,7 +80,15 @@ def find_or_submit(
         return found, True
     key = unused(submission.key, left)
     return submit(
-        gateway, endpoint, wire, submission, key, before_submit=before_submit, clock=clock, sleep=sleep
+        gateway,
+        endpoint,
+        wire,
+        submission,
+        key,
+        before_submit=before_submit,
+        before_send=before_send,
+        clock=clock,
+        sleep=sleep,
     )
 
 
@@ -91,6 +100,7 @@ def submit(
     key: RunKey,
     *,
     before_submit: Callable[[RunKey], None],
+    before_send: Callable[[Mapping[str, Any]], None] = lambda _: None,
     clock: Callable[[], float] = machine_clock.monotonic,
     sleep: Callable[[float], None] = machine_clock.sleep,
 ) -> tuple[JobRecord, bool]:
@@ -101,6 +111,7 @@ def submit(
     sent = {**request, "labels": {**request.get("labels", {}), **submission.labels, **marks}}
     if "displayName" in request:
         sent["displayName"] = identity.with_number(request["displayName"], str(key))
+    before_send(sent)
     try:
         return gateway.create(endpoint, sent), False
     except Unavailable:

@@ -28,6 +28,7 @@ from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.jobs.lookup import Found
 from pulumi_vertex_training.views.jobs.resources import Wanted, resource_of
+from pulumi_vertex_training.views.lineage import lineage_of
 from pulumi_vertex_training.views.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import did_you_mean, visible
@@ -56,6 +57,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
         stragglers=status_view.stragglers_of(endpoint, record),
         waits_for=waits.wait_of(endpoint, record),
         deliveries=status_view.deliveries(endpoint, record),
+        lineage=lineage_of(endpoint, record),
         shows_values=options.show_secrets,
         verbose=options.verbose,
     )

@@ -16,6 +16,7 @@ from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
+from pulumi_vertex_training.runs.lineage.lineage import Lineage
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.answer import Answer
@@ -23,6 +24,7 @@ from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.jobs.resources import History
 from pulumi_vertex_training.views.jobs.rungs import rung_in_words
+from pulumi_vertex_training.views.lineage import lineage_of
 from pulumi_vertex_training.views.metrics import metrics
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.runs import comparison, history, spending
@@ -49,6 +51,7 @@ class Run:
     changes: tuple[str, ...] = ()
     spent: Spent | None = None
     resumes: tuple[Resume, ...] = ()
+    lineage: Lineage | None = None
 
     @property
     def code(self) -> str:
@@ -98,6 +101,7 @@ class Runs(Answer):
                     "duration": status_view.clock_duration(run.record) or None,
                     "cost": spending.document(run.spent),
                     "resumes": document_of_resumes(run.resumes),
+                    "lineage": json_of(run.lineage),
                     "logs": run.logs(self.endpoint),
                 }
                 for run in self.runs
@@ -181,6 +185,7 @@ def _runs(endpoint: Endpoint, found: History) -> list[Run]:
     numbers = found.numbers()
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         results = list(pool.map(lambda record: result_of(endpoint, record), found.records))
+        lineages = list(pool.map(lambda record: lineage_of(endpoint, record), found.records))
     costs = spending.costs_of(endpoint, found.records)
     resumed = resumes_of(endpoint, found.records)
     older: Sequence[JobRecord | None] = (*found.records[1:], None)
@@ -192,8 +197,11 @@ def _runs(endpoint: Endpoint, found: History) -> list[Run]:
             changes=changes_since(before, record) if before else (),
             spent=spent,
             resumes=resumed.get(record.name, ()),
+            lineage=lineage,
         )
-        for record, result, before, spent in zip(found.records, results, older, costs, strict=True)
+        for record, result, lineage, before, spent in zip(
+            found.records, results, lineages, older, costs, strict=True
+        )
     ]
 
 

@@ -116,6 +116,7 @@ def climb(
     *,
     tried: Sequence[str],
     before_submit: Callable[[RunKey, Any], None],
+    before_send: Callable[[Mapping[str, Any], Any], None],
     before_delete: Callable[[Endpoint, str], None],
     tell: Callable[[str], None],
 ) -> Climbed:
@@ -128,6 +129,7 @@ def climb(
         submission=submission,
         pause=Pause(seconds=seconds, sleep=engine.CANCELLED.wait),
         before_submit=before_submit,
+        before_send=before_send,
         before_delete=before_delete,
         tell=tell,
     )

@@ -21,7 +21,14 @@ from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
 from pulumi_vertex_training.core.resource_context import DecidedRun
-from pulumi_vertex_training.core.running import adopting, job_diff, ladder, max_cost, notifications
+from pulumi_vertex_training.core.running import (
+    adopting,
+    job_diff,
+    ladder,
+    lineage,
+    max_cost,
+    notifications,
+)
 from pulumi_vertex_training.core.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,
@@ -168,6 +175,9 @@ def create(provider: JobProvider, call: Call) -> Created:
         with SECRETS.of_call([call.context.given]):
             return secret_arguments.labelled(wire, lambda text: SECRETS.masked(text) != text)
 
+    def before_send(sent: Mapping[str, Any], of: JobInputs) -> None:
+        lineage.write(declared, call, endpoint, of, sent)
+
     endpoint = dataclasses.replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
     submission = Submission(
         key=first,
@@ -190,6 +200,7 @@ def create(provider: JobProvider, call: Call) -> Created:
             settled(left_behind_now, submission),
             tried=decided.tried,
             before_submit=before_submit,
+            before_send=before_send,
             before_delete=before_delete,
             tell=tell,
         )
@@ -202,6 +213,7 @@ def create(provider: JobProvider, call: Call) -> Created:
             submission,
             left_behind=left_behind_now,
             before_submit=lambda run: before_submit(run, inputs),
+            before_send=lambda sent: before_send(sent, inputs),
             tell=tell,
             before_delete=before_delete,
         )

@@ -1,12 +1,18 @@
-"""The files of a model whose `artifact_uri` comes from a job without a model: it failed, or still runs."""
+"""The files of a model: those of a job that wrote none (yet), and the lineage of the run that wrote them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.core.call import Call
 from pulumi_vertex_training.core.operation import OPERATION
+from pulumi_vertex_training.kinds.model.gateway import ModelRecord
+from pulumi_vertex_training.runs.lineage.files import above
+from vertex_training.fields import uris
+from vertex_training.fields.document import json_of
 from vertex_training.findings.problems import Problem
 
 _INPUT = "artifact_uri"
@@ -31,3 +37,18 @@ def keep_recorded(call: Call) -> dict[str, Any]:
     if files := call.context.recorded.get(_INPUT):
         OPERATION.say_once(f"model {name} keeps its files: the job of its {_INPUT} has not written a model")
     return {**call.inputs, _INPUT: files or ""}
+
+
+def lineage_of(endpoint: Endpoint, record: ModelRecord) -> dict[str, Any] | None:
+    """Return the lineage of the run in whose directory a version's files are, as in lineage.json.
+
+    None if there is no such run, if several runs share the directory, and if the bucket cannot be read.
+    """
+    address = uris.parse_or_none(str(record.wire.get("artifactUri") or ""))
+    if address is None:
+        return None
+    try:
+        found = above(endpoint, address)
+    except CloudError:
+        return None
+    return dict(json_of(found[0])) if len(found) == 1 else None

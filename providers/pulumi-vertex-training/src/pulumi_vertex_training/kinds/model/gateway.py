@@ -83,12 +83,17 @@ def labels_of(endpoint: Endpoint, model_id: str) -> Mapping[str, str]:
     return get(endpoint, f"{endpoint.parent}/models/{quote(model_id, safe='')}").labels
 
 
-def list_labelled(endpoint: Endpoint, label: str) -> list[ModelRecord]:
-    """List the models with a label of this name, each by its default version, in the endpoint's location."""
+def list_models(endpoint: Endpoint, *, filter_: str = "") -> list[ModelRecord]:
+    """List the models of the endpoint's location, each by its default version."""
     address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/models"
     with _translated(endpoint, "list the models"):
-        pages = rest.pages(endpoint, address, query={"filter": f"labels.{label}:*", "pageSize": _PAGE_SIZE})
-        found = [_record(model) for page in pages for model in page.get("models", [])]
+        pages = rest.pages(endpoint, address, query={"filter": filter_ or None, "pageSize": _PAGE_SIZE})
+        return [_record(model) for page in pages for model in page.get("models", [])]
+
+
+def list_labelled(endpoint: Endpoint, label: str) -> list[ModelRecord]:
+    """List the models with a label of this name, each by its default version, in the endpoint's location."""
+    found = list_models(endpoint, filter_=f"labels.{label}:*")
     return [record for record in found if label in record.labels]
 
 

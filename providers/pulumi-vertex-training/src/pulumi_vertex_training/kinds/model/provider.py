@@ -33,7 +33,10 @@ from vertex_training.fields.labels import key_label
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 
-OUTPUTS = ("name", "version_id", "create_time", "update_time", DRIFT)
+LINEAGE = "lineage"
+"""The output with the lineage of the run that wrote the files."""
+
+OUTPUTS = ("name", "version_id", "create_time", "update_time", DRIFT, LINEAGE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +225,8 @@ class ModelProvider(CrudProvider):
                 record = _upload(endpoint, inputs, call)
         OPERATION.note_made(record.full_name)
         deletions.forget(record.full_name)
-        return Created(id=record.full_name, outputs={**raw, **DECLARED.outputs_of(record)})
+        made = {**raw, **DECLARED.outputs_of(record), LINEAGE: model_files.lineage_of(endpoint, record)}
+        return Created(id=record.full_name, outputs=made)
 
     def update(self, call: Call) -> Values:
         """Apply changed settings, and delete versions that were uploaded to replace this one."""
@@ -239,7 +243,9 @@ class ModelProvider(CrudProvider):
             # Another version has become the default since; this one does not take the alias back.
             new = replace(new, is_default_version=False)
         _apply_settings(endpoint, record, old, new, call.key)
-        return {**raw, **DECLARED.outputs_of(models.get(endpoint, call.id))}
+        record = models.get(endpoint, call.id)
+        known = call.outputs.get(LINEAGE) or model_files.lineage_of(endpoint, record)
+        return {**raw, **DECLARED.outputs_of(record), LINEAGE: known}
 
     def delete(self, call: Call) -> None:
         """Delete the version, unless it is kept, or was adopted by its own replacement.

@@ -42,6 +42,11 @@ class Model(Resource, module="model", name="Model"):
     """Time of the last update (RFC 3339)."""
     drift: pulumi.Output[list[str]]
     """Differences that a refresh found and that no deployment changes back: another default version."""
+    lineage: pulumi.Output[dict[str, Any] | None]
+    """What the model was made of: the contents of lineage.json of the run that wrote its files.
+
+    None if no run of a stack wrote them, or if several runs share the directory.
+    """
     model_id: pulumi.Output[str | None]
     """Id of the model, if it is declared or derived."""
     display_name: pulumi.Output[str]

@@ -25,6 +25,7 @@ from pulumi_vertex_training.ui.source import costs
 from pulumi_vertex_training.ui.source.costs import JobCost
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage, usage_of
+from pulumi_vertex_training.views import lineage
 from pulumi_vertex_training.views.jobs import lookup, status
 from pulumi_vertex_training.views.jobs.resources import histories
 from pulumi_vertex_training.views.kind_view import view_of
@@ -111,6 +112,7 @@ class Job:
     shells: tuple[tuple[str, str], ...]
     diagnosis: Diagnosis | None
     run: RunBefore | None
+    lineage: tuple[tuple[str, str], ...]
     cost: JobCost
     metrics: Metrics
     usage: tuple[ReplicaUsage, ...]
@@ -150,6 +152,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         waits_for=waits.wait_of(endpoint, record),
         diagnosis=_diagnosis(endpoint, record.name, record.end_time) if has_failed(record) else None,
         run=_run(endpoint, record.name) if RUN_LABEL in record.labels else None,
+        lineage=_lineage(endpoint, record.name) if RUN_LABEL in record.labels else (),
         cost=cost,
         metrics=_METRICS.of(endpoint, record),
         usage=_usage(endpoint, inner),
@@ -340,6 +343,13 @@ def _run(endpoint: Endpoint, name: str) -> RunBefore:
         before=job_key(before.name) if before else "",
         changes=tuple(_sentences(history.changes_since(before, record))) if before else (),
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _lineage(endpoint: Endpoint, name: str) -> tuple[tuple[str, str], ...]:
+    """Return what the run of a job was made of, which does not change; empty without its file."""
+    found = lineage.lineage_of(endpoint, gateway_of(name).get(endpoint, name))
+    return tuple(lineage.facts(found)) if found is not None else ()
 
 
 def _sentences(changes: Iterable[str]) -> Iterator[str]:

@@ -17,6 +17,8 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.identity import RUN_LABEL
+from pulumi_vertex_training.runs.lineage.lineage import Lineage
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.monitoring import progress, replica_reports
 from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words, latest_report
@@ -28,6 +30,7 @@ from pulumi_vertex_training.views.jobs.lookup import summary
 from pulumi_vertex_training.views.jobs.resources import resource_of
 from pulumi_vertex_training.views.jobs.rungs import rung_in_words
 from pulumi_vertex_training.views.kind_view import view_of
+from pulumi_vertex_training.views.lineage import NONE, contents
 from pulumi_vertex_training.views.output import Output, Style
 from pulumi_vertex_training.views.study_view import print_trials
 from vertex_training.fields import timestamps
@@ -69,7 +72,7 @@ def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str,
 
 
 _WIDTH = 10
-_OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind", "Shells"})
+_OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind", "Shells", "Lineage"})
 """Facts with several lines. In any other one, such as a name, a line break is an escape."""
 _STYLES: Mapping[str, Style] = {
     "SUCCEEDED": "green", "FAILED": "red", "EXPIRED": "red", "CANCELLED": "yellow", "CANCELLING": "yellow"
@@ -96,6 +99,7 @@ class Status(Answer):
     stragglers: Sequence[Straggler] = ()
     waits_for: str = ""
     deliveries: Sequence[Delivery] = ()
+    lineage: Lineage | None = None
     shows_values: bool = False
     verbose: bool = False
 
@@ -120,9 +124,17 @@ class Status(Answer):
             ]
             each = zip(self.deliveries, times, strict=True)
             found["notifications"] = [{**json_of(one, _DELIVERY), **two} for one, two in each]
+        if RUN_LABEL in record.labels:
+            found["lineage"] = json_of(self.lineage)
         if self.replicas is not None:
             found["replicas"] = json_of(self.replicas)
         return found
+
+    def _lineage(self) -> str:
+        """Return what the run was made of, a part on each line; "" for a job that no stack submitted."""
+        if self.lineage is not None:
+            return "\n".join(f"{name} {value}" for name, value in contents(self.lineage))
+        return NONE if RUN_LABEL in self.record.labels else ""
 
     def _show_head(self, output: Output) -> None:
         """Print name, state, duration, kind and stack in one line."""
@@ -148,6 +160,7 @@ class Status(Answer):
             ("Shells", "\n".join(f"{name}: {link}" for name, link in web_access(record).items())),
             *view_of(record).facts(record),
             ("Notified", "\n".join(map(delivery_in_words, self.deliveries))),
+            ("Lineage", self._lineage()),
             ("Created", moment(record.create_time)),
             ("Started", moment(record.start_time)),
             ("Ended", moment(record.end_time)),

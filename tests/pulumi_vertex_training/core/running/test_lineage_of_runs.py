@@ -1,0 +1,283 @@
+"""The lineage of a run is written once, before its job is submitted, whichever process is killed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from pulumi_vertex_training.cli.main import main
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.runs.lineage.commit import commit_of
+from support.client.in_process.climbs import ClimbTrial, ladder
+from support.client.in_process.climbs import trial as climb_trial
+from support.client.in_process.small_engine import kills
+from support.client.in_process.trials import Trial, at_every_point
+from support.client.kills.subjects import CUSTOM_JOB, PIPELINE, TUNING_JOB, Declaration, Subject
+from vertex_emulator.client.control import Control
+
+BUCKET = 'bucket = vt.StagingBucket("bucket", name=f"{name}-bucket", force_destroy=True)\n'
+A = Declaration()
+B, C = replace(A, spec="spec-2"), replace(A, spec="spec-3")
+
+
+def with_data(subject: Subject, *, directory: str = "staging_bucket=bucket") -> Subject:
+    """Return a subject whose job names data of its spec, and has an output directory."""
+    text = subject.text.replace('"command": command,', '"command": command, "args": [f"gs://data/{spec}"],')
+    assert text != subject.text
+    if "staging_bucket" not in text:
+        text = text.replace("    **{", f"    {directory}, **{{").replace("[pool], **{", f"[pool], {directory}, **{{")
+    return dataclasses.replace(subject, needs=(BUCKET,), text=text)
+
+
+WITH_BUCKET = with_data(CUSTOM_JOB)
+SHARED = with_data(CUSTOM_JOB, directory='base_output_directory=f"gs://{name}-bucket/out"')
+
+
+@pytest.fixture(params=[False, True], ids=["dynamic", "package"])
+def trial(data_dir: Path, request: pytest.FixtureRequest) -> Trial:
+    return Trial(subject=WITH_BUCKET, data_dir=data_dir, serves_package=request.param)
+
+
+def objects(trial: Trial) -> dict[str, dict[str, Any]]:
+    """Return the files of lineages in the bucket of a trial, by their names."""
+    path = f"/storage/v1/b/{trial.name}-bucket/o"
+    items = trial.control.call("GET", path).get("items", [])
+    return {str(one["name"]): one for one in items if "lineage" in one["name"]}
+
+
+def lineage(trial: Trial, name: str) -> dict[str, Any]:
+    path = f"/storage/v1/b/{trial.name}-bucket/o/{quote(name, safe='')}?alt=media"
+    found: dict[str, Any] = trial.control.call("GET", path)
+    return found
+
+
+def run_of(job: dict[str, Any]) -> str:
+    return str(job["labels"]["vertex-training-run"])
+
+
+def assert_true(trial: Trial, *, every_file: bool = True) -> None:
+    """Assert that each job has a file, which tells what the job is, and that no file changed since."""
+    files = objects(trial)
+    jobs = trial.records()
+    runs = [run_of(job) for job in jobs]
+    for job in jobs:
+        name = f"{trial.name}/{run_of(job)}/lineage.json"
+        found = lineage(trial, name)
+        assert found["run"] == run_of(job)
+        assert [one["uri"] for one in found["data"]] == re.findall(r"gs://data/spec-\d", json.dumps(job))[:1]
+        assert str(files[name]["updated"]) <= str(job["createTime"])
+    assert not every_file or {name.split("/")[1] for name in files} == set(runs)
+
+
+def test_a_run_has_the_lineage_of_its_request_and_program(trial: Trial) -> None:
+    trial.up(A)
+    (name,) = objects(trial)
+    (job,) = trial.records()
+    assert name == f"{trial.name}/{run_of(job)}/lineage.json"
+    found = lineage(trial, name)
+    commit = commit_of(Path.cwd(), timeout=20)
+    assert commit is not None
+    assert found["commit"] == {"id": commit.id, "isDirty": commit.is_dirty}
+    assert [found[each] for each in ("format", "kind", "program", "stack", "resource", "reason")] == [
+        *(1, "custom job", "engine-test", "test", trial.name, "first-run")
+    ]
+    assert [found[each] for each in ("project", "location", "rung", "packages")] == [
+        *("local", "us-central1", None, [])
+    ]
+    assert found["images"] == [
+        {"uri": "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest", "digest": None}
+    ]
+    folder = f"gs://{trial.name}-bucket/{trial.name}/checkpoints/{run_of(job)}/"
+    assert found["checkpoints"] == {"folder": folder, "firstRun": run_of(job)}
+    assert found["price"]["hourly"] > 0
+    assert set(found["versions"]) == {"pulumi-vertex-training", "python"}
+    trial.destroy()
+
+
+def test_each_run_has_a_file_that_nothing_writes_again(trial: Trial) -> None:
+    trial.up(A)
+    trial.up(B)
+    before = objects(trial)
+    assert len(before) == 2
+    assert trial.up(B) == 0
+    assert trial.engine.refresh() or trial.engine.refresh()
+    assert objects(trial) == before
+    assert_true(trial, every_file=False)
+    trial.destroy()
+
+
+@pytest.mark.parametrize("then", [A, B], ids=["the same", "another spec"])
+def test_a_first_run_that_is_killed(trial: Trial, then: Declaration) -> None:
+    data_dir, package = trial.data_dir, trial.serves_package
+
+    def begin() -> Trial:
+        return Trial(subject=WITH_BUCKET, data_dir=data_dir, serves_package=package)
+
+    def finish(made: Trial, _died: str) -> None:
+        made.up(then)
+        assert_true(made, every_file=False)
+        made.engine.destroy()
+
+    at_every_point(begin, lambda made: made.up(A), finish)
+
+
+@pytest.mark.parametrize("then", [B, C], ids=["the same", "another spec"])
+def test_a_replacement_that_is_killed(trial: Trial, then: Declaration) -> None:
+    """Kill it between file and submission, too: the next deployment has the same key, and perhaps other data."""
+    data_dir, package = trial.data_dir, trial.serves_package
+
+    def begin() -> Trial:
+        made = Trial(subject=WITH_BUCKET, data_dir=data_dir, serves_package=package)
+        made.up(A)
+        return made
+
+    def finish(made: Trial, _died: str) -> None:
+        made.up(then)
+        assert_true(made, every_file=False)
+        made.engine.destroy()
+
+    at_every_point(begin, lambda made: made.up(B), finish)
+
+
+def test_an_adopted_job_keeps_its_file(
+    trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_submission(what: str) -> bool:
+        return re.match(r"after POST .*/customJobs(\?|$)", what) is not None
+
+    assert kills(trial.engine, lambda: trial.up(A), is_submission)
+    before = objects(trial)
+    (name,) = before
+    monkeypatch.chdir(tmp_path)  # the program has another commit now: none
+    trial.up(A)
+    assert objects(trial) == before
+    assert lineage(trial, name)["commit"] is not None
+    assert len(trial.records()) == 1
+    trial.destroy()
+
+
+def test_a_run_that_was_not_submitted_has_the_commit_of_the_one_that_is(
+    trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial.up(A)
+
+    def is_submission(what: str) -> bool:
+        return re.match(r"before POST .*/customJobs(\?|$)", what) is not None
+
+    assert kills(trial.engine, lambda: trial.up(B), is_submission)
+    assert len(objects(trial)) == 2
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["git", "init", "-q"], check=True)
+    trial.up(B)
+    name = f"{trial.name}/{trial.run()['key']}/lineage.json"
+    assert len(objects(trial)) == 2
+    assert lineage(trial, name)["commit"] is None
+    trial.destroy()
+
+
+def test_runs_that_share_a_directory_have_files_beside_each_other(data_dir: Path) -> None:
+    trial = Trial(subject=SHARED, data_dir=data_dir)
+    trial.up(A)
+    trial.up(B)
+    key = trial.run()["key"]
+    first = key.replace("-2", "-1")
+    assert set(objects(trial)) == {f"out/lineage-{each}.json" for each in (first, key)}
+    assert lineage(trial, f"out/lineage-{first}.json")["data"][0]["uri"] == "gs://data/spec-1"
+    trial.engine.destroy()
+
+
+@pytest.mark.parametrize("subject", [TUNING_JOB, PIPELINE], ids=lambda subject: subject.noun)
+def test_other_kinds_have_a_file_too(data_dir: Path, subject: Subject) -> None:
+    trial = Trial(subject=with_data(subject), data_dir=data_dir)
+    trial.up(A)
+    (name,) = objects(trial)
+    found = lineage(trial, name)
+    assert (found["run"], found["kind"]) == (trial.run()["key"], trial.engine.live()[-1].provider.declared.noun)
+    assert [one["uri"] for one in found["data"]] == ["gs://data/spec-1"]
+    trial.engine.destroy()
+
+
+def test_a_job_without_a_directory_has_no_lineage(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trial = Trial(subject=CUSTOM_JOB, data_dir=data_dir)
+    trial.up(A)
+    job = trial.records()[0]["name"].rpartition("/")[2]
+    assert "warning" not in capsys.readouterr().out
+    assert main(["status", job, "--data-dir", str(data_dir)]) == 0
+    assert re.search(r"^Lineage: +none$", capsys.readouterr().out, re.MULTILINE)
+    assert main(["status", job, "--data-dir", str(data_dir), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lineage"] is None
+    trial.destroy()
+
+
+def test_a_bucket_that_cannot_be_written_is_no_reason_not_to_train(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trial = Trial(subject=WITH_BUCKET, data_dir=data_dir)
+    number = trial.control.add_fault({"method": "storage.objects.insert", "status": 403})["number"]
+    trial.up(A)
+    trial.control.remove_fault(number)
+    assert f"warning: {trial.name}: its run has no lineage: " in capsys.readouterr().out
+    assert (len(trial.records()), objects(trial)) == (1, {})
+    trial.destroy()
+
+
+def test_nothing_secret_is_in_the_file(trial: Trial) -> None:
+    secret = dataclasses.replace(
+        WITH_BUCKET,
+        text=WITH_BUCKET.text.replace(
+            '[f"gs://data/{spec}"]',
+            '["gs://data/known", pulumi.Output.secret("--at=gs://data/hunter2222"), "gs://x/hunter2222/y"]',
+        ).replace('"value": spec}', '"value": pulumi.Output.secret("gs://env/s3cret9999")}'),
+    )
+    made = dataclasses.replace(trial, subject=secret)
+    made.up(A)
+    (name,) = objects(made)
+    found = lineage(made, name)
+    assert [one["uri"] for one in found["data"]] == ["gs://data/known"]
+    assert "hunter2222" not in json.dumps(found)
+    assert "s3cret9999" not in json.dumps(found)
+    made.engine.destroy()
+
+
+SCARCE, THERE = "n1-standard-16", "n1-standard-8"
+
+
+@pytest.fixture
+def scarce(endpoint: Endpoint) -> Iterator[None]:
+    control = Control(url=endpoint.url or "", token=endpoint.token or "")
+    control.set_capacity(SCARCE, 0, wait_seconds=0.05)
+    yield
+    control.clear_capacities()
+
+
+@pytest.mark.usefixtures("scarce")
+@pytest.mark.parametrize("package", [False, True], ids=["dynamic", "package"])
+def test_each_rung_has_a_file_that_names_it(data_dir: Path, package: bool) -> None:
+    made: ClimbTrial = climb_trial(data_dir, serves_package=package)
+    made.subject = WITH_BUCKET
+    made.up(
+        ladder(
+            {"strategy": "SPOT", "machine_spec": {"machine_type": SCARCE}},
+            {"machine_spec": {"machine_type": THERE}},
+        )
+    )
+    assert made.way() == [(1, "FAILED"), (2, "RUNNING")]
+    rungs = [
+        lineage(made, f"{made.name}/{run_of(job)}/lineage.json")["rung"] for job in made.attempts()
+    ]
+    assert rungs == [
+        {"position": 1, "strategy": "SPOT", "machine": SCARCE},
+        {"position": 2, "strategy": "STANDARD", "machine": THERE},
+    ]
+    made.engine.destroy()
