@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,10 +16,14 @@ import pytest
 
 from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.core.secret_masking import KEY, SECRETS
+from pulumi_vertex_training.kinds.custom_job.provider import CustomJobInputs
+from pulumi_vertex_training.package import names
 from pulumi_vertex_training.runs.lineage.commit import commit_of
 from support.client.in_process.climbs import ClimbTrial, ladder
 from support.client.in_process.climbs import trial as climb_trial
-from support.client.in_process.small_engine import kills
+from support.client.in_process.package_host import PackageProvider
+from support.client.in_process.small_engine import Declared, SmallEngine, kills
 from support.client.in_process.trials import Trial, at_every_point
 from support.client.kills.subjects import CUSTOM_JOB, PIPELINE, TUNING_JOB, Declaration, Subject
 from vertex_emulator.client.control import Control
@@ -34,7 +38,9 @@ def with_data(subject: Subject, *, directory: str = "staging_bucket=bucket") -> 
     text = subject.text.replace('"command": command,', '"command": command, "args": [f"gs://data/{spec}"],')
     assert text != subject.text
     if "staging_bucket" not in text:
-        text = text.replace("    **{", f"    {directory}, **{{").replace("[pool], **{", f"[pool], {directory}, **{{")
+        text = text.replace("    **{", f"    {directory}, **{{").replace(
+            "[pool], **{", f"[pool], {directory}, **{{"
+        )
     return dataclasses.replace(subject, needs=(BUCKET,), text=text)
 
 
@@ -132,7 +138,7 @@ def test_a_first_run_that_is_killed(trial: Trial, then: Declaration) -> None:
 
 @pytest.mark.parametrize("then", [B, C], ids=["the same", "another spec"])
 def test_a_replacement_that_is_killed(trial: Trial, then: Declaration) -> None:
-    """Kill it between file and submission, too: the next deployment has the same key, and perhaps other data."""
+    """Kill it between file and submission, too: the next run has the same key, and perhaps other data."""
     data_dir, package = trial.data_dir, trial.serves_package
 
     def begin() -> Trial:
@@ -148,9 +154,7 @@ def test_a_replacement_that_is_killed(trial: Trial, then: Declaration) -> None:
     at_every_point(begin, lambda made: made.up(B), finish)
 
 
-def test_an_adopted_job_keeps_its_file(
-    trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_adopted_job_keeps_its_file(trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def is_submission(what: str) -> bool:
         return re.match(r"after POST .*/customJobs(\?|$)", what) is not None
 
@@ -195,24 +199,26 @@ def test_runs_that_share_a_directory_have_files_beside_each_other(data_dir: Path
     trial.engine.destroy()
 
 
-@pytest.mark.parametrize("subject", [TUNING_JOB, PIPELINE], ids=lambda subject: subject.noun)
-def test_other_kinds_have_a_file_too(data_dir: Path, subject: Subject) -> None:
+@pytest.mark.parametrize(
+    ("subject", "kind"),
+    [(TUNING_JOB, "tuning job"), (PIPELINE, "training pipeline")],
+    ids=["tuning", "pipeline"],
+)
+def test_other_kinds_have_a_file_too(data_dir: Path, subject: Subject, kind: str) -> None:
     trial = Trial(subject=with_data(subject), data_dir=data_dir)
     trial.up(A)
     (name,) = objects(trial)
     found = lineage(trial, name)
-    assert (found["run"], found["kind"]) == (trial.run()["key"], trial.engine.live()[-1].provider.declared.noun)
+    assert (found["run"], found["kind"]) == (trial.run()["key"], kind)
     assert [one["uri"] for one in found["data"]] == ["gs://data/spec-1"]
     trial.engine.destroy()
 
 
-def test_a_job_without_a_directory_has_no_lineage(
-    data_dir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_without_a_directory_has_no_lineage(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trial = Trial(subject=CUSTOM_JOB, data_dir=data_dir)
     trial.up(A)
     job = trial.records()[0]["name"].rpartition("/")[2]
-    assert "warning" not in capsys.readouterr().out
+    assert "lineage" not in capsys.readouterr().out
     assert main(["status", job, "--data-dir", str(data_dir)]) == 0
     assert re.search(r"^Lineage: +none$", capsys.readouterr().out, re.MULTILINE)
     assert main(["status", job, "--data-dir", str(data_dir), "--json"]) == 0
@@ -232,22 +238,36 @@ def test_a_bucket_that_cannot_be_written_is_no_reason_not_to_train(
     trial.destroy()
 
 
+@dataclass
+class SecretEngine(SmallEngine):
+    """An engine to which a program declares secrets: two values of the job's container."""
+
+    def _register(self, declared: Declared, *, forced: bool) -> int:
+        paths = ["worker_pool_specs[0].container_spec.args[1]", "worker_pool_specs[0].container_spec.env[0]"]
+        if isinstance(declared.provider, PackageProvider):
+            declared.provider.secrets = frozenset(names.text_outward(each, CustomJobInputs) for each in paths)
+        elif type(declared.provider).__name__ == "CustomJobProvider":
+            assert not callable(declared.inputs)
+            declared = dataclasses.replace(declared, inputs={**declared.inputs, KEY: paths})
+        return super()._register(declared, forced=forced)
+
+
 def test_nothing_secret_is_in_the_file(trial: Trial) -> None:
-    secret = dataclasses.replace(
-        WITH_BUCKET,
-        text=WITH_BUCKET.text.replace(
-            '[f"gs://data/{spec}"]',
-            '["gs://data/known", pulumi.Output.secret("--at=gs://data/hunter2222"), "gs://x/hunter2222/y"]',
-        ).replace('"value": spec}', '"value": pulumi.Output.secret("gs://env/s3cret9999")}'),
+    SECRETS.forget()
+    args = '["gs://data/known", "--at=gs://data/hunter2222"]'
+    text = WITH_BUCKET.text.replace('[f"gs://data/{spec}"]', args).replace(
+        '"value": spec}', '"value": "gs://env/s3cret9999"}'
     )
-    made = dataclasses.replace(trial, subject=secret)
-    made.up(A)
-    (name,) = objects(made)
-    found = lineage(made, name)
+    trial.subject = dataclasses.replace(WITH_BUCKET, text=text)
+    trial.engine = SecretEngine(trial.engine.config, serves_package=trial.serves_package)
+    trial.up(A)
+    (name,) = objects(trial)
+    found = lineage(trial, name)
+    assert "hunter2222" in json.dumps(trial.records())
     assert [one["uri"] for one in found["data"]] == ["gs://data/known"]
     assert "hunter2222" not in json.dumps(found)
     assert "s3cret9999" not in json.dumps(found)
-    made.engine.destroy()
+    trial.engine.destroy()
 
 
 SCARCE, THERE = "n1-standard-16", "n1-standard-8"
@@ -273,9 +293,7 @@ def test_each_rung_has_a_file_that_names_it(data_dir: Path, package: bool) -> No
         )
     )
     assert made.way() == [(1, "FAILED"), (2, "RUNNING")]
-    rungs = [
-        lineage(made, f"{made.name}/{run_of(job)}/lineage.json")["rung"] for job in made.attempts()
-    ]
+    rungs = [lineage(made, f"{made.name}/{run_of(job)}/lineage.json")["rung"] for job in made.attempts()]
     assert rungs == [
         {"position": 1, "strategy": "SPOT", "machine": SCARCE},
         {"position": 2, "strategy": "STANDARD", "machine": THERE},

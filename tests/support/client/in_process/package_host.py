@@ -32,6 +32,8 @@ class PackageProvider(ResourceProvider):
         super().__init__()
         self.kind = kind
         self._urn, self._stack_key = urn, stack_key
+        self.secrets: frozenset[str] = frozenset()
+        """The paths of the secrets among the properties, with the names of the wire."""
 
     def declared(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a program in YAML would declare."""
@@ -81,7 +83,9 @@ class PackageProvider(ResourceProvider):
         adapter.delete(self._request(id=_id, outputs=_props))
 
     def _request(self, *, id: str = "", seed: bytes = b"", **values: dict[str, Any]) -> adapter.Request:  # noqa: A002
-        props: dict[str, Any] = {name: Properties(values=each) for name, each in values.items()}
+        props: dict[str, Any] = {
+            name: Properties(values=each, secrets=self.secrets) for name, each in values.items()
+        }
         return adapter.Request(
             kind=self.kind,
             urn=self._urn,

@@ -13,6 +13,7 @@ from pulumi_vertex_training.runs.identity import parse
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
+from pulumi_vertex_training.views.jobs.status import moment
 from pulumi_vertex_training.views.lineage import facts
 from pulumi_vertex_training.views.output import Output
 from vertex_training.fields.document import json_of
@@ -20,6 +21,8 @@ from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import counted
 
 _SHOWN = 3
+_DIGITS = 12
+_HEADINGS = ("RUN", "CREATED", "STATE", "COMMIT", "MODELS")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +54,15 @@ class Trace(Answer):
         subject, runs = self.found.subject, self.found.runs
         name = resource_id(subject.name) if subject.kind == "model" else subject.name
         output.title(f"{subject.kind} {name} ({self.endpoint})", self._summary())
-        for one in runs:
+        in_full = [one for one in runs if one.relation == "made" or subject.kind == "run"]
+        for one in in_full:
             output.gap()
-            output.paragraph(_title(one), style="bold")
+            output.paragraph(f"{_name(one)}: {_state(one)}", style="bold")
             output.pairs(list(_facts(one)))
-        if len([one for one in runs if one.relation == "made"]) > 1:
+        if others := [one for one in runs if one not in in_full]:
+            output.gap()
+            output.table(_HEADINGS, list(map(_row, others)))
+        if len(in_full) > 1:
             output.note("These runs share an output directory, so any of them may have written the files.")
         if without := self.found.without:
             listed = ", ".join(map(resource_id, without[:_SHOWN]))
@@ -66,13 +73,12 @@ class Trace(Answer):
 
     def _summary(self) -> str:
         runs = self.found.runs
-        made = len([one for one in runs if one.relation == "made"])
         if self.found.subject.kind == "model":
-            return "the run that wrote its files" if runs else "its files are of no run that has a lineage"
+            return "the run that wrote its files" if runs else "no run with a lineage wrote its files"
         if not runs:
-            return "no run that is known made or used it"
+            return "no run with a lineage wrote or used it"
         models = len({name for one in runs for name in one.models})
-        return f"{counted(len(runs), 'run')} ({made} made it), {counted(models, 'model version')}"
+        return f"{counted(len(runs), 'run')}, {counted(models, 'model version')}"
 
 
 def trace(options: argparse.Namespace, _: Output) -> Answer:
@@ -81,11 +87,25 @@ def trace(options: argparse.Namespace, _: Output) -> Answer:
     return Trace(endpoint=endpoint, found=search(endpoint, options.what))
 
 
-def _title(one: TracedRun) -> str:
+def _name(one: TracedRun) -> str:
     lineage = one.lineage
     owner = "/".join(filter(None, [lineage.program, lineage.stack, lineage.resource]))
-    state = one.record.state.word if one.record else "its job has no record any more"
-    return f"Run {parse(lineage.run).generation} of {owner}: {state}"
+    return f"Run {parse(lineage.run).generation} of {owner}"
+
+
+def _state(one: TracedRun) -> str:
+    return one.record.state.word if one.record else "its job has no record any more"
+
+
+def _row(one: TracedRun) -> list[str]:
+    commit = one.lineage.commit
+    return [
+        _name(one),
+        moment(one.record.create_time) if one.record else "",
+        one.record.state.word if one.record else "no record",
+        f"{commit.id[:_DIGITS]}{' (changed)' if commit.is_dirty else ''}" if commit else "",
+        ", ".join(map(resource_id, one.models)),
+    ]
 
 
 def _facts(one: TracedRun) -> Iterator[tuple[str, str]]:
