@@ -116,30 +116,33 @@ def tail(field: FieldChange) -> str:
 def in_words(changes: Sequence[PoolChange]) -> str:
     """Describe the changes, without a full stop: "workers: 2 -> 4 x n1-standard-4; chief unchanged".
 
-    The text is "" without changes, and never contains values of environment variables and arguments.
+    Pools with equal changes are named together: "all pools: argument --rate changed". The text is "" without
+    changes, and never contains values of environment variables and arguments.
     """
-    sentences = [_pool_in_words(change) for change in changes if change.change != "unchanged"]
-    same = [_role_in_words(change) for change in changes if change.change == "unchanged"]
-    if same:
-        sentences.append(f"{all_of(same)} unchanged")
-    return "; ".join(sentences)
-
-
-def _role_in_words(change: PoolChange) -> str:
-    return change.role.in_words(max(change.old.replica_count, change.new.replica_count))
+    roles: dict[str, list[str]] = {}
+    for change in changes:
+        count = max(change.old.replica_count, change.new.replica_count)
+        roles.setdefault(_pool_in_words(change), []).append(change.role.in_words(count))
+    same = roles.pop("", None)
+    if len(roles) == 1 and len(changes) > 1 and not same:
+        return f"all pools: {next(iter(roles))}"
+    sentences = [f"{all_of(named)}: {words}" for words, named in roles.items()]
+    return "; ".join([*sentences, *([f"{all_of(same)} unchanged"] if same else [])])
 
 
 def _pool_in_words(change: PoolChange) -> str:
-    role = _role_in_words(change)
+    """Describe the change of a pool without its role; "" for an unchanged one."""
     changed = {tail(field): field for field in change.fields}
+    if change.change == "unchanged":
+        return ""
     if "" in changed:
-        return f"{role}: {NOT_KNOWN}"
+        return NOT_KNOWN
     if change.change == "added":
-        return f"{role}: added, {_size(change.new, changed['replica_count'].new)}"
+        return f"added, {_size(change.new, changed['replica_count'].new)}"
     if change.change == "removed":
         verb = "was" if change.old.replica_count == 1 else "were"
-        return f"{role}: removed, {verb} {_size(change.old, change.old.replica_count)}"
-    return f"{role}: {', '.join(_details(change, changed))}"
+        return f"removed, {verb} {_size(change.old, change.old.replica_count)}"
+    return ", ".join(_details(change, changed))
 
 
 def _size(pool: WorkerPoolSpec, count: object) -> str:
