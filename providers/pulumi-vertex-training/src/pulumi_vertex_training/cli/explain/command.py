@@ -60,7 +60,7 @@ def explain(options: argparse.Namespace, output: Output) -> int:
     elif output.as_json:
         explain_json.write(explained, explained.replicas, output.document_part)
     else:
-        explain_view.show(explained, output, command=_same_command(options))
+        explain_view.show(explained, output, command=_same_command(options), in_parts=options.cost)
     shows_cost = draw is None and options.replica is None and explained.cost is not None
     if shows_cost and (warning := price_file.load().warning):
         output.note(f"warning: {warning}")

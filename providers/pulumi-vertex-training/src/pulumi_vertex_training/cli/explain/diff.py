@@ -24,7 +24,7 @@ from vertex_training.fields.effects import Effect
 from vertex_training.fields.schema import Origins, written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import errors, warnings
-from vertex_training.findings.words import all_of, visible
+from vertex_training.findings.words import all_of, counted, visible
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.difference import JobDifference, as_document, name_of
 from vertex_training.job.job_kind import JobKind
@@ -291,12 +291,11 @@ def _show(comparison: Comparison, output: Output) -> None:
     if not difference.paths:
         output.line("No differences.")
     else:
-        output.paragraph(f"{difference.words}.", style="bold")
+        output.paragraph(f"{difference.effect}: {_headline(difference)}", style="bold")
+        output.paragraph(f"Because {'; '.join(difference.reasons)}.")
         output.line()
         rows = list(_rows(comparison))
         output.table(["POOL", "FIELD", "OLD", "NEW"], rows, styles=["", "", "red", "green"])
-        output.line()
-        output.paragraph(f"Effect: {difference.effect}, because {'; '.join(difference.reasons)}.")
     if comparison.unsaid:
         fields = f"{all_of(comparison.unsaid)}, because only one of the two files has it"
         output.paragraph(f"Not compared: {fields}.", style="dim")
@@ -306,6 +305,15 @@ def _show(comparison: Comparison, output: Output) -> None:
         output.paragraph(
             "Only worker pools are compared: one of the two files has nothing else.", style="dim"
         )
+
+
+def _headline(difference: JobDifference) -> str:
+    """Return how much differs: "2 of 4 pools and 1 other field differ"."""
+    pools = [pool for pool in difference.pools if pool.change != "unchanged"]
+    parts = [f"{len(pools)} of {counted(len(difference.pools), 'pool')}"] if pools else []
+    if fields := len(difference.fields):
+        parts.append(counted(fields, "other field" if pools else "field"))
+    return f"{all_of(parts)} differ{'s' if len(pools) + fields == 1 else ''}"
 
 
 def _rows(comparison: Comparison) -> Iterator[list[Cell]]:

@@ -19,4 +19,4 @@ def show(explained: Explanation, output: Output) -> None:
         output.finding(problem.level, f"{problem} ({source})" if source else str(problem))
     if explained.spec is not None and (drawn := picture(explained.spec.worker_pool_specs)):
         output.line(f"\n{markdown.mermaid(drawn)}")
-    cost_view.show_all(explained, output)
+    cost_view.show_all(explained, output, in_parts=True)

@@ -31,6 +31,7 @@ def explain_options(command: Parser) -> None:
     command.value(
         "--trial", "N", "number of the trial to show, from 1 (default: 1 for a tuning job)", type=_trial
     )
+    command.flag("--cost", "print each part of the cost, and the sources of the prices")
     command.value("--replica", "NAME", "print only the environment of this replica, such as workerpool1-0")
     pictures = command.add_mutually_exclusive_group()
     pictures.add_argument(

@@ -24,10 +24,11 @@ _STYLES: dict[Level, Style] = {"error": "red", "warning": "yellow"}
 _MOST_FINDINGS = MOST_PROBLEMS + 1
 
 
-def show(explained: Explanation, output: Output, *, command: str | None) -> None:
-    """Print the whole page. If there are errors, they come last and no environment is printed.
+def show(explained: Explanation, output: Output, *, command: str | None, in_parts: bool) -> None:
+    """Print the whole page, errors and warnings first. If there are errors, no environment is printed.
 
-    `command` is a command that explains the same, for the hint at the end, or None.
+    `command` is a command that explains the same, for the hint at the end, or None. `in_parts` prints each
+    part of the cost.
     """
     if explained.document.spec is None:
         output.paragraph("This is not a job.", style="bold")
@@ -36,16 +37,14 @@ def show(explained: Explanation, output: Output, *, command: str | None) -> None
     kind = view_of_document(explained.document)
     titles = kind.titles(explained)
     output.paragraph(kind.heading(explained), style="bold")
+    show_findings(explained.problems, output)
     kind.show(explained, output)
     if explained.spec is not None:
         pools_view.show_job(explained.spec, output, title=titles.pools, fields_title=titles.fields)
-    cost_view.show_all(explained, output)
-    if explained.errors:
-        _show_sizing(explained, output)
-        show_findings(explained.problems, output)
-        return
-    show_findings(explained.problems, output)
+    cost_view.show_all(explained, output, in_parts=in_parts)
     _show_sizing(explained, output)
+    if explained.errors:
+        return
     if explained.preset is not None:
         framework_page.show_choices(explained.preset, explained.document.chosen, output)
     _show_replicas(explained, output, title=titles.replicas, command=command)
