@@ -16,6 +16,7 @@ from pulumi_vertex_training.cli.teams.plan.plan import Change, Plan, change_docu
 from pulumi_vertex_training.cli.teams.plan.view import (
     findings_document,
     show_findings,
+    starts_of,
     summary_of,
     title_of,
     words_of,
@@ -81,6 +82,8 @@ class PlanAnswer(Answer):
     def _show(self, output: Output, now: datetime) -> None:
         plan = self.plan
         output.title(title_of(plan), summary_of(plan))
+        if starts := starts_of(plan):
+            output.paragraph(starts)
         for change in plan.changes:
             if (job := self.live.get(change.urn)) is not None:
                 output.paragraph(f"! {job.sentence(change.name, now)}", style="yellow")

@@ -215,12 +215,14 @@ def _row(change: Change, results: Sequence[CheckResult]) -> str:
 
 
 def _pictures(change: Change) -> Iterator[str]:
-    """Yield a picture for each topology that the change makes, changes or removes."""
+    """Yield a picture of the pools whose replicas or machines the change makes, changes or removes."""
     for topology in change.topologies:
-        drawn = picture_of_change(topology.changes)
-        if drawn and topology.differs and change.effect != "none":
-            of = f", {topology.of}" if topology.of else ""
-            yield f"\n{code(change.name)}{of}:\n\n{markdown.mermaid(drawn)}"
+        drawn = picture_of_change(topology.reshaped)
+        if drawn and change.effect != "none":
+            left_out = len(topology.changes) - len(topology.reshaped)
+            pools = all_of([f"{one.role.in_words(2)}" for one in topology.reshaped]) if left_out else ""
+            of = ", ".join(filter(None, (code(change.name), topology.of, pools)))
+            yield f"\n{of}:\n\n{markdown.mermaid(drawn)}"
 
 
 def _fields(change: Change) -> Iterator[str]:

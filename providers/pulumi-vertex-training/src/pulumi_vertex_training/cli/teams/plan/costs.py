@@ -116,13 +116,15 @@ class PlanCost:
             return ""
         said = ", ".join(
             [
-                f"Per hour: {_now_and_then(words.hourly(self.before), words.hourly(self.after))}",
+                f"If all ran: {_now_and_then(words.hourly(self.before), words.hourly(self.after))}",
                 *words.grown(self.before, self.after),
             ]
         )
         started = self.started
-        if any(one.starts for one in self.changes) and started.per_timeout is not None:
-            said += f"; the new runs cost at most {words.amount(started.per_timeout)} until their timeouts"
+        if any(one.starts for one in self.changes):
+            said += f"; this plan starts {words.an_hour(words.hourly(started))}"
+            if started.per_timeout is not None:
+                said += f", at most {words.amount(started.per_timeout)} until the timeouts"
         return "; ".join([said, *words.missing(self.after.unknown)])
 
     def of(self, urn: str) -> CostChange | None:
@@ -132,8 +134,8 @@ class PlanCost:
 
 def _now_and_then(before: str, after: str) -> str:
     if before == after:
-        return f"{after}, now and after the deployment"
-    return f"{before} now, {after} after the deployment"
+        return f"{words.an_hour(after)}, now and after the deployment"
+    return f"{words.an_hour(before)} now, {words.an_hour(after)} after the deployment"
 
 
 def check(context: PlanContext) -> CheckResult | None:

@@ -29,13 +29,15 @@ from vertex_training.job.difference import JobDifference
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import parts
 from vertex_training.policy.subject import paths_of
-from vertex_training.topology.difference import PoolChange, compare
+from vertex_training.topology.difference import PoolChange, compare, tail
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
 from vertex_training.topology.roles import MAX_POOLS, role_of
 
 _POOLS = "worker_pool_specs"
 _DECIDING = (_POOLS, "scheduling", "trial_job_spec", "custom_task", "tuning_task")
 """The inputs of jobs of all kinds that decide about the cost."""
+_SHAPE = ("replica_count", "machine_spec", "disk_spec")
+"""The fields of a pool that decide about its replicas and their machines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +65,13 @@ class Topology:
     of: str = ""
 
     @property
-    def differs(self) -> bool:
-        return any(change.change != "unchanged" for change in self.changes)
+    def reshaped(self) -> tuple[PoolChange, ...]:
+        """The changes of the pools that get other replicas or machines, not only another task."""
+        return tuple(
+            change
+            for change in self.changes
+            if any(tail(field).startswith(_SHAPE) or not tail(field) for field in change.fields)
+        )
 
 
 def job_kind_of(token: str) -> JobKind[Any] | None:

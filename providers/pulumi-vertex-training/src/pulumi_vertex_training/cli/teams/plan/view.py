@@ -55,6 +55,24 @@ def summary_of(plan: Plan) -> str:
     return ", ".join(f"{count} {_VERBS[effect]}" for effect, count in plan.counts.items() if count)
 
 
+def starts_of(plan: Plan) -> str:
+    """Return the jobs that the deployment runs, as a sentence; "" for a plan without changes, or with errors."""
+    if plan.errors or not plan.changes:
+        return ""
+    jobs = [one for one in plan.changes if one.type in _JOBS and one.effect in ("create", "replace")]
+    return f"It runs {', '.join(map(_started, jobs))}." if jobs else "It runs no job."
+
+
+def _started(change: Change) -> str:
+    """Return a job with the number of its replicas: "train (5 replicas)"."""
+    counts = [
+        (sum(one.new.replica_count for one in topology.changes), topology.of)
+        for topology in change.topologies
+    ]
+    said = [counted(count, "replica") + (f" in {of}" if of else "") for count, of in counts]
+    return f"{change.name} ({', '.join(said)})" if said else change.name
+
+
 def of_resource(name: str, message: str) -> str:
     """Return a message that begins with the name of its resource."""
     return f"{name}: {message}" if name and not message.startswith(f"{name}:") else message
