@@ -26,19 +26,32 @@ _PROCESSES = Path("/proc")
 _START = 19
 """Position of the start of a process in /proc/PID/stat, after its name."""
 _FIRST_PROCESS = 1
+_TERMINALS = ("/dev/pts/", "/dev/tty", "/dev/console")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineCommand:
     """A command of the Pulumi CLI that is running. `folder` is its working directory, None if not known.
 
-    `identity` tells it from every other command, of this machine and of others; "" if not known.
+    `identity` tells it from every other command, of this machine and of others; "" if not known. `terminal`
+    is true if its input and output are a terminal.
     """
 
     program: str
     arguments: Sequence[str]
     folder: Path | None = None
     identity: str = ""
+    terminal: bool = False
+
+    @property
+    def draws_table(self) -> bool:
+        """Return whether it draws its table of resources again and again, instead of lines one after another.
+
+        That is what the CLI does on a terminal, if no option and no variable of a CI system prevents it.
+        """
+        options = {"--non-interactive", "--non-interactive=true", "--diff", "--json", "-j"}
+        variables = ("CI" in os.environ, os.environ.get("TERM") == "dumb")
+        return self.terminal and not any(variables) and options.isdisjoint(self.arguments)
 
     @property
     def deploys(self) -> bool:
@@ -85,7 +98,8 @@ class EngineCommand:
 class Process:
     """A process. `program` is the path or the name of its file, "" if it may not be read.
 
-    `started` is the time of its start as the system writes it, "" if not known.
+    `started` is the time of its start as the system writes it, "" if not known. `terminal` is true if its
+    input and output are known to be a terminal.
     """
 
     parent: int
@@ -93,6 +107,7 @@ class Process:
     arguments: Sequence[str]
     folder: Path | None = None
     started: str = ""
+    terminal: bool = False
 
 
 def find(timeouts: Timeouts, describe: Callable[[int], Process | None] | None = None) -> EngineCommand | None:
@@ -112,6 +127,7 @@ def find(timeouts: Timeouts, describe: Callable[[int], Process | None] | None = 
                 arguments=tuple(process.arguments[1:]),
                 folder=process.folder,
                 identity=_identity(pid, process),
+                terminal=process.terminal,
             )
         pid = process.parent
     return None
@@ -145,7 +161,21 @@ def from_proc(pid: int) -> Process | None:
         program, place = str((folder / "exe").readlink()), (folder / "cwd").readlink()
     except OSError:  # it is another user's
         return Process(parent=parent, program="", arguments=arguments, started=started)
-    return Process(parent=parent, program=program, arguments=arguments, folder=place, started=started)
+    return Process(
+        parent=parent,
+        program=program,
+        arguments=arguments,
+        folder=place,
+        started=started,
+        terminal=all(_is_terminal(folder / "fd" / number) for number in ("0", "1")),
+    )
+
+
+def _is_terminal(stream: Path) -> bool:
+    try:
+        return str(stream.readlink()).startswith(_TERMINALS)
+    except OSError:  # it is closed
+        return False
 
 
 def from_ps(pid: int, timeouts: Timeouts) -> Process | None:

@@ -6,24 +6,33 @@ later one, until the job runs again with success, `wait` is `none`, or it is rem
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pulumi_vertex_training import engine_command
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.core.connection import endpoint_of
+from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.running.declaration import JobResourceType
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.running.outcome import recorded_outcome
 from pulumi_vertex_training.core.running.output import wait_words
+from pulumi_vertex_training.core.running.output.latest_reports import LatestReports
 from pulumi_vertex_training.core.running.output.log_stream import LogStream
 from pulumi_vertex_training.core.running.output.progress_line import line
+from pulumi_vertex_training.core.running.output.rows_below import RowsBelow
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
+from pulumi_vertex_training.engine_command import EngineCommand
 from pulumi_vertex_training.package.waits.waiting import Interrupted, Link, Wait, Waited
 from pulumi_vertex_training.printed_commands import own_command
 from pulumi_vertex_training.runs.command_arguments import of_job
+from pulumi_vertex_training.runs.monitoring.progress import Report
+from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler
 from pulumi_vertex_training.runs.monitoring.waits import NOT_STARTED, wait_of
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LastRun, LookupResult, last_run
 from vertex_emulator import LauncherError, machine_clock
@@ -188,6 +197,8 @@ class _Row:
 
     def __init__(self, wait: JobWait, link: Link) -> None:
         self._wait, self._link = wait, link
+        self._reports: LatestReports | None = None
+        self._rows = _rows_below(wait)
         self._shown: Any = None
         self._shown_at = 0.0
         self._log: LogStream | None = None
@@ -201,10 +212,23 @@ class _Row:
             await self._stream(record)
         counts = self._wait.declared.progress(self._link.endpoint, record)
         wait = wait_of(self._link.endpoint, record) if record.state.word in NOT_STARTED else ""
-        now, since = (record.state, counts, wait), machine_clock.monotonic() - self._shown_at
+        report, behind = self._report_of(record)
+        percent = report.percent if report else None
+        now = (record.state, counts, percent, [one.replica for one in behind], wait)
+        since = machine_clock.monotonic() - self._shown_at
         if now != self._shown or (since > _SECONDS_BETWEEN_LINES and not record.state.is_terminal):
             self._shown, self._shown_at = now, machine_clock.monotonic()
-            self._wait.say(line(record, counts, None, wait=wait), passing=True)
+            self._wait.say(line(record, counts, report, behind, wait=wait), passing=True)
+        if self._rows is not None and not record.state.is_terminal:
+            self._rows.note(counts, report)
+
+    def _report_of(self, record: JobRecord) -> tuple[Report | None, Sequence[Straggler]]:
+        """Return the latest report of the program, and the replicas that are behind."""
+        if record.state.is_terminal:
+            return None, ()
+        if self._reports is None:
+            self._reports = LatestReports(self._wait.declared.spec.directory_of(record.wire))
+        return self._reports.latest(self._link.endpoint), self._reports.stragglers
 
     async def finish(self, record: JobRecord) -> None:
         """Show the rest of the log."""
@@ -224,6 +248,23 @@ class _Row:
             mask=SECRETS.masked,
         )
         await self._log.begin(self._link.endpoint, record, joins=wait.joins)
+
+
+def _rows_below(wait: JobWait) -> RowsBelow | None:
+    """Return the rows below the table for a job, None if the engine draws no table."""
+    command = _engines_command()
+    if command is None or not command.draws_table:
+        return None
+
+    def show(urn: str, info: str) -> None:
+        OPERATION.say_on(urn, info, passing=True)
+
+    return RowsBelow(wait.urn, show, cancels=wait.options.on_interrupt == "cancel")
+
+
+@functools.lru_cache(maxsize=1)
+def _engines_command() -> EngineCommand | None:
+    return engine_command.find(OPERATION.settings.timeouts)
 
 
 def _live_state(recorded: object) -> JobState | None:

@@ -26,7 +26,7 @@ from pulumi_vertex_training.program.waiting import interruption
 from pulumi_vertex_training.program.waiting.failures import fail_or_warn, outcome_of_gone, result_of
 from pulumi_vertex_training.program.waiting.interruption import Interrupted, pause, unless_interrupted
 from pulumi_vertex_training.program.waiting.job_wait import JobWait
-from pulumi_vertex_training.program.waiting.progress import Progress, log_stream
+from pulumi_vertex_training.program.waiting.progress import Progress, log_stream, rows_below
 from pulumi_vertex_training.program.waiting.recording import record_end
 from pulumi_vertex_training.program.waiting.waits import WaitFailed, held
 from pulumi_vertex_training.registry import is_runnable
@@ -55,7 +55,8 @@ async def completion(waiting: JobWait) -> dict[str, Any]:
 async def _completion(waiting: JobWait) -> dict[str, Any]:
     """Return the outcome. Raises WaitFailed for a failure, `pulumi.RunError` after Ctrl-C."""
     directory = waiting.base_output_directory
-    progress = Progress(waiting.resource, waiting.policy, waiting.declared, directory)
+    rows = rows_below(waiting.wait.name, waiting.policy)
+    progress = Progress(waiting.resource, waiting.policy, waiting.declared, directory, rows)
     try:
         link = _Link(waiting, await asyncio.to_thread(waiting.connect))
         watched = await _watched(waiting, link, progress)

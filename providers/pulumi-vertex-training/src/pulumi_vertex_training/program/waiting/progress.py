@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
-from collections.abc import Sequence
 
+import grpc
 import pulumi
+from pulumi.runtime import settings
+from pulumi.runtime.proto import engine_pb2
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core.running.declaration import JobResourceType
 from pulumi_vertex_training.core.running.output import wait_words
+from pulumi_vertex_training.core.running.output.latest_reports import LatestReports
 from pulumi_vertex_training.core.running.output.log_stream import LogStream
 from pulumi_vertex_training.core.running.output.progress_line import line
+from pulumi_vertex_training.core.running.output.rows_below import RowsBelow
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.links import cancel_command, job_command
 from pulumi_vertex_training.program.messages import masked
 from pulumi_vertex_training.program.waiting import interruption
-from pulumi_vertex_training.runs.monitoring.progress import Report, latest_report
-from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, stragglers
+from pulumi_vertex_training.program.waiting.engines_command import engines_command
 from pulumi_vertex_training.runs.monitoring.waits import NOT_STARTED, wait_of
 from vertex_emulator import machine_clock
 from vertex_training.fields.resource_names import resource_id
@@ -36,8 +38,6 @@ _FIRST_LINES_SECONDS = 60.0
 _CLOUD_SECONDS_BETWEEN_LINES = 5.0
 """On Google Cloud the pace of the wait keeps two lines apart; the next poll may be 29 seconds away."""
 
-_LOCAL_SECONDS_BETWEEN_READS, _CLOUD_SECONDS_BETWEEN_READS = 1.0, 15.0
-
 
 class Progress:
     """Progress of a job: a line on its row for each change, and for the time that passes."""
@@ -48,12 +48,17 @@ class Progress:
         policy: WaitPolicy,
         declared: JobResourceType,
         base_output_directory: str | None = None,
+        rows: RowsBelow | None = None,
     ) -> None:
-        """Begin with nothing shown. The program may report how far it is in the directory of its run."""
+        """Begin with nothing shown. The program may report how far it is in the directory of its run.
+
+        `rows` are those of the job on a narrow terminal, None without a terminal.
+        """
         self._resource = resource
         self._policy = policy
         self._declared = declared
-        self._reports = _Reports(base_output_directory)
+        self._reports = LatestReports(base_output_directory)
+        self._rows = rows
         self._shown: object = None
         self._shown_at = 0.0
         self._trouble = ""
@@ -78,12 +83,15 @@ class Progress:
         if now != self._shown or self._trouble or (waits and self._is_old(endpoint)):
             self._shown, self._shown_at, self._trouble = now, machine_clock.monotonic(), ""
             messages.info(line(record, counts, report, behind, wait=wait), self._resource, ephemeral=True)
+        if waits and self._rows is not None:
+            await asyncio.to_thread(self._rows.note, counts, report)
         due = self._policy.cancels or machine_clock.monotonic() - self._began > ANNOUNCE_SECONDS
         if due and not self._announced and not record.state.is_terminal:
             self._announced = True
             words = announcement(self._declared.noun, record.name, self._policy)
             # On the stack's row, because the job's row changes. After Ctrl-C it is printed to stay.
-            messages.info(words, None, ephemeral=True)
+            if self._rows is None:
+                messages.info(words, None, ephemeral=True)
             interruption.announce(self, words)
 
     def trouble(self, error: CloudError) -> None:
@@ -107,33 +115,23 @@ class Progress:
         return now - self._shown_at >= most
 
 
-class _Reports:
-    """The latest report of a run, read in a thread that nothing waits for. Errors are passed over."""
+def rows_below(name: str, policy: WaitPolicy) -> RowsBelow | None:
+    """Return the rows below the table for the job of a resource, None if the engine draws no table."""
+    command = engines_command()
+    if not policy.waits or command is None or not command.draws_table:
+        return None
+    job = f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::job::{name}"
+    return RowsBelow(job, _show_row, cancels=policy.cancels)
 
-    def __init__(self, base_output_directory: str | None) -> None:
-        self._directory = base_output_directory
-        self._latest: Report | None = None
-        self.stragglers: Sequence[Straggler] = ()
-        self._thread: threading.Thread | None = None
-        self._due = 0.0
 
-    def latest(self, endpoint: Endpoint) -> Report | None:
-        """Return what was read last. Begin to read again if that is due."""
-        now = machine_clock.monotonic()
-        reads = self._thread is not None and self._thread.is_alive()
-        if self._directory and now >= self._due and not reads:
-            local = endpoint.is_emulator
-            self._due = now + (_LOCAL_SECONDS_BETWEEN_READS if local else _CLOUD_SECONDS_BETWEEN_READS)
-            # A daemon: a read without an answer must not hold up the end of the program.
-            self._thread = threading.Thread(target=self._read, args=(endpoint,), daemon=True)
-            self._thread.start()
-        return self._latest
-
-    def _read(self, endpoint: Endpoint) -> None:
-        with contextlib.suppress(CloudError):
-            self._latest = latest_report(endpoint, self._directory) or self._latest
-            if self._latest is not None:
-                self.stragglers = stragglers(endpoint, self._directory)
+def _show_row(urn: str, info: str) -> None:
+    """Show a line on the row of a URN. `pulumi.log` takes resources only."""
+    engine = settings.get_engine()
+    if engine is not None:
+        with contextlib.suppress(grpc.RpcError):
+            engine.Log(
+                engine_pb2.LogRequest(severity=engine_pb2.INFO, message=info, urn=urn, ephemeral=True)
+            )
 
 
 def announcement(noun: str, name: str, policy: WaitPolicy) -> str:

@@ -123,10 +123,9 @@ def duration(seconds: float) -> str:
     return f"{days}d{hours % 24:02}h"
 
 
-def metrics_in_words(report: Report) -> str:
-    """Return the first metrics, such as `loss 0.25, accuracy 0.9`, or ""."""
-    shown = [f"{name} {value:.4g}" for name, value in list(report.metrics.items())[:_SHOWN_METRICS]]
-    return ", ".join(shown)
+def metrics_in_words(report: Report) -> list[str]:
+    """Return the first metrics, such as `loss 0.25` and `accuracy 0.9`."""
+    return [f"{name} {value:.4g}" for name, value in list(report.metrics.items())[:_SHOWN_METRICS]]
 
 
 def start_in_words(report: Report) -> str:
@@ -146,7 +145,7 @@ def in_words(report: Report) -> str:
         parts.append(f"step {report.step:g}")
     if report.seconds_left:
         parts.append(f"{duration(report.seconds_left)} left")
-    return ", ".join(part for part in (*parts, metrics_in_words(report), start_in_words(report)) if part)
+    return ", ".join(filter(None, (*parts, *metrics_in_words(report), start_in_words(report))))
 
 
 def as_json(report: Report | None) -> Any:

@@ -176,7 +176,7 @@ def job_row(found: Listing, record: JobRecord, *, result: Report | None = None) 
     if report is not None:
         words.append(in_words(report))
     if result is not None:
-        words.append(metrics_in_words(result))
+        words += metrics_in_words(result)
     if why := why_ended(record):
         words.append(why)
     inside = job_key(inner.owner) if inner else ""

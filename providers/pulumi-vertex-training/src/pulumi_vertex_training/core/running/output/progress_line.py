@@ -1,7 +1,7 @@
 """The row of a job while a deployment waits for it.
 
 A row has little space on a terminal: about 28 characters of 100 columns are left for it. So the line is
-short, with the important first: `running 4/4 45% 2m05s, 3m10s left, loss 0.25`.
+short, with the important first: `45% 3m10s left loss 0.25 4/4 2m05s`.
 """
 
 from __future__ import annotations
@@ -25,28 +25,25 @@ def line(
     *,
     wait: str = "",
 ) -> str:
-    """Return the row of a job, such as `running 4/4 45% 2m05s, 3m10s left, worker 2/2 done, loss 0.25`.
+    """Return the row of a job, such as `45% 3m10s left loss 0.25 4/4 2m05s, worker 2/2 done`.
 
-    A job that has not started has the reason: `pending, waits for 50 replica slots; 32 run at once here`.
+    Before the first report it begins with the state: `running 4/4 2m05s`. A job that has not started has the
+    reason: `pending, waits for 50 replica slots; 32 run at once here`.
     """
     state = record.state.word.lower()
     if record.state.is_terminal:
         return state
     if wait and record.state.word in NOT_STARTED:
         return f"{state}, {in_short(wait)}"
-    head = [state, counts.short]
+    metrics = metrics_in_words(report) if report else []
     if report and report.percent is not None:
-        head.append(f"{report.percent}%")
+        left = [f"{duration(report.seconds_left)} left"] if report.seconds_left else []
+        head, parts = [f"{report.percent}%", *left, *metrics[:1], counts.short], metrics[1:]
+    else:
+        head = [state, counts.short]
+        parts = [*([f"step {report.step:g}"] if report and report.step is not None else []), *metrics]
     if record.start_time and not record.end_time:
         since = datetime.now(timezone.utc) - timestamps.parse(record.start_time)
         head.append(duration(since.total_seconds()))
-    parts = [" ".join(filter(None, head))]
-    if report and report.percent is None and report.step is not None:
-        parts.append(f"step {report.step:g}")
-    if report and report.seconds_left:
-        parts.append(f"{duration(report.seconds_left)} left")
-    parts.append(counts.details)
-    parts += map(in_words, stragglers[:1])
-    if report:
-        parts += [metrics_in_words(report), start_in_words(report)]
-    return ", ".join(filter(None, parts))
+    parts += [counts.details, *map(in_words, stragglers[:1]), start_in_words(report) if report else ""]
+    return ", ".join(filter(None, [" ".join(filter(None, head)), *parts]))
