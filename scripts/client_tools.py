@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import pulumi_build
+from scripts import go_caches, pulumi_build
 from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report, Step
@@ -141,7 +141,7 @@ def ensure_yaml_host(layout: Layout, report: Report, *, environ: Mapping[str, st
             return
         with alone(layout.cache / "client-tools.lock", step):
             try:
-                pulumi_build.install_yaml_host(yaml_host(layout), layout.tools, step, environ)
+                pulumi_build.install_yaml_host(yaml_host(layout), layout.cache, layout.tools, step, environ)
             except ChoreError as error:
                 step.note(f"{name} could not be built: {error}")
                 step.done(f"without {name}")
@@ -196,16 +196,16 @@ def _build(program: GoProgram, layout: Layout, step: Step, environ: Mapping[str,
         step.note(f"{program.name}: Go is needed to build it. Install Go, or {program.name} itself")
         return
     step.progress(f"building {program.name} {program.version}")
-    folder = program.folder(layout)
+    folder, env = program.folder(layout), go_caches.environment_of_tools(layout.cache, environ)
     try:
         # `go install` would ask for the list of all versions, which not every module proxy provides.
         wanted = f"{program.module}@{program.version}"
         with tempfile.TemporaryDirectory() as elsewhere:
-            printed = _run((go, "mod", "download", "-json", wanted), environ, cwd=Path(elsewhere))
+            printed = _run((go, "mod", "download", "-json", wanted), env, cwd=Path(elsewhere))
         source = Path(json.loads(printed[printed.index("{") :])["Dir"])
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / ".new"
-        _run((go, "build", "-o", str(unfinished), program.package), environ, cwd=source)
+        _run((go, "build", "-o", str(unfinished), program.package), env, cwd=source)
         unfinished.replace(folder / program.name)
     except (ChoreError, OSError, ValueError, KeyError) as error:
         step.note(f"{program.name} could not be built: {error}")

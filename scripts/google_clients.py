@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from scripts import go_caches
 from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report, Step
@@ -69,7 +70,8 @@ def _build(source: Path, target: Path, step: Step, environ: Mapping[str, str]) -
         return
     step.progress("building the client in Go")
     unfinished = target.with_name(".new")
-    _run((go, "build", "-o", str(unfinished), "."), environ, cwd=source)
+    env = go_caches.environment_of_tools(target.parents[1], environ)  # the cache folder
+    _run((go, "build", "-o", str(unfinished), "."), env, cwd=source)
     unfinished.replace(target)
 
 

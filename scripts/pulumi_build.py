@@ -1,5 +1,7 @@
 """Build the Pulumi CLI from Go modules, for machines that reach package registries but not Pulumi's site.
 
+The version is that of the release (`pulumi_release`).
+
 `go install module@version` fails because the CLI's go.mod has replace lines. So tools/ has two small modules
 that name the CLI and the Python language host as tools. They cannot be one module: the last version of the
 language host in a published module (sdk v3.79.0) is older than the CLI. A third one names the host of
@@ -13,13 +15,14 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from scripts import go_caches
 from scripts.processes import run_quietly
-from scripts.pulumi_release import NotObtainedError
+from scripts.pulumi_release import VERSION, NotObtainedError
 from scripts.report import ChoreError, Step
 
-VERSION = "3.259.0"
 LANGUAGE_HOST_VERSION = "3.79.0"
 YAML_HOST = "pulumi-language-yaml"
 YAML_HOST_VERSION = "1.38.1"
@@ -34,16 +37,26 @@ _VERSION_SYMBOL = f"{_SDK}/go/common/version.Version"
 _SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
 """Files of the SDK's module that must be next to the language host."""
 
+_DURATION = "5 to 10 minutes on two cores"
+_FETCHING = "go: downloading "
+_OFFLINE = (
+    "If the module proxy cannot be reached, set GOPROXY, or install the CLI: "
+    "https://www.pulumi.com/docs/install/"
+)
 
-def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os.environ) -> None:
-    """Build CLI and language host into the empty folder `into`, in 3 to 6 minutes.
 
-    Raises NotObtainedError without a suitable Go, and ChoreError if the build fails.
+def install(
+    into: Path, cache: Path, tools: Path, step: Step, environ: Mapping[str, str] = os.environ
+) -> None:
+    """Build CLI and language host into the empty folder `into`, and delete the caches of the build.
+
+    Raises NotObtainedError without a suitable Go, and ChoreError if the build fails: then the caches stay for
+    the next one.
     """
     go = shutil.which("go", path=environ.get("PATH", os.defpath))
     if go is None:
         raise NotObtainedError("it cannot be built: go is not on PATH")
-    env = environment(environ)
+    env = go_caches.environment(cache, environ)
     cli, host = tools / "pulumi-cli", tools / "pulumi-language-python"
     step.progress("asking Go for its version")
     try:
@@ -51,12 +64,15 @@ def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os
             [go, "env", "GOVERSION"], cwd=cli, env=env, on_line=_ignore, failure="Go is not usable", tail=2
         )
     except ChoreError as error:
+        go_caches.delete(cache)
         raise NotObtainedError(
             f"it cannot be built: Go {GO_VERSION} or newer is needed. {_one_line(error)}"
         ) from error
-    step.note(f"building {VERSION} with {version.removeprefix('go')}, once for all clones: 3 to 6 minutes")
-    _build(go, host, _LANGUAGE_HOST, LANGUAGE_HOST_VERSION, into, step, env)
-    _build(go, cli, _CLI, VERSION, into, step, env)
+    step.note(f"building {VERSION} with {version.removeprefix('go')}, once for all clones: {_DURATION}")
+    packages = _packages(go, host, _LANGUAGE_HOST, step, env) | _packages(go, cli, _CLI, step, env)
+    compiled = _Compiled(step=step, total=len(packages))
+    _build(go, host, _LANGUAGE_HOST, LANGUAGE_HOST_VERSION, into, compiled, env)
+    _build(go, cli, _CLI, VERSION, into, compiled, env)
     step.progress("copying the Python side")
     sdk = run_quietly(
         [go, "list", "-m", "-f", "{{.Dir}}", _SDK],
@@ -69,38 +85,67 @@ def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os
         source = Path(sdk.strip()) / name
         shutil.copyfile(source, into / source.name)
         (into / source.name).chmod(0o755)
+    step.progress("deleting the caches of the build")
+    go_caches.delete(cache)
 
 
-def install_yaml_host(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os.environ) -> None:
-    """Build the host of programs in YAML into a folder, in a minute after a build of the CLI.
-
-    Raises ChoreError.
-    """
+def install_yaml_host(
+    into: Path, cache: Path, tools: Path, step: Step, environ: Mapping[str, str] = os.environ
+) -> None:
+    """Build the host of programs in YAML into a folder. Raises ChoreError."""
     go = shutil.which("go", path=environ.get("PATH", os.defpath))
     if go is None:
         raise ChoreError(f"Go {GO_VERSION} or newer is needed to build it. Install Go, or the Pulumi CLI")
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into) as unfinished:
-        folder, env = Path(unfinished), environment(environ)
-        _build(go, tools / YAML_HOST, _YAML_HOST, YAML_HOST_VERSION, folder, step, env)
+        folder, env = Path(unfinished), go_caches.environment_of_tools(cache, environ)
+        compiled = _Compiled(step=step)
+        _build(go, tools / YAML_HOST, _YAML_HOST, YAML_HOST_VERSION, folder, compiled, env)
         (folder / YAML_HOST).replace(into / YAML_HOST)
 
 
+@dataclass(kw_only=True)
+class _Compiled:
+    """Counts compiled packages, and shows the count; `total` is 0 where some may be in the caches already."""
+
+    step: Step
+    total: int = 0
+    count: int = 0
+
+    def add(self, program: str) -> None:
+        self.count += 1
+        of = f" of {self.total:,}" if self.total else ""
+        self.step.progress(f"building {program}: {self.count:,}{of} packages")
+
+
+def _packages(go: str, module: Path, package: str, step: Step, env: Mapping[str, str]) -> set[str]:
+    """Fetch the modules of a program, and return its packages, each with the version of its module."""
+    listed = "{{.ImportPath}}{{with .Module}}@{{.Version}}{{end}}"
+    printed = run_quietly(
+        [go, "list", "-deps", "-f", listed, package],
+        cwd=module,
+        env=env,
+        on_line=lambda line: (
+            step.progress(f"fetching {line.removeprefix(_FETCHING)}") if line.startswith(_FETCHING) else None
+        ),
+        failure="The modules cannot be fetched",
+        remedy=_OFFLINE,
+    )
+    return {line for line in printed.splitlines() if not line.startswith("go: ") and line != "unsafe"}
+
+
 def _build(
-    go: str, module: Path, package: str, version: str, into: Path, step: Step, env: Mapping[str, str]
+    go: str, module: Path, package: str, version: str, into: Path, compiled: _Compiled, env: Mapping[str, str]
 ) -> None:
     program = package.rpartition("/")[2]
-    compiled = 0
 
     def on_line(line: str) -> None:
-        nonlocal compiled
-        if line.startswith("go: downloading "):
-            step.progress(f"building {program}: {line.removeprefix('go: ')}")
+        if line.startswith(_FETCHING):
+            compiled.step.progress(f"building {program}: {line.removeprefix('go: ')}")
         elif re.fullmatch(r"[\w./~-]+", line):
-            compiled += 1
-            step.progress(f"building {program}: {compiled} packages compiled")
+            compiled.add(program)
 
-    step.progress(f"building {program}")
+    compiled.step.progress(f"building {program}")
     stamp = f"-s -w -X {_VERSION_SYMBOL}=v{version}"
     run_quietly(
         [go, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", stamp, "-o", into / program, package],
@@ -108,13 +153,8 @@ def _build(
         env=env,
         on_line=on_line,
         failure=f"{program} {version} cannot be built",
-        remedy="If the module proxy cannot be reached, set GOPROXY, or install the CLI: https://www.pulumi.com/docs/install/",
+        remedy=_OFFLINE,
     )
-
-
-def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the user's environment without the Go workspace and flags of other projects."""
-    return {**environ, "GOFLAGS": "", "GOWORK": "off"}
 
 
 def _ignore(_line: str) -> None:

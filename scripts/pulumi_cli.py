@@ -70,10 +70,9 @@ def search(
     own, reason = _on_path(layout, environ)
     if own:
         return own, ""
-    for version in (pulumi_build.VERSION, release.version):
-        folder = folder_of(layout.cache, version)
-        if (folder / "pulumi").exists():
-            return PulumiCli(folder=folder, version=version, ours=True), reason
+    folder = folder_of(layout.cache, release.version)
+    if (folder / "pulumi").exists():
+        return PulumiCli(folder=folder, version=release.version, ours=True), reason
     return None, reason
 
 
@@ -143,14 +142,14 @@ def _ask_version(program: Path, layout: Layout, environ: Mapping[str, str]) -> s
 def _obtain(
     layout: Layout, step: Step, environ: Mapping[str, str], release: Release, reasons: list[str]
 ) -> PulumiCli:
-    ways: list[tuple[str, Callable[[Path], None]]] = [
-        (release.version, lambda into: pulumi_release.install(into, step, environ, release=release)),
-        (pulumi_build.VERSION, lambda into: pulumi_build.install(into, layout.tools, step, environ)),
-    ]
-    for version, install in ways:
+    ways: tuple[Callable[[Path], None], ...] = (
+        lambda into: pulumi_release.install(into, step, environ, release=release),
+        lambda into: pulumi_build.install(into, layout.cache, layout.tools, step, environ),
+    )
+    for install in ways:
         with tempfile.TemporaryDirectory(prefix=".new-", dir=layout.cache) as temporary:
             try:
-                folder = Path(temporary, f"pulumi-{version}")
+                folder = Path(temporary, f"pulumi-{release.version}")
                 (folder / "bin").mkdir(parents=True)
                 install(folder / "bin")
                 shutil.rmtree(layout.cache / folder.name, ignore_errors=True)
@@ -159,8 +158,9 @@ def _obtain(
                 step.note(str(error))
                 reasons.append(str(error))
                 continue
-        step.done(f"{version}, {folder_of(layout.cache, version)}")
-        return PulumiCli(folder=folder_of(layout.cache, version), version=version, ours=True)
+        cli = folder_of(layout.cache, release.version)
+        step.done(f"{release.version}, {cli}")
+        return PulumiCli(folder=cli, version=release.version, ours=True)
     raise ChoreError(
         "\n".join(["The Pulumi CLI cannot be set up:", *(f"  - {reason}" for reason in reasons), REMEDY])
     )

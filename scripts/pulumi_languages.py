@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts import pulumi_build
+from scripts import go_caches
 from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report, Step
@@ -67,7 +67,8 @@ def _build(layout: Layout, target: Path, step: Step, environ: Mapping[str, str])
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_name(".new")
     command = (go, "build", "-trimpath", "-buildvcs=false", "-o", str(unfinished), ".")
-    _run(command, pulumi_build.environment(environ), cwd=layout.tools / GENERATOR)
+    env = go_caches.environment_of_tools(layout.cache, environ)
+    _run(command, env, cwd=layout.tools / GENERATOR)
     unfinished.replace(target)
 
 

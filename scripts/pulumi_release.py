@@ -1,6 +1,7 @@
 """Download the pinned official release of the Pulumi CLI, and unpack it if its SHA-256 is the known one.
 
-The hashes are those that nixpkgs records for this version (pkgs/by-name/pu/pulumi-bin/data.nix).
+The hashes are those of Pulumi's own Homebrew formula for this version, which Pulumi's release writes
+(pulumi/homebrew-tap, Formula/pulumi.rb). A configuration of Nix by others has the same four.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from pathlib import Path
 from typing import IO
 
 from scripts.report import ChoreError, Step
+
+VERSION = "3.259.0"
+"""The version that is downloaded or built, and that the tests run with."""
 
 ADDRESS = "https://get.pulumi.com/releases/sdk"
 ADDRESS_VARIABLE = "VERTEX_TRAINING_PULUMI_RELEASES"
@@ -57,12 +61,12 @@ class Release:
 
 
 PINNED = Release(
-    version="3.221.0",
+    version=VERSION,
     sha256={
-        "linux-x64": "fe736f91b4153f94f859870e34dda01e648552c25f702c8a42282acf3a5db9ad",
-        "linux-arm64": "baaf077a8b851da4fd1f6434860b56fec43f877709fe5a22ed3bbd335af57a37",
-        "darwin-x64": "6c275ff21c2a2790dc4ac9536be745f0fa65b9eab32e5dc896d1e4cd79fafb6b",
-        "darwin-arm64": "4d3024f24131440cacc9d04cf9a19dc673c821216fe5fec848d1ce5af0c06092",
+        "linux-x64": "94ba357acac23d01474084c4b00098dc0f7bc70ce13f34c777459254a5f718e5",
+        "linux-arm64": "edc8327463a72160bb36cf82cf5062da9c8a244290a706d9980988e7bf486853",
+        "darwin-x64": "eaca4c3b8277bfa3ab061fa3b270d1c66358a0b2e613da8c5587a04b7226c534",
+        "darwin-arm64": "57c27f179e527e2cf9f62b841a448af72a020e44b2fb4ee0d9bd85556c00c864",
     },
 )
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from pulumi_vertex_training.package.wire.messages import SCHEMA
-from scripts import client_tools, pulumi_languages
+from scripts import client_tools, go_caches, pulumi_languages
 from scripts.arguments.catalog import PACKAGE, ROOT
 from scripts.layout import layout
 from support.client.engine import Engine
@@ -52,7 +52,7 @@ def written(folder: Path, files: dict[str, str]) -> None:
 
 
 def run(command: list[str | Path], folder: Path) -> None:
-    env = {**os.environ, "GOFLAGS": "-mod=mod", "GOWORK": "off"}
+    env = {**go_caches.environment(layout().cache, os.environ), "GOFLAGS": "-mod=mod -modcacherw"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 

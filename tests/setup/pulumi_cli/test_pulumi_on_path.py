@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import pulumi_build, pulumi_cli
+from scripts import pulumi_build, pulumi_cli, pulumi_release
 from scripts.layout import Layout
 from scripts.pulumi_cli import COMPANIONS, MINIMUM, parse_version
 
@@ -100,10 +100,10 @@ def test_a_cli_without_its_language_host_is_not_used(layout: Layout, installed: 
 
 
 def test_the_cli_in_the_cache_folder_is_ours_even_on_path(layout: Layout) -> None:
-    folder = pulumi_cli.folder_of(layout.cache, pulumi_build.VERSION)
+    folder = pulumi_cli.folder_of(layout.cache, pulumi_release.VERSION)
     folder.mkdir(parents=True)
     program(folder, "pulumi", "v1.0.0")
-    expected = pulumi_cli.PulumiCli(folder=folder, version=pulumi_build.VERSION, ours=True)
+    expected = pulumi_cli.PulumiCli(folder=folder, version=pulumi_release.VERSION, ours=True)
     assert pulumi_cli.search(layout, environ()) == (expected, "")
     assert pulumi_cli.search(layout, environ(folder)) == (expected, "")
 
@@ -112,17 +112,17 @@ def test_the_go_modules_match_the_script(root: Path) -> None:
     cli = (root / "tools" / "pulumi-cli" / "go.mod").read_text()
     host = (root / "tools" / "pulumi-language-python" / "go.mod").read_text()
     for module in ("pkg", "sdk"):
-        assert f"github.com/pulumi/pulumi/{module}/v3 v{pulumi_build.VERSION} " in cli
+        assert f"github.com/pulumi/pulumi/{module}/v3 v{pulumi_release.VERSION} " in cli
     assert f"github.com/pulumi/pulumi/sdk/v3 v{pulumi_build.LANGUAGE_HOST_VERSION} " in host
     yaml = (root / "tools" / "pulumi-language-yaml" / "go.mod").read_text()
     assert f"github.com/pulumi/pulumi-yaml v{pulumi_build.YAML_HOST_VERSION} " in yaml
-    assert f"github.com/pulumi/pulumi/pkg/v3 v{pulumi_build.VERSION} " in yaml
+    assert f"github.com/pulumi/pulumi/pkg/v3 v{pulumi_release.VERSION} " in yaml
     generator = (root / "tools" / "pulumi-sdk" / "go.mod").read_text()
-    assert f"github.com/pulumi/pulumi/pkg/v3 v{pulumi_build.VERSION}\n" in generator
+    assert f"github.com/pulumi/pulumi/pkg/v3 v{pulumi_release.VERSION}\n" in generator
     node = json.loads((root / "tools" / "pulumi-node" / "package.json").read_text())
-    assert node["dependencies"]["@pulumi/pulumi"] == pulumi_build.VERSION
+    assert node["dependencies"]["@pulumi/pulumi"] == pulumi_release.VERSION
     assert f"\ngo {pulumi_build.GO_VERSION}\n" in cli
-    assert (parse_version(pulumi_build.VERSION) or ()) >= MINIMUM
+    assert (parse_version(pulumi_release.VERSION) or ()) >= MINIMUM
     for module in ("pulumi-cli", "pulumi-language-python", "pulumi-language-yaml", "pulumi-sdk"):
         sums = (root / "tools" / module / "go.sum").read_text()
         assert re.fullmatch(r"(\S+ v\S+ h1:\S+=\n)+", sums)
