@@ -87,5 +87,7 @@ def test_a_deployment_to_the_emulator_needs_the_base_only(recorded: Recorded) ->
 
 def test_the_doctor_finds_each_of_them(recorded: Recorded) -> None:
     found = {each.about: each for each in recorded.findings if each.about.startswith("Extra ")}
-    assert {each.about: each.level for each in found.values()} == {"Extra tuning": "note", "Extra ui": "note"}
+    assert {each.about: each.level for each in found.values()} == {
+        f"Extra {extra.name}": "note" for extra in extras.ALL
+    }
     assert "pulumi-vertex-training[tuning]" in found["Extra tuning"].remedy

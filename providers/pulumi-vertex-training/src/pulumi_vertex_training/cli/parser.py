@@ -64,6 +64,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "completion": "print the script that completes this command in a shell: eval "
         '"$(vertex-training completion bash)"',
         "plugin": "install the plugin for Pulumi programs in other languages",
+        "mcp": "serve commands to an agent as tools of the Model Context Protocol (MCP)",
     },
 }
 """The commands with their help, in lower case and without a period, by what people want to do."""

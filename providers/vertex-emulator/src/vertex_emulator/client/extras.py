@@ -29,7 +29,8 @@ UI = Extra(
     purpose="The dashboard",
     modules=(("starlette", "starlette"), ("uvicorn", "uvicorn"), ("Jinja2", "jinja2")),
 )
-ALL = (TUNING, UI)
+MCP = Extra(name="mcp", purpose="The server of tools for agents", modules=(("mcp", "mcp"),))
+ALL = (TUNING, UI, MCP)
 
 
 def missing(extra: Extra) -> tuple[str, ...]:

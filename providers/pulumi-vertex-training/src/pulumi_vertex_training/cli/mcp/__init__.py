@@ -1,0 +1,1 @@
+"""`mcp`: the commands as tools of the Model Context Protocol, for agents."""
