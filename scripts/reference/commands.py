@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,11 +12,15 @@ from pathlib import Path
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cli.arguments import Parser
 from pulumi_vertex_training.cli.teams.plan.checks import EXIT_CODES
-from scripts.reference.markdown import HEADER, JSON_PAGE, REFERENCE, code, relative, table
+from scripts.reference import json_page
+from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, table
 
 PAGE = REFERENCE / "commands.md"
 EMULATOR_PAGE = REFERENCE / "emulator-commands.md"
 _EMULATOR = "emulator"
+_SHARED = "Shared options"
+_SEVERAL = 4
+"""As many commands with an option of the same text make it a shared one."""
 
 
 class UnlistedCommandError(Exception):
@@ -169,7 +174,7 @@ def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
     yield (
         "Every command and option of `vertex-training`. `vertex-training COMMAND --help` prints the same.\n"
         f"The commands of the emulator have [a page of their own]({EMULATOR_PAGE.name}), and so has what\n"
-        f"[`--json`]({relative(PAGE, JSON_PAGE)}) prints."
+        f"[`--json`]({json_page.PAGE.name}) prints."
     )
     yield "## Exit codes"
     yield table(
@@ -183,6 +188,11 @@ def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
         ),
     ).rstrip("\n")
     yield "Commands with further meanings of a code name them below."
+    yield f"## {_SHARED}"
+    yield "Each command that has one of these options names it below its own."
+    yield table(PAGE, ("option", "values", "meaning"), [_row(each) for each in _shared().values()]).rstrip(
+        "\n"
+    )
     yield from _groups(commands, GROUPS, "vertex-training", PAGE)
 
 
@@ -190,7 +200,8 @@ def _emulator_page(commands: Mapping[str, Parser]) -> Iterator[str]:
     yield f"{HEADER}# Commands of the emulator"
     yield (
         "Every command and option of `vertex-training emulator`. Exit codes are those of\n"
-        "[all commands](commands.md#exit-codes)."
+        "[all commands](commands.md#exit-codes), and so are the\n"
+        f"[{_SHARED.lower()}]({PAGE.name}#{anchor(_SHARED)})."
     )
     yield from _groups(commands, EMULATOR_GROUPS, f"vertex-training {_EMULATOR}", EMULATOR_PAGE)
 
@@ -245,12 +256,36 @@ def _usage(command: Parser, page: Path, *, with_arguments: bool) -> Iterator[str
     words += [_usage_of(each) for each in actions if each.option_strings and each.required]
     rest = [each for each in actions if each.option_strings and not each.required]
     yield code(" ".join([*words, "[OPTIONS]"] if rest else words), "text")
-    ordered = [*positional, *(each for each in actions if each.option_strings)]
-    yield table(
-        page,
-        ("argument", "values", "meaning"),
-        [(_name(each), _values(each), _sentence((each.help or "").replace("%%", "%"))) for each in ordered],
-    ).rstrip("\n")
+    options = [each for each in actions if each.option_strings]
+    own = [each for each in options if _shared_row(each) is None]
+    if positional or own:
+        yield table(
+            page, ("argument", "values", "meaning"), [_row(each) for each in (*positional, *own)]
+        ).rstrip("\n")
+    if shared := [f"`{each.option_strings[-1]}`" for each in options if each not in own]:
+        target = f"{'' if page == PAGE else PAGE.name}#{anchor(_SHARED)}"
+        yield f"[Shared]({target}): {', '.join(shared)}."
+
+
+def _row(action: argparse.Action) -> tuple[str, str, str]:
+    return _name(action), _values(action), _sentence((action.help or "").replace("%%", "%"))
+
+
+def _shared_row(action: argparse.Action) -> tuple[str, str, str] | None:
+    found = _shared().get(_name(action))
+    return _row(action) if found is not None and _row(found) == _row(action) else None
+
+
+@functools.cache
+def _shared() -> Mapping[str, argparse.Action]:
+    """Return the options that several commands have with the same text, by name."""
+    actions: dict[tuple[str, str, str], list[argparse.Action]] = {}
+    for command in parser.build().each():
+        for each in command.arguments():
+            if each.option_strings and not isinstance(each, argparse._HelpAction | argparse._VersionAction):
+                actions.setdefault(_row(each), []).append(each)
+    often = sorted((same for same in actions.values() if len(same) >= _SEVERAL), key=len)
+    return {_name(same[0]): same[0] for same in reversed(often)}
 
 
 def _usage_of(action: argparse.Action) -> str:

@@ -217,6 +217,6 @@ def _names(module: ModuleType, names: Sequence[str]) -> Iterator[str]:
         value = getattr(module, name)
         yield f"### {name}"
         if inspect.isclass(value):
-            yield from a_class(CLUSTER_PAGE, name, value, level=4)
+            yield from a_class(CLUSTER_PAGE, name, value, level=4, described=names)
         else:
             yield from function(CLUSTER_PAGE, name, value)

@@ -6,8 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.arguments.catalog import RESOURCES
-from scripts.reference import commands, configuration, functions, policies, resources, rules, variables
-from scripts.reference.markdown import HEADER, JSON_PAGE, REFERENCE, relative, table
+from scripts.reference import (
+    commands,
+    configuration,
+    functions,
+    json_page,
+    policies,
+    resources,
+    rules,
+    variables,
+)
+from scripts.reference.markdown import HEADER, REFERENCE, relative, table
 
 PAGE = REFERENCE / "index.md"
 
@@ -25,7 +34,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[Path, str], ...]], ...] = (
         (
             (commands.PAGE, "Every command and option of `vertex-training`, and the exit codes."),
             (commands.EMULATOR_PAGE, "Every command and option of `vertex-training emulator`."),
-            (JSON_PAGE, "What `--json` prints."),
+            (json_page.PAGE, "What `--json` prints, as a JSON Schema."),
         ),
     ),
     (

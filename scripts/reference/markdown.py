@@ -13,8 +13,6 @@ from scripts.arguments.catalog import ROOT
 
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
-JSON_PAGE = next(each for each in (REFERENCE / "json.md", DOCS / "json.md") if each.exists())
-"""The page of the JSON, which is written manually and compared with real documents by tests."""
 
 HEADER = "<!-- Written by `make generate` from the code: do not edit. -->\n\n"
 
@@ -36,10 +34,10 @@ def table(page: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) ->
 
 
 def cell(page: Path, text: str) -> str:
-    """Return a text as it is written in a cell of a table."""
+    """Return a text as it is written in a cell of a table. Its only HTML is an anchor."""
     plain = " ".join(linked(page, text).split()).replace("``", "`").replace("|", "\\|")
     parts = re.split(r"(`[^`]*`)", plain)
-    return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
+    return "".join(part if part.startswith("`") else re.sub(r"<(?!/?a\b)", "&lt;", part) for part in parts)
 
 
 def linked(page: Path, text: str) -> str:

@@ -85,8 +85,10 @@ class Row:
 
     def line(self) -> str:
         """Return the row as it is written on the page."""
-        tests = "<br>".join(_link(mark.test) for mark in self.marks)
-        return f"| {' | '.join(self.cells)} | **{self.word}**: {self.marks[0].here} | {tests} |\n"
+        files = Counter(mark.test.partition("::")[0] for mark in self.marks)
+        tests = ", ".join(f"[{Path(path).stem.removeprefix('test_')}](../../{path})" for path in files)
+        here = f"**{self.word}**: {self.marks[0].here}"
+        return f"| {' | '.join(self.cells)} | {here} | {len(self.marks)}: {tests} |\n"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -122,11 +124,6 @@ def _summary(sections: Mapping[str, list[Row]]) -> Iterator[str]:
         counts = Counter(row.word for row in of_it)
         tests = {mark.test for row in of_it for mark in row.marks}
         yield f"| {section} | {' | '.join(str(counts[word]) for word in _SUMMARY)} | {len(tests)} |\n"
-
-
-def _link(test: str) -> str:
-    path, *_, name = test.split("::")
-    return f"[{name.removeprefix('test_').replace('_', ' ')}](../../{path})"
 
 
 def rows(page: str, found: Iterable[Mark]) -> list[Row]:

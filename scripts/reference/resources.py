@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import resource as tuning_job
@@ -26,7 +26,7 @@ from scripts.arguments.messages import (
 from scripts.arguments.resources import Argument, arguments_of
 from scripts.arguments.types import ARGS_OF, accepted
 from scripts.reference import examples, rules
-from scripts.reference.markdown import HEADER, code, linked, table
+from scripts.reference.markdown import HEADER, code, filled, linked, table
 from scripts.reference.signatures import a_class, is_public_property
 from scripts.reference.types_in_words import (
     annotation_in_words,
@@ -96,6 +96,9 @@ _RESULTS: Mapping[str, Sequence[type]] = {
 }
 """Types of the outputs that are dictionaries."""
 
+_FIRST = next(each for each in RESOURCES if each.name == "CustomJob")
+"""The resource whose page has the options and outputs that all jobs share."""
+
 _HIDDEN = frozenset({"asked_by", "declared"})
 """Attributes that are for the package itself."""
 
@@ -131,11 +134,10 @@ def _page(resource: Resource) -> str:
         f"## Arguments\n\n{_legend(resource)}{_arguments(declared, resource)}",
     ]
     if resource.runs:
-        chosen = [one for one in arguments if one.is_option]
-        parts.append("## Options\n\n" + _options(chosen, resource))
-    if outputs := list(_outputs(resource)):
-        rows = [(f"`{name}`", text) for name, text in outputs]
-        parts.append("## Outputs\n\n" + table(resource.page, ("output", "meaning"), rows))
+        heads = ("option", "type", "default", "a change", "meaning")
+        parts.append(_own("Options", resource, heads, _options))
+    if list(_outputs(resource)):
+        parts.append(_own("Outputs", resource, ("output", "meaning"), _output_rows))
     if results := _RESULTS.get(resource.name):
         parts.append("## Results\n")
         parts += [_result(resource, each) for each in results]
@@ -196,8 +198,32 @@ def _change_of_staged(name: str, replacing: Collection[str], own: Mapping[str, s
     return "replaces" if named or name in replacing else own.get(name, "replaces if the content differs")
 
 
-def _options(options: Sequence[Argument], resource: Resource) -> str:
-    rows = [
+def _own(
+    title: str,
+    resource: Resource,
+    heads: tuple[str, ...],
+    rows_of: Callable[[Resource], list[tuple[str, ...]]],
+) -> str:
+    """Return a section with the rows that differ from those of CustomJob, and a link to all others."""
+    rows = rows_of(resource)
+    shared = [row for row in rows if resource.runs and resource is not _FIRST and row in rows_of(_FIRST)]
+    own = [row for row in rows if row not in shared]
+    parts = [f"## {title}\n"]
+    if own:
+        parts.append(table(resource.page, heads, own))
+    if shared:
+        names = ", ".join(row[0] for row in shared)
+        link = f"[{title.lower()} of {_FIRST.name}]({_FIRST.page.name}#{title.lower()})"
+        parts.append(f"{filled(f'These are the {link}: {names}.')}\n")
+    return "\n".join(parts)
+
+
+def _output_rows(resource: Resource) -> list[tuple[str, ...]]:
+    return [(f"`{name}`", linked(resource.page, text)) for name, text in _outputs(resource)]
+
+
+def _options(resource: Resource) -> list[tuple[str, ...]]:
+    return [
         (
             f"`{one.name}`",
             annotation_in_words(one.annotation),
@@ -205,9 +231,9 @@ def _options(options: Sequence[Argument], resource: Resource) -> str:
             _JOB_CHANGES.get(one.name, "keeps the job"),
             _meaning(one.text, rules.links(resource.page, f"CustomJob.{one.name}")),
         )
-        for one in options
+        for one in arguments_of(resource.name)
+        if one.is_option
     ]
-    return table(resource.page, ("option", "type", "default", "a change", "meaning"), rows)
 
 
 def _message(message: type, resource: Resource) -> str:

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, is_typeddict
@@ -39,9 +39,12 @@ def _documentation(page: Path, text: str) -> Iterator[str]:
         yield table(page, ("parameter", "meaning"), rows).rstrip("\n")
 
 
-def a_class(page: Path, name: str, value: type, *, level: int) -> Iterator[str]:
+def a_class(
+    page: Path, name: str, value: type, *, level: int, described: Collection[str] = ()
+) -> Iterator[str]:
     """Yield the parts of the entry of a class: documentation, attributes and methods.
 
+    Methods that are inherited from a class with an entry of its own, in `described`, are in that entry.
     Raises MissingDocumentationError.
     """
     text = inspect.cleandoc(ast.get_docstring(_source_of(value)) or f"{name}.")
@@ -57,7 +60,11 @@ def a_class(page: Path, name: str, value: type, *, level: int) -> Iterator[str]:
     if rows:
         listed = [(f"`{key}`", *row) for key, row in rows.items()]
         yield table(page, ("attribute", "type", "default", "meaning"), listed).rstrip("\n")
-    for key, method in _methods(value):
+    bases = [base for base in _own_bases(value)[1:] if base.__name__ in described]
+    if bases:
+        links = ", ".join(f"[{base.__name__}](#{base.__name__.lower()})" for base in bases)
+        yield f"It has the methods of {links}."
+    for key, method in _methods(value, bases):
         yield f"{'#' * level} {name}.{key}"
         yield from function(page, key, method)
 
@@ -110,11 +117,14 @@ def _source(node: ast.expr) -> str:
     return ast.unparse(node).replace("'", '"')
 
 
-def _methods(value: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    for base in reversed(_own_bases(value)):
+def _methods(value: type, described: Collection[type]) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the methods of a class, except those that have the documentation of a described base."""
+    inherited = {key: inspect.getdoc(method) for base in described for key, method in vars(base).items()}
+    for base in reversed([each for each in _own_bases(value) if each not in described]):
         for key, method in vars(base).items():
             plain = method.__func__ if isinstance(method, (classmethod, staticmethod)) else method
-            if inspect.isfunction(plain) and not key.startswith("_"):
+            same = key in inherited and inspect.getdoc(plain) in (None, inherited[key])
+            if inspect.isfunction(plain) and not key.startswith("_") and not same:
                 yield key, plain
 
 

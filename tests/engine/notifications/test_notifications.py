@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.emulator_api import Delivery
+from support import json_schema
 from support.client.engine import Engine, Result
 from support.emulated.command import run as run_command
 from support.notifications.receiver import Posted, Receiver, receiver
@@ -220,10 +219,10 @@ def test_status_shows_the_deliveries(steps: Steps) -> None:
 
 
 def test_the_document_of_status_has_the_documented_keys(steps: Steps) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "reference" / "json.md").read_text()
-    documented = re.findall(r"^\| `notifications\[\]\.(\w+)`", page, re.MULTILINE)
+    json_schema.check("status", steps.document)
+    documented = json_schema.keys("status", "notifications[].")
     for one in not_empty(steps.document["notifications"]):
-        assert sorted(one) == sorted(documented)
+        assert {f"notifications[].{key}" for key in one} == documented
 
 
 def test_a_change_of_notifications_reruns_nothing(steps: Steps) -> None:

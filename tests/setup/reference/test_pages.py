@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -120,16 +121,24 @@ def test_the_example_of_policies_is_one_that_the_pack_takes() -> None:
     assert configuration_of(policies.EXAMPLE).problems == ()
 
 
-def test_every_rule_is_on_a_page_with_a_finding() -> None:
-    text = "".join(text for path, text in rules.pages() if path != rules.PAGE)
-    assert [name for name in rule_index.RULES if f"### {name}\n" not in text] == []
-    assert set(rules.findings()) == set(rule_index.RULES)
+def test_every_rule_is_on_the_page_and_has_a_finding_in_its_search_box() -> None:
+    written = dict(rules.pages())
+    assert [name for name in rule_index.RULES if f'<a id="{name}"></a>' not in written[rules.PAGE]] == []
+    data = written[rules.FINDINGS].partition("window.ruleFindings = ")[2].rstrip(";\n")
+    assert set(json.loads(data)) == set(rules.findings()) == set(rule_index.RULES)
 
 
 def test_a_rule_is_named_at_the_argument_that_it_is_about() -> None:
     links = rules.links(PAGE, "WorkerPoolSpec.replica_count")
-    assert "[`chief-replicas`](../rules/jobs.md#chief-replicas)" in links
+    assert links == "[Worker pools](../rules.md#worker-pools) (3)"
+    assert "[`labels`](../rules.md#labels)" in rules.links(PAGE, "CustomJobSpec.labels")
     assert rules.links(PAGE, "WorkerPoolSpec.no_field") == ""
+
+
+def test_an_option_of_many_commands_is_described_once() -> None:
+    text = "".join(text for _, text in commands.pages())
+    assert text.count("Data folder of the emulator") == 1
+    assert "[Shared](commands.md#shared-options): `--json`, `--data-dir`." in text
 
 
 def test_every_resource_has_an_example_that_declares_it() -> None:

@@ -52,7 +52,7 @@ def test_a_row_has_what_its_marks_say_and_the_tests_that_have_them(tmp_path: Pat
     assert page.split("\n\n")[1].split("\n")[2:] == ["| Jobs | 0 | 1 | 0 | 0 | 2 |"]
     assert page.split("\n")[-2] == (
         "| timeout | fails the job | **documented**: API reference | **as documented**: by a clock "
-        "| [two jobs](../../tests/test_jobs.py)<br>[one job](../../tests/test_jobs.py) |"
+        "| 2: [jobs](../../tests/test_jobs.py) |"
     )
     assert written(tmp_path, tests, page) == page
     assert page.split("\n\n")[2] == "Text."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support import json_schema
 from support.emulated.command import environment, run, run_on_terminal
 from support.emulated.job_emulator import SLEEP, job, job_id, pool
 from support.waiting import eventually
@@ -20,11 +20,6 @@ from vertex_emulator.client.launcher import Emulator
 from vertex_emulator.daemon import reset as emulator_reset
 
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
-PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
-KEYS = {
-    command: set(re.findall(r"`([\w.\[\]]+)`", keys))
-    for command, keys in re.findall(r"^\| `(emulator [\w -]+)` \| (.*) \|$", PAGE, re.MULTILINE)
-}
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +52,14 @@ def said(*words: str, env: dict[str, str]) -> str:
 
 
 def printed(*words: str, env: dict[str, str]) -> Any:
-    """Return the JSON of a command, whose keys must be those of the page."""
+    """Return the JSON of a command, whose keys must be those of its schema."""
     ended = run("emulator", *words, "--json", env=env)
     assert (ended.code, ended.err) == (0, ""), ended
     command = "emulator " + " ".join(
         words[:2] if words[0] in ("clock", "quota", "capacity", "replica", "service") else words[:1]
     )
-    assert set(ended.json) == KEYS[command], command
+    assert set(ended.json) == {key for key in json_schema.keys(command) if "." not in key}, command
+    json_schema.check(command, ended.json)
     return ended.json
 
 

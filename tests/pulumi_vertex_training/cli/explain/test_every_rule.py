@@ -1,7 +1,7 @@
 """Every rule is broken once, by a document as small as can be, and kept by the same document set right.
 
 `CASES` has a case for each rule of `cli.explain.rule_index`. `make generate` writes the findings of all cases
-into `docs/reference/rules/`.
+into `docs/assets/rule-findings.js`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The output of `gc`, and the tables of `docs/reference/json.md`, with every key of `gc` and `import`."""
+"""The output of `gc`, as text and as JSON with every key of its schema."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,12 +29,8 @@ from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.persistent import PersistentRecord
 from pulumi_vertex_training.views.answer import render
 from pulumi_vertex_training.views.output import Output
+from support import json_schema
 
-PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
-KEYS = {
-    section.partition("\n")[0]: set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
-    for section in PAGE.split("\n## ")[1:]
-}
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 
 
@@ -161,7 +156,7 @@ def test_a_terminal_gets_the_same_table(printed: Any) -> None:
 
 
 def paths(value: Any, known: set[str], path: str = "") -> Iterator[str]:
-    """Yield the paths of the keys, except below a key for which the page lists no keys."""
+    """Yield the paths of the keys, except below a key for which the schema has no keys."""
     if isinstance(value, dict):
         for key, item in value.items():
             here = f"{path}.{key}".lstrip(".")
@@ -181,7 +176,8 @@ def test_the_page_has_every_key_of_gc(printed: Any) -> None:
     out, err = printed(replace(REPORT, findings=(*FOUND, lineage)), as_json=True)
     assert err == ""
     document = json.loads(out)
-    assert set(paths(document, KEYS["gc"])) == KEYS["gc"]
+    assert set(paths(document, json_schema.keys("gc"))) == json_schema.keys("gc")
+    json_schema.check("gc", document)
     assert [(one["kind"], one["state"]) for one in document["resources"]] == [
         ("persistent resource", "RUNNING"),
         ("model", None),

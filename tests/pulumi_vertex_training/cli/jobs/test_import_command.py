@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from pulumi_vertex_training.runs.adoption import differences
 from pulumi_vertex_training.runs.identity import labels
 from pulumi_vertex_training.views import target
+from support import json_schema
 from support.emulated.command import environment, run
 from support.services.training import SLEEP, job
 from vertex_emulator.daemon import reset as emulator_reset
@@ -104,7 +104,6 @@ def test_a_job_must_be_named(env: Env) -> None:
 
 
 def test_the_page_has_every_key(env: Env, live: JobRecord) -> None:
-    page = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
-    (section,) = [one for one in page.split("\n## ") if one.startswith("import\n")]
-    keys = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    assert keys == list(run("import", live.job_id, "--json", env=env).json)
+    document = run("import", live.job_id, "--json", env=env).json
+    json_schema.check("import", document)
+    assert json_schema.keys("import") == set(document)

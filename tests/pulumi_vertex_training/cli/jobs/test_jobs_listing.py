@@ -15,9 +15,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import from_wire
 from pulumi_vertex_training.views.jobs.listing import Jobs, Listing
 from pulumi_vertex_training.views.output import Output
+from support import json_schema
 from support.scripted_service import Answer, Asked, Service, as_emulator
 
-PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 PARENT = "projects/7/locations/us-central1"
 JSON = Callable[..., list[dict[str, Any]]]
 Lines = Callable[..., list[str]]
@@ -394,22 +394,18 @@ def test_a_mistyped_job_is_not_answered_with_trials(
     assert "40 (digits, SUCCEEDED), 30 (piped, SUCCEEDED), 20 (study, RUNNING)." in capsys.readouterr().err
 
 
-def keys_of(heading: str) -> set[str]:
-    section = next(part for part in PAGE.split("\n## ") if part.startswith(f"{heading}\n"))
-    return set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
-
-
 def test_the_page_has_every_key(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     failed = custom(41, "broken", "FAILED", error={"code": 3, "message": "It broke."}, labels={"a": "b"})
     service.script(Vertex(jobs=[*JOBS, failed]))
     assert main(["jobs", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
+    json_schema.check("jobs", found)
     keys = set(found) | {f"endpoint.{name}" for name in found["endpoint"]}
     for one in found["jobs"]:
         keys |= {f"jobs[].{name}" for name in one}
         for name in ("error", "trial", "trialCounts"):
             keys |= {f"jobs[].{name}.{below}" for below in one.get(name) or ()}
-    assert keys_of("jobs") == keys
+    assert json_schema.keys("jobs") == keys
 
 
 def test_a_terminal_shows_the_newest_twenty_in_a_line_each(

@@ -20,13 +20,13 @@ from pulumi_vertex_training.kinds.training_pipeline import gateway as training_p
 from pulumi_vertex_training.kinds.training_pipeline.kind import KIND as PIPELINE
 from pulumi_vertex_training.kinds.training_pipeline.spec import CUSTOM_TASK
 from pulumi_vertex_training.views import target
+from support import json_schema
 from support.emulated.command import environment, run
 from support.services.training import SLEEP, job, pool
 from support.waiting import eventually
 from vertex_emulator.daemon import reset as emulator_reset
 
 Env = dict[str, str]
-PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
 REPORT = """
 import argparse, json, os, time
 parser = argparse.ArgumentParser()
@@ -238,12 +238,6 @@ def test_a_name_of_another_collection_is_refused(env: Env) -> None:
     assert (printed.code, "is not a job name" in printed.err) == (2, True)
 
 
-def keys_of(heading: str) -> set[str]:
-    """Return the keys in the table of a section of the page."""
-    section = next(part for part in PAGE.split("\n## ") if part.startswith(f"{heading}\n"))
-    return set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
-
-
 @pytest.mark.parametrize(
     ("which", "heading"),
     [("tuned", "status of a tuning job"), ("piped", "status of a training pipeline")],
@@ -251,8 +245,10 @@ def keys_of(heading: str) -> set[str]:
 def test_the_page_has_every_key_of_status(
     env: Env, which: str, heading: str, request: pytest.FixtureRequest
 ) -> None:
-    found = set(_paths(document_of(env, request.getfixturevalue(which))))
-    assert (keys_of(heading) - found, found - keys_of(heading) - keys_of("status")) == (set(), set())
+    document = document_of(env, request.getfixturevalue(which))
+    found, own = set(_paths(document)), json_schema.keys(heading)
+    assert (own - found, found - own - json_schema.keys("status")) == (set(), set())
+    json_schema.check(heading, document)
 
 
 @pytest.mark.parametrize("which", ["tuned", "piped"])

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.runs import identity, secret_arguments
 from pulumi_vertex_training.views import target
+from support import json_schema
 from support.emulated.command import Ended, environment, run, run_on_terminal
 from support.waiting import eventually
 from vertex_cluster.reporting import REPORT_FILE
@@ -181,10 +181,10 @@ def test_the_table_fits_a_narrow_terminal(compared: Compared) -> None:
 
 
 def test_the_page_has_every_key(compared: Compared) -> None:
-    page = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
-    section = page.partition("\n## runs --compare\n")[2].partition("\n## ")[0]
-    comparison = compared("train", "--compare", "--json").json["comparison"]
+    document = compared("train", "--compare", "--json").json
+    json_schema.check("runs --compare", document)
+    comparison = document["comparison"]
     keys = {f"comparison.{key}" for key in comparison}
     for name in ("runs", "arguments", "metrics"):
         keys |= {f"comparison.{name}[].{key}" for key in comparison[name][0]}
-    assert keys == set(re.findall(r"^\| `([\w.\[\]]+)`", section, re.MULTILINE))
+    assert keys == json_schema.keys("runs --compare", "comparison.")

@@ -1,4 +1,4 @@
-"""`status` of a job that failed has the diagnosis, as text and as JSON, and the page has each key."""
+"""`status` of a job that failed has the diagnosis, as text and as JSON, and the schema has each key."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from support import json_schema
 from support.emulated.command import environment, run
 from support.services.training import job
 from support.waiting import eventually
 from vertex_emulator.testing.emulator import VertexEmulator
 
-PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
-SECTION = PAGE.partition("\n## status\n")[2].partition("\n## ")[0]
-KEYS = set(re.findall(r"^\| `([\w.\[\]]+)` \|", SECTION, re.MULTILINE))
+KEYS = json_schema.keys("status")
 FREE = ("labels", "jobSpec")
 """Keys whose contents are the API's."""
 
@@ -63,6 +62,7 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
     others = ("progress.", "notifications", "stragglers")
     elsewhere = {"rung", "waitsFor", "webAccessUris", *(key for key in KEYS if key.startswith(others))}
     assert set(paths(document)) == KEYS - elsewhere
+    json_schema.check("status", document)
     assert document["progress"] is None
     diagnosis = document["diagnosis"]
     assert (diagnosis["replica"], diagnosis["exitCode"]) == ("workerpool0-0", 1)

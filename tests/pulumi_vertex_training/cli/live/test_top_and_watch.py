@@ -20,6 +20,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.views import target
+from support import json_schema
 from support.emulated.command import (
     HANGS,
     Ended,
@@ -40,7 +41,6 @@ ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 OF_A_VIEW = re.compile(r"\x1b\[(\?25[hl]|\?1049[hl]|H|\d*A|2K|[0-9;]*m)|\r")
 """Sequences of rich itself: cursor, other screen, home, lines, colours."""
 REPORT = {"step": 45, "total": 100, "metrics": {"loss": 0.25}, "time": "2026-11-23T12:00:00Z"}
-PAGE = Path(__file__).parents[4] / "docs" / "reference" / "json.md"
 
 
 def program(flag: str, end: str) -> str:
@@ -185,13 +185,12 @@ def test_a_table_in_a_pipe_has_each_live_job(seen: Seen) -> None:
 
 def test_the_page_has_every_key_of_top(seen: Seen) -> None:
     document = seen.ended["top --json"].json
-    section = PAGE.read_text().partition("\n## top\n")[2].partition("\n## ")[0]
-    own = set(document["jobs"][0]) - set(
-        re.findall(r"`jobs\[\]\.(\w+)`", PAGE.read_text().partition("\n## jobs\n")[2].partition("\n## ")[0])
-    )
+    json_schema.check("top", document)
+    shared = json_schema.keys("jobs", "jobs[].")
+    own = {key for key in document["jobs"][0] if f"jobs[].{key}" not in shared}
     keys = {*document, *(f"jobs[].{key}" for key in own)}
     keys |= {f"jobs[].replicas[].{key}" for key in document["jobs"][0]["replicas"][0]}
-    assert keys == set(re.findall(r"^\| `([^`]+)`", section, re.MULTILINE))
+    assert keys == json_schema.keys("top")
     assert [job["progress"]["percent"] for job in document["jobs"]] == [45] * 4
 
 
@@ -235,8 +234,9 @@ def test_a_watch_as_json_is_one_document_a_line(seen: Seen) -> None:
     ] == [f"{ATTACK}loss 0.25"]
     cancelled = documents(seen.ended["cancelled"])[-1]
     assert (seen.ended["cancelled"].code, cancelled["state"]) == (1, "JOB_STATE_CANCELLED")
-    section = PAGE.read_text().partition("\n## watch\n")[2].partition("\n## ")[0]
-    named = set(re.findall(r"^\| `([^`]+)`", section, re.MULTILINE))
+    for one in found:
+        json_schema.check("logs" if one["type"] == "log" else "watch", one)
+    named = json_schema.keys("watch")
     assert {key for one in found if one["type"] != "log" for key in one} - named <= {
         "id", "kind", "name", "displayName", "state", "createTime", "startTime", "endTime", "labels", "error",
     }  # fmt: skip

@@ -20,6 +20,7 @@ from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.views.markdown_output import MarkdownOutput
 from pulumi_vertex_training.views.output import Output
+from support import json_schema
 from support.client.registries.pushed_images import push_small_image
 from support.emulated import command
 from support.waiting import TIMEOUT
@@ -292,12 +293,11 @@ def test_a_stack_that_submits_no_job_says_so(capsys: pytest.CaptureFixture[str])
 
 def test_the_pages_list_every_check_and_every_key() -> None:
     guide = (DOCS / "guides" / "cost" / "preflight.md").read_text()
-    page = (DOCS / "reference" / "json.md").read_text()
     assert re.findall(r"^\| `([a-z]+)` \|", guide, re.MULTILINE) == list(CHECKS)
 
     scope = Scope(project="p", location="us-central1", is_emulator=False, subjects=())
     document = Report(title="x", places=((scope, (finding("ok"),)),)).document()
-    section = page.partition("\n## preflight\n")[2].partition("\n## ")[0]
     keys = [*document, *(f"findings[].{key}" for key in document["findings"][0])]
-    assert all(f"| `{key}` |" in section for key in keys)
+    assert set(keys) <= json_schema.keys("preflight")
+    json_schema.check("preflight", document)
     assert list(document["counts"]) == list(LEVELS)

@@ -13,12 +13,11 @@ import pytest
 
 from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cloud.prices import price_file
+from support import json_schema
 from support.prices import billing_catalog
 from support.scripted_service import Answer, Service, refusal
 from support.tables import every_row
 from vertex_training.cost.prices import built_in
-
-PAGE = (Path(__file__).parents[5] / "docs" / "reference" / "json.md").read_text()
 
 Captured = pytest.CaptureFixture[str]
 
@@ -74,11 +73,13 @@ def test_the_table_as_json(cache: Path, capsys: Captured) -> None:
 def test_the_page_of_the_json_names_every_key(cache: Path, capsys: Captured) -> None:
     found = document(capsys)
     keys = {*found, *(f"prices[].{key}" for row in found["prices"] for key in row), "warning"}
-    section = PAGE.partition("\n## prices\n")[2].partition("\n## ")[0]
-    assert set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE)) == keys
+    assert json_schema.keys("prices") == keys
+    json_schema.check("prices", found)
     of = document(capsys, "--of", "n1-standard-4")
-    assert set(of) == {"currency", "date", "refreshed", "of", "regions", "unknown"}
-    assert all(f"`{key}`" in section for key in (*of, *of["regions"][0]))
+    json_schema.check("prices --of", of)
+    assert {*of, *(f"regions[].{key}" for key in of["regions"][0])} == {
+        key for key in json_schema.keys("prices --of") if not key.startswith("unknown[]")
+    }
 
 
 @every_row(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +20,9 @@ from pulumi_vertex_training.cloud.container_registry.image_names import parse
 from pulumi_vertex_training.core.promotion.entries import PromotedImage, PromotedPackage, Promotion
 from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.views.output import Output
+from support import json_schema
 from support.tables import every_row
 
-PAGE = (Path(__file__).parents[5] / "docs" / "reference" / "json.md").read_text()
 IMAGE = PromotedImage(stack="dev", run="train/4", digest=f"sha256:{'a' * 64}", source="gcr.io/dev/digits")
 PACKAGE = PromotedPackage(
     stack="dev",
@@ -136,8 +135,8 @@ def test_the_page_has_every_key_and_json_no_secret() -> None:
     keys = set(document)
     for name in ("artifacts", "config"):
         keys |= {f"{name}[].{key}" for one in document[name] for key in one}
-    section = next(part for part in PAGE.split("\n## ") if part.startswith("promote\n"))
-    assert set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE)) == keys
+    assert json_schema.keys("promote") == keys
+    json_schema.check("promote", document)
     assert "swordfish" not in json.dumps(document)
     assert document["config"][2] == {
         "key": "digits:token",

@@ -1,25 +1,28 @@
-"""`docs/reference/json.md`: its examples are what the commands print, its tables have every key."""
+"""The JSON Schema of `explain`, `diff` and `placement`: true examples, and every key."""
 
 from __future__ import annotations
 
 import json
-import re
+import shutil
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pulumi_vertex_training.cli.main import main
+from support import json_schema
 
-PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "json.md").read_text()
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-EXAMPLES = [
-    (command.split()[1:], json.loads(printed))
-    for (_, command), (language, printed) in pairwise(BLOCKS)
-    if language == "json"
-]
+DOCUMENTS = Path(__file__).with_name("documents")
+WORDS = {
+    "explain": "explain job.yaml --replica workerpool1-1 --framework pytorch --json",
+    "explain of a tuning job": "explain search.yaml --json",
+    "explain of a training pipeline": "explain pipeline.yaml --json",
+    "diff": "diff job.yaml new.yaml --json",
+    "placement": "placement --workers 3 --ps 2 --subnetworks 2 --json",
+}
+"""The commands whose examples in the schema are compared with their output."""
+
 IMAGE = {"imageUri": "gcr.io/p/i:1"}
 GPUS = {"machineType": "n1-highmem-96", "acceleratorType": "NVIDIA_TESLA_V100", "acceleratorCount": 8}
 FILES: dict[str, Any] = {
@@ -82,19 +85,14 @@ RUNS: dict[str, list[str]] = {
         "placement --workers 3 --subnetworks 4 --drop-remainder --json",
     ],
 }
-KEYS = {
-    section.partition("\n")[0]: set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
-    for section in PAGE.split("\n## ")[1:]
-}
 
 
 @pytest.fixture
 def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return the output of a command that runs next to the files of the page."""
+    """Return the output of a command that runs next to the documents."""
     monkeypatch.chdir(tmp_path)
-    for language, text in BLOCKS:
-        if language == "yaml":
-            Path(text.splitlines()[0].removeprefix("# ")).write_text(text)
+    for document in DOCUMENTS.iterdir():
+        shutil.copy(document, tmp_path)
     for name, value in FILES.items():
         Path(name).write_text(json.dumps(value))
 
@@ -116,13 +114,14 @@ def shortened(full: Any, example: Any) -> Any:
     return full
 
 
-@pytest.mark.parametrize(("words", "example"), EXAMPLES, ids=[" ".join(words) for words, _ in EXAMPLES])
-def test_an_example(printed: Any, words: list[str], example: Any) -> None:
-    assert shortened(printed(words), example) == example
+@pytest.mark.parametrize("command", WORDS)
+def test_the_example_of_the_schema(printed: Any, command: str) -> None:
+    (example,) = json_schema.SCHEMA["$defs"][command]["examples"]
+    assert shortened(printed(WORDS[command].split()), example) == example
 
 
 def paths(value: Any, known: set[str], path: str = "") -> Iterator[str]:
-    """Yield the paths of the keys, except below a key for which the page lists no keys."""
+    """Yield the paths of the keys, except below a key for which the schema has no keys."""
     if isinstance(value, dict):
         for key, item in value.items():
             here = f"{path}.{key}".lstrip(".")
@@ -135,9 +134,13 @@ def paths(value: Any, known: set[str], path: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("command", RUNS)
-def test_the_table_has_every_key_and_no_other(printed: Any, command: str) -> None:
-    """Check that the page has every key; the table of a kind adds to that of `explain`."""
-    shared = KEYS["explain"] if command.startswith("explain ") else set()
-    known = KEYS[command] | shared
-    found = {path for words in RUNS[command] for path in paths(printed(words.split()), known)}
-    assert found - shared == KEYS[command]
+def test_the_schema_has_every_key_and_no_other(printed: Any, command: str) -> None:
+    """Check that the schema has every key; the schema of a kind adds to that of `explain`."""
+    own = json_schema.keys(command)
+    shared = json_schema.keys("explain") if command.startswith("explain ") else set()
+    found = set()
+    for words in RUNS[command]:
+        document = printed(words.split())
+        json_schema.check(command, document)
+        found |= set(paths(document, own | shared))
+    assert found - shared == own

@@ -1,17 +1,18 @@
-"""The page of the JSON has every command, and the keys of those of the emulator, `logs` and `cancel`."""
+"""The JSON Schema has every command, and the keys of those of the emulator, `logs` and `cancel`."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import check_jsonschema  # noqa: F401  (brings jsonschema)
+import jsonschema
 import pytest
 
 from pulumi_vertex_training.cli import parser
-from scripts.reference.markdown import JSON_PAGE
+from support import json_schema
 from support.emulated.command import environment, run
 from support.emulated.job_emulator import job, job_id, pool
 from support.waiting import eventually
@@ -19,15 +20,6 @@ from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 from vertex_emulator.daemon import reset as emulator_reset
 
-PAGE = JSON_PAGE.read_text(encoding="utf-8")
-KEYS = {
-    command: set(re.findall(r"`([\w.\[\]]+)`", keys))
-    for command, keys in re.findall(r"^\| `(emulator [\w -]+)` \| (.*) \|$", PAGE, re.MULTILINE)
-}
-SECTIONS = {
-    section.partition("\n")[0]: set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
-    for section in PAGE.split("\n## ")[1:]
-}
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
 TRAINER = "import time; print('trained', flush=True); time.sleep(600)"
 STEPS = (
@@ -57,11 +49,16 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[tuple[
             emulator_reset.reset(data_dir)
 
 
+def top_keys(command: str) -> set[str]:
+    return {key for key in json_schema.keys(command) if "." not in key}
+
+
 @pytest.mark.parametrize("step", STEPS, ids=" ".join)
-def test_the_page_has_every_key(printed: Mapping[tuple[str, ...], Any], step: tuple[str, ...]) -> None:
+def test_the_schema_has_every_key(printed: Mapping[tuple[str, ...], Any], step: tuple[str, ...]) -> None:
     command = f"emulator {' '.join(step[:2])}" if step[0] == "fault" else f"emulator {step[0]}"
     optional = {"unset"} if step == ("env",) else set()
-    assert set(printed[step]) == KEYS[command] - optional
+    assert set(printed[step]) == top_keys(command) - optional
+    json_schema.check(command, printed[step])
 
 
 def test_the_keys_of_logs_and_cancel(tmp_path: Path) -> None:
@@ -71,9 +68,11 @@ def test_the_keys_of_logs_and_cancel(tmp_path: Path) -> None:
         control = Control(url=emulator.url, token=emulator.token)
         made = job_id(str(control.call("POST", JOBS, job(pool(TRAINER)))["name"]))
         lines = eventually(lambda: trained(run("logs", made, "--json", env=env).out), every=0.5)
-        assert {key for line in lines for key in json.loads(line)} == SECTIONS["logs"]
-        cancelled = set(run("cancel", made, "--json", env=env).json)
-        assert cancelled | {"error"} == SECTIONS["cancel"]  # it has an error if it has ended already
+        assert {key for line in lines for key in json.loads(line)} == json_schema.keys("logs")
+        json_schema.check("logs", json.loads(lines[0]))
+        cancelled = run("cancel", made, "--json", env=env).json
+        json_schema.check("cancel", cancelled)
+        assert {*cancelled, "error"} == json_schema.keys("cancel")  # it has an error if it has ended already
     finally:
         emulator_reset.reset(tmp_path / "data")
 
@@ -83,8 +82,13 @@ def trained(output: str) -> list[str]:
     return output.splitlines() if '"trained"' in output else []
 
 
-def test_every_command_with_json_is_on_the_page() -> None:
-    described = {*SECTIONS, *KEYS, "emulator clock", "ui"}  # the same as `clock show`; a paragraph
+def test_every_command_with_json_has_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schema.SCHEMA)
+    described = {
+        *json_schema.SCHEMA["$defs"],
+        "emulator clock",
+        "ui",
+    }  # as `clock show`; a paragraph of the page
     named = [
         one.prog.removeprefix("vertex-training ")
         for one in parser.build().each()

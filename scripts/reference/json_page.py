@@ -1,0 +1,70 @@
+"""The page of the JSON: how to read it, an example, and each command with the title of its schema.
+
+The schema is the file `command.schema.json` beside the page. Tests compare it with what the commands print.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from scripts.reference.markdown import HEADER, REFERENCE, code, table
+
+PAGE = REFERENCE / "json.md"
+SCHEMA = REFERENCE / "command.schema.json"
+
+_TOP = f"""# The JSON of the command
+
+With `--json`, a command prints one JSON document on standard output, and nothing on standard error. Each key
+is in [{SCHEMA.name}]({SCHEMA.name}), a JSON Schema with a definition for each command. For example, check an
+output with
+
+```sh
+vertex-training status train --json > status.json
+jq '{{"$ref": "#/$defs/status", "$defs": ."$defs"}}' {SCHEMA.name} > status.schema.json
+check-jsonschema --schemafile status.schema.json status.json
+```
+
+Keys of the command are in camel case. Paths in findings are in snake case, also for resources of the
+[package](../guides/programs/other-languages.md). Later versions may add keys; a key is renamed or changes its
+type only with a note in the changelog.
+
+| exit code | when |
+| --- | --- |
+| 2 | the document has `errors`. After a mistake in the command it has nothing else |
+| the sum of their codes | `plan`, for failed [checks](../guides/teams/plan.md#the-checks) |
+| 1 | `diff`, `plan`, `drift` with `--exit-code`: there is a difference; `import`, `gc`: a request failed |
+| 0 | otherwise |
+
+`ui --json` prints one line, `{{"url": "http://127.0.0.1:PORT/?token=TOKEN"}}`, and then serves the
+[dashboard](../guides/running/dashboard.md).
+
+## An example
+
+`vertex-training diff job.yaml new.yaml --json`, where the second file has two more workers:
+"""
+
+
+@functools.cache
+def definitions() -> Mapping[str, Mapping[str, Any]]:
+    """Return the schema of each command by its name."""
+    found: Mapping[str, Mapping[str, Any]] = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
+    return found
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of the page."""
+    yield PAGE, "\n\n".join([HEADER + _TOP.rstrip("\n"), *_parts()]) + "\n"
+
+
+def _parts() -> Iterator[str]:
+    yield code(json.dumps(definitions()["diff"]["examples"][0], indent=2), "json")
+    yield "## Commands"
+    yield "`$defs` has these definitions; several of them have an example."
+    shown = [each for each in definitions().items() if not each[0].startswith("emulator ")]
+    rows = [(f"`{name}`", each.get("title", "")) for name, each in shown]
+    yield table(PAGE, ("definition", "document"), rows).rstrip("\n")
+    yield "Each control of the emulator has one as well, such as `emulator status`. Durations are in seconds."
