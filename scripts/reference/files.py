@@ -11,7 +11,9 @@ from scripts.reference import (
     commands,
     configuration,
     functions,
+    gallery,
     index,
+    json_page,
     parity,
     policies,
     resources,
@@ -22,7 +24,10 @@ from scripts.reference import (
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of each page of the reference."""
-    for module in (index, resources, functions, configuration, commands, rules, policies, variables, parity):
+    for module in (
+        *(index, resources, functions, configuration, commands, json_page),
+        *(rules, policies, variables, parity, gallery),
+    ):
         yield from module.pages()
 
 

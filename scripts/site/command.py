@@ -41,15 +41,16 @@ def docs(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
             failure="The site cannot be built",
             tail=200,
         )
-        step.progress("following every link")
-        run_quietly(
-            [layout.python, "-m", "scripts.site.check"],
-            cwd=layout.root,
-            env=env,
-            on_line=lambda _: None,
-            failure="Pages of the site have problems",
-            tail=200,
-        )
+        for module, doing in (("llms", "writing llms.txt"), ("check", "following every link")):
+            step.progress(doing)
+            run_quietly(
+                [layout.python, "-m", f"scripts.site.{module}"],
+                cwd=layout.root,
+                env=env,
+                on_line=lambda _: None,
+                failure="Pages of the site have problems",
+                tail=200,
+            )
         step.done(f"built: {layout.local / 'site' / 'index.html'}")
     return 0
 

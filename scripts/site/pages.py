@@ -35,8 +35,17 @@ _Loader.add_multi_constructor("tag:yaml.org,2002:python/", _ignore)
 
 def navigation(configuration: Path) -> list[str]:
     """Return the pages in the navigation, in its order."""
+    return [page for _, pages in sections(configuration) for page in pages]
+
+
+def sections(configuration: Path) -> list[tuple[str, list[str]]]:
+    """Return the sections of the navigation with their pages, in its order."""
     settings = yaml.load(configuration.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
-    return list(_entries(settings.get("nav") or []))
+    found: list[tuple[str, list[str]]] = []
+    for entry in settings.get("nav") or []:
+        titles = list(entry) if isinstance(entry, dict) else [""]
+        found.append((titles[0], list(_entries(entry))))
+    return found
 
 
 def _entries(item: object) -> Iterator[str]:

@@ -158,6 +158,30 @@ def test_questions_are_answered_by_the_first_results(server: str, browser: Brows
     page.close()
 
 
+def test_the_box_of_the_rules_finds_a_rule_by_its_message(site: Path, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto((site / "reference" / "rules.html").as_uri())
+    box = page.get_by_role("searchbox", name="Find a rule by a message")
+    box.fill("worker_pool_specs[1].replica_count: -5 replicas; give a whole number of 0 or more")
+    expect(page.locator("tr:has(#replicas-negative)")).to_be_visible()
+    expect(page.locator("tr:has(#replicas-negative) .rule-finding")).to_contain_text("0 skips the pool")
+    expect(page.locator("tr:has(#disk-type)")).to_be_hidden()
+    box.fill("")
+    expect(page.locator("tr:has(#disk-type)")).to_be_visible()
+    page.close()
+
+
+def test_a_table_is_read_in_cards_on_a_phone(site: Path, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto((site / "reference" / "resources" / "CustomJob.html").as_uri())
+    row = page.locator("tr:has(td:first-child code:text-is('run_token'))").first
+    meaning = row.locator("td").last.bounding_box()
+    assert meaning is not None
+    assert meaning["x"] + meaning["width"] <= 390
+    assert row.locator("td[data-head='a change']").inner_text() == "replaces"
+    page.close()
+
+
 def _search(page: Page, text: str) -> None:
     """Type into the search of a page, and wait until it shows a page that has the text."""
     page.keyboard.press("/")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.site import llms
 from scripts.site.pages import (
     MAX_WORDS,
     long_pages,
@@ -90,3 +91,14 @@ def test_words_of_prose_are_counted_and_no_others(tmp_path: Path) -> None:
 )
 def test_links_that_leave_the_docs(page: str, link: str, path: str | None) -> None:
     assert path_in_repository(page, link) == path
+
+
+def test_llms_has_each_page_of_the_navigation_with_its_first_sentence(tmp_path: Path) -> None:
+    found = llms.text(ROOT / "mkdocs.yml", DOCS)
+    assert [page for page in navigation(ROOT / "mkdocs.yml") if f"({page[:-3]}.html)" not in found] == []
+    (tmp_path / "a.md").write_text("<!-- x -->\n\n# A page\n\n| a |\n| --- |\n\nIt [links](b.md) here. More.\n")
+    (tmp_path / "b.md").write_text("# B\n")
+    (tmp_path / "mkdocs.yml").write_text("nav:\n  - Guides:\n      - a.md\n      - Deep:\n          - b.md\n")
+    assert llms.text(tmp_path / "mkdocs.yml", tmp_path).endswith(
+        "## Guides\n\n- [A page](a.html): It links here.\n- [B](b.html)\n"
+    )
