@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.training_pipeline import training_tasks
 from pulumi_vertex_training.program.arguments import references, worker_pools
 from scripts.arguments.catalog import ARGS_MODULES, PACKAGE, RESOURCES
 from scripts.reference import examples
-from scripts.reference.markdown import HEADER, REFERENCE, code, prose, table
+from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, filled, prose, table
 from scripts.reference.signatures import a_class, aliases, function
 from scripts.reference.types_in_words import WORDS
 from vertex_cluster import checkpoints
@@ -110,9 +110,30 @@ _ALIASES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of each page."""
-    yield PAGE, "\n\n".join(_functions()) + "\n"
-    yield TESTING_PAGE, "\n\n".join(_testing()) + "\n"
-    yield CLUSTER_PAGE, "\n\n".join(_cluster()) + "\n"
+    for page, parts in ((PAGE, _functions()), (TESTING_PAGE, _testing()), (CLUSTER_PAGE, _cluster())):
+        yield page, "\n\n".join(_without_repeats(parts)) + "\n"
+
+
+def _without_repeats(parts: Iterable[str]) -> Iterator[str]:
+    """Yield the parts of a page; rows of an earlier table are a link to its heading."""
+    first: dict[str, str] = {}
+    heading = ""
+    for part in parts:
+        if part.startswith("#"):
+            heading = part.lstrip("# ")
+        if not part.startswith(("| parameter |", "| attribute |")):
+            yield part
+            continue
+        head, ruling, *rows = part.split("\n")
+        by_heading: dict[str, list[str]] = {}
+        for row in rows:
+            by_heading.setdefault(first.setdefault(row, heading), []).append(row)
+        repeated = {each: of for each, of in by_heading.items() if each != heading and len(of) > 1}
+        if own := [row for row in rows if first[row] not in repeated]:
+            yield "\n".join([head, ruling, *own])
+        for other, of in repeated.items():
+            names = ", ".join(row.split(" | ")[0].lstrip("| ") for row in of)
+            yield filled(f"As in [{other}](#{anchor(other)}): {names}.")
 
 
 def public_names() -> list[str]:

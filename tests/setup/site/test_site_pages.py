@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,21 @@ def test_links_that_leave_the_docs(page: str, link: str, path: str | None) -> No
 def test_llms_has_each_page_of_the_navigation_with_its_first_sentence(tmp_path: Path) -> None:
     found = llms.text(ROOT / "mkdocs.yml", DOCS)
     assert [page for page in navigation(ROOT / "mkdocs.yml") if f"({page[:-3]}.html)" not in found] == []
-    (tmp_path / "a.md").write_text("<!-- x -->\n\n# A page\n\n| a |\n| --- |\n\nIt [links](b.md) here. More.\n")
+    (tmp_path / "a.md").write_text(
+        "<!-- x -->\n\n# A page\n\n| a |\n| --- |\n\nIt [links](b.md) here. More.\n"
+    )
     (tmp_path / "b.md").write_text("# B\n")
     (tmp_path / "mkdocs.yml").write_text("nav:\n  - Guides:\n      - a.md\n      - Deep:\n          - b.md\n")
     assert llms.text(tmp_path / "mkdocs.yml", tmp_path).endswith(
         "## Guides\n\n- [A page](a.html): It links here.\n- [B](b.html)\n"
     )
+
+
+def test_every_guide_ends_with_one_next_step() -> None:
+    guides = [
+        page for page in sorted((DOCS / "guides").rglob("*.md")) if page != DOCS / "guides" / "index.md"
+    ]
+    last = {page: page.read_text(encoding="utf-8").rstrip().rpartition("\n\n")[2] for page in guides}
+    assert [
+        str(page) for page, text in last.items() if not re.fullmatch(r"Next: \[[^]]+\]\([^)]+\)\.", text)
+    ] == []

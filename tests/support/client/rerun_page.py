@@ -81,9 +81,18 @@ def _unchanged() -> list[str]:
         "",
         *_table(
             ["last run", *_POLICIES.values()],
-            ([_RUNS[run], *(cell(run, policy) for policy in Policy)] for run in LastRun),
+            _merged([_RUNS[run], *(cell(run, policy) for policy in Policy)] for run in LastRun),
         ),
     ]
+
+
+def _merged(rows: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yield the rows with one row for all runs that have the same cells."""
+    runs: dict[tuple[str, ...], list[str]] = {}
+    for run, *cells in rows:
+        runs.setdefault(tuple(cells), []).append(run)
+    for found, of in runs.items():
+        yield [", ".join(of), *found]
 
 
 def _changed() -> list[str]:
@@ -100,7 +109,7 @@ def _changed() -> list[str]:
                 "the same with `protect_running`",
                 "`never`",
             ],
-            (
+            _merged(
                 [
                     _RUNS[run],
                     cell(run, Policy.ON_CHANGE, False),
@@ -164,7 +173,7 @@ def _removals() -> list[str]:
                 "the record is kept",
                 "either, with `protect_running`",
             ],
-            (
+            _merged(
                 [
                     _RUNS[run],
                     cell(run, False, False),

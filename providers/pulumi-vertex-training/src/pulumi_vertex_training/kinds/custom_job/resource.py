@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 class CustomJob(JobResource, module="customJob", name="CustomJob"):
     """A training job that runs once for its declaration, and again when the declaration changes.
 
-    A job cannot change once it exists. Every change of the spec replaces it: the old job is cancelled and
-    deleted first. A finished job is a steady state.
+    A job cannot change once it exists. After a change of the spec the job runs again: a live one is
+    cancelled first, and `on_replace` decides whether the record of the old one is kept, as by default.
+    A finished job is a steady state.
     """
 
     kind = registry.CUSTOM_JOB

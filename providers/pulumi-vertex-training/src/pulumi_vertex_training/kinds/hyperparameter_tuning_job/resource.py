@@ -105,8 +105,9 @@ class TuningCompletion(Completion):
 class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", name="HyperparameterTuningJob"):
     """A tuning job that runs once for its declaration, and again when the declaration changes.
 
-    A tuning job cannot change once it exists. Every change of the spec replaces it: the old job is cancelled
-    and deleted first. A finished job is a steady state.
+    A tuning job cannot change once it exists. After a change of the spec the job runs again: a live one is
+    cancelled first, and `on_replace` decides whether the record of the old one is kept, as by default.
+    A finished job is a steady state.
     """
 
     kind = registry.TUNING_JOB
