@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.cli.explain.explanation import explanation_of
-from pulumi_vertex_training.views import topology_svg
 from pulumi_vertex_training.views.explained import Explanation
+from pulumi_vertex_training.views.topology import svg
 from scripts.reference.markdown import DOCS, HEADER
 from vertex_training.findings.options import CheckOptions
 
@@ -204,14 +204,14 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield PAGE, "\n\n".join(parts) + "\n"
     for name, explained in found.items():
         if explained.spec is not None:
-            yield PICTURES / f"{name}.svg", topology_svg.picture(explained.spec.worker_pool_specs) + "\n"
+            yield PICTURES / f"{name}.svg", svg.picture(explained.spec.worker_pool_specs) + "\n"
 
 
 def _card(card: Card, explained: Explanation) -> str:
     cost = explained.cost
     if explained.spec is None or cost is None or cost.hourly is None:
         raise ValueError(f"scripts/reference/gallery.py: {card.name}: its job has errors or no price.")
-    picture = topology_svg.picture(explained.spec.worker_pool_specs)
+    picture = svg.picture(explained.spec.worker_pool_specs)
     words = html.unescape(picture.partition("<title>")[2].partition("</title>")[0])
     facts = [f"**{card.result}**", f"first `up` {card.first_up}" if card.first_up else ""]
     facts.append(f"${cost.hourly * card.times:.2f} an hour on Google Cloud")

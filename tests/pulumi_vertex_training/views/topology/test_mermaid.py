@@ -32,7 +32,9 @@ def test_a_picture_has_a_node_for_each_pool_with_replicas(pools):
 @given(POOLS, POOLS)
 def test_a_picture_of_a_change_has_the_fate_of_each_pool(old, new):
     text = picture_of_change(compare(old, new))
-    sizes = [[(one.replica_count, one.replica_count and one.machine_type) for one in side] for side in (old, new)]
+    sizes = [
+        [(one.replica_count, one.replica_count and one.machine_type) for one in side] for side in (old, new)
+    ]
     for side in sizes:
         side += [(0, 0)] * (4 - len(side))
     before, after = sizes
@@ -105,7 +107,10 @@ def test_the_title_of_a_change_has_the_totals_before_and_after():
     )
     new = mermaid.read(picture_of_change(compare((), [pool(), pool(2)])))
     assert new.title == "3 x n1-standard-4 · 12 vCPU"
-    assert list(new.nodes.values()) == ["chief 1 x n1-standard-4 (added)", "workers 2 x n1-standard-4 (added)"]
+    assert list(new.nodes.values()) == [
+        "chief 1 x n1-standard-4 (added)",
+        "workers 2 x n1-standard-4 (added)",
+    ]
     gone = mermaid.read(picture_of_change(compare([pool()], ())))
     assert gone.nodes == {"p0": "chief 1 x n1-standard-4 (removed)"}
     assert picture_of_change([]) == picture([]) == picture([EMPTY]) == ""

@@ -149,7 +149,9 @@ def test_no_box_is_much_larger_than_its_content_needs() -> None:
     (_, _, chief, low), (_, _, workers, high) = boxes[:2]
     assert chief < 200 and low < 120 and workers > 600 and high < 190
     for x, y, wide, tall in boxes:
-        inside = [one for one in rectangles(root) if x <= one[0] and one[0] + one[2] <= x + wide and one[3] <= 26]
+        inside = [
+            one for one in rectangles(root) if x <= one[0] and one[0] + one[2] <= x + wide and one[3] <= 26
+        ]
         lowest = max(one[1] + one[3] for one in inside)
         assert y + tall - lowest <= 50, "the box ends below its marks"
     assert float(root.get("height", 0)) < 300

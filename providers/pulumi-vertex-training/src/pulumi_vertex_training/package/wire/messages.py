@@ -34,7 +34,11 @@ _WORDS = {"True": "true", "False": "false", "is None": "is null"}
 
 def schema_text() -> str:
     """Return the schema, as the engine gets it."""
-    return importlib.resources.files("pulumi_vertex_training.package").joinpath(SCHEMA).read_text(encoding="utf-8")
+    return (
+        importlib.resources.files("pulumi_vertex_training.package")
+        .joinpath(SCHEMA)
+        .read_text(encoding="utf-8")
+    )
 
 
 def in_package(text: str) -> str:

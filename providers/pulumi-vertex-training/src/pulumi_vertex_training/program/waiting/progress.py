@@ -129,9 +129,7 @@ def _show_row(urn: str, info: str) -> None:
     engine = settings.get_engine()
     if engine is not None:
         with contextlib.suppress(grpc.RpcError):
-            engine.Log(
-                engine_pb2.LogRequest(severity=engine_pb2.INFO, message=info, urn=urn, ephemeral=True)
-            )
+            engine.Log(engine_pb2.LogRequest(severity=engine_pb2.INFO, message=info, urn=urn, ephemeral=True))
 
 
 def announcement(noun: str, name: str, policy: WaitPolicy) -> str:

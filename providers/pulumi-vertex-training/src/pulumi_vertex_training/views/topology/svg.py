@@ -213,8 +213,8 @@ def _names(one: _Placed, wide: int) -> Iterator[str]:
     if box.marks == "squares":
         y = top + _rows(box) * _STEP + 12
         for row in range(_rows(box) if _scale(box) else 0):
-            number = str(row * box.columns)
-            yield _text(left, top + row * _STEP + 9, number, _scale(box), size=9, opacity=0.75)
+            first = str(row * box.columns)
+            yield _text(left, top + row * _STEP + 9, first, _scale(box), size=9, opacity=0.75)
     else:
         yield _text(left + 10, top + 17, f"{box.count:,} replicas", wide - 20)
     yield _text(left, y, box.ends, wide, size=_SMALL, opacity=0.75)
@@ -238,7 +238,7 @@ def _text(
 
 
 def _long(text: str, size: int, *, bold: bool = False) -> float:
-    """Return the width of a text in pixels, by the widest letters that fonts usually have: none is known here."""
+    """Return the width of a text in pixels, by the widest letters of common fonts."""
     return sum(_widths(visible(text), size, bold=bold))
 
 

@@ -56,7 +56,7 @@ def summary_of(plan: Plan) -> str:
 
 
 def starts_of(plan: Plan) -> str:
-    """Return the jobs that the deployment runs, as a sentence; "" for a plan without changes, or with errors."""
+    """Return the jobs that the deployment runs, as a sentence; "" without changes, or with errors."""
     if plan.errors or not plan.changes:
         return ""
     jobs = [one for one in plan.changes if one.type in _JOBS and one.effect in ("create", "replace")]

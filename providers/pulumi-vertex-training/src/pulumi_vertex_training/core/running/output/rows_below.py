@@ -55,7 +55,7 @@ class RowsBelow:
         self._looks += 1
         if self._looks == 1 or self._urn not in _jobs:
             return
-        if self._looks == 2:  # noqa: PLR2004
+        if self._looks == 2:
             self._row(FOLLOW, _FOLLOWS)
         seconds = machine_clock.monotonic() - self._began
         if not self._announced and (self._cancels or seconds > _ANNOUNCE_SECONDS):

@@ -94,9 +94,7 @@ def spark(values: Sequence[float], *, width: int = 60, height: int = 16) -> str:
     inner, size = height - 2, most - least
     step = width / max(len(values) - 1, 1)
     heights = ((value - least) / size if size else 0.5 for value in values)
-    return " ".join(
-        f"{number * step:.4g},{1 + inner * (1 - up):.3g}" for number, up in enumerate(heights)
-    )
+    return " ".join(f"{number * step:.4g},{1 + inner * (1 - up):.3g}" for number, up in enumerate(heights))
 
 
 def number_in_words(value: float) -> str:
