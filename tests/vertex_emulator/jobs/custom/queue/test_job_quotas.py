@@ -19,7 +19,6 @@ from support.emulated.job_emulator import (
     wait_for_flags,
 )
 from support.waiting import TIMEOUT
-from vertex_emulator.client.control import Control, ControlError
 from vertex_emulator.jobs.custom.store import CUSTOM_JOB, WaitingJobs
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import parse
@@ -287,7 +286,6 @@ def test_quotas_are_listed_and_removed(emulator: JobEmulator) -> None:
         pytest.param("metric=", "There is no quota for ''", id="empty metric"),
         pytest.param("region=", "region must be", id="empty region"),
         pytest.param("region=europe", "region must be", id="no region"),
-        pytest.param("metrics=cpus", "'metrics' is not known", id="misspelt"),
     ],
 )
 def test_what_cannot_be_meant_removes_nothing(emulator: JobEmulator, query: str, says: str) -> None:
@@ -295,12 +293,6 @@ def test_what_cannot_be_meant_removes_nothing(emulator: JobEmulator, query: str,
     answer = emulator.call("DELETE", f"/_local/quotas?{query}")
     assert (answer.status, says in answer.message) == (400, True), answer.body
     assert len(emulator.call("GET", "/_local/quotas").json()["quotas"]) == 1
-
-
-def test_an_empty_name_is_not_all(emulator: JobEmulator) -> None:
-    quota(emulator, "cpus", 8)
-    with pytest.raises(ControlError, match="There is no quota for ''"):
-        Control(url=emulator.daemon.url, token=emulator.daemon.token).clear_quotas(metric="")
 
 
 def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:
