@@ -77,16 +77,6 @@ def test_every_value_of_the_key_is_text(key_file: Path) -> None:
     assert {type(value) for value in json.loads(key_file.read_text()).values()} == {str}
 
 
-def test_a_key_of_an_earlier_version_is_kept(tmp_path: Path) -> None:
-    now = json.loads(ServiceKey(tmp_path / "key.json").file().read_text())
-    pair = {name: now[f"hmac_{name}"] for name in ("access_id", "secret")}
-    kept = {name: value for name, value in now.items() if not name.startswith("hmac")}
-    earlier = tmp_path / "earlier.json"
-    earlier.write_text(json.dumps({**kept, "token_uri": "http://127.0.0.1:9/token", "hmac": pair}, indent=2))
-    assert ServiceKey(earlier).sign(b"x") == ServiceKey(tmp_path / "key.json").sign(b"x")
-    assert json.loads(earlier.read_text()) == now
-
-
 def test_the_key_is_secret_without_the_token(emulator: Daemon) -> None:
     assert call(emulator.url, "GET", "/_local/service-account").status == 401
     assert call(emulator.storage_url, "GET", "/_local/service-account").status == 403
@@ -134,7 +124,6 @@ def test_another_method_is_refused(sign: Any, method: str) -> None:
 
 
 def test_the_key_of_another_emulator(sign: Any, emulator: Daemon, bucket: Any, tmp_path: Path) -> None:
-    from vertex_emulator.services.storage.signed_urls import ServiceKey
 
     sign()
     other = service_account.Credentials.from_service_account_file(str(ServiceKey(tmp_path / "key").file()))

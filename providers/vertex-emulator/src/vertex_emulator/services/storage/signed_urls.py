@@ -41,9 +41,6 @@ _ACCOUNTS = "gserviceaccount.com"
 _EXCHANGE = "https://oauth2.googleapis.com/token"
 """Through the emulator's proxy, the emulator itself. Google would get an assertion, never the key."""
 
-_EARLIER = (b"http://127.0.0.1:9/token", b'"hmac": {')
-"""Parts of key files that earlier versions wrote."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Loaded:
@@ -68,8 +65,6 @@ class ServiceKey:
         with self._lock:
             if not self._path.exists():
                 _write(self._path, _new())
-            elif any(part in (data := self._path.read_bytes()) for part in _EARLIER):
-                _write(self._path, _updated(json.loads(data)))
             return self._path
 
     def signed_by_rsa(self, email: str, message: bytes, signature: bytes) -> bool:
@@ -122,18 +117,12 @@ def _write(path: Path, key: Mapping[str, Any]) -> None:
     write_private(path, json.dumps(key, indent=2).encode("ascii") + b"\n")
 
 
-def _updated(key: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a key in the form of this version."""
-    pair = {f"hmac_{name}": value for name, value in key.get("hmac", {}).items()}
-    return {**{name: value for name, value in key.items() if name != "hmac"}, **pair, "token_uri": _EXCHANGE}
-
-
 def _load(path: Path) -> _Loaded | None:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
-        value = _updated(json.loads(path.read_text(encoding="ascii")))
+        value = json.loads(path.read_text(encoding="ascii"))
         private = load_pem_private_key(value["private_key"].encode("ascii"), password=None)
         access_id, secret = value["hmac_access_id"], value["hmac_secret"]
         identifier = str(value["private_key_id"])
