@@ -12,7 +12,7 @@ from support.emulated.job_emulator import JobEmulator, job, pool, running_jobs
 from vertex_emulator.replicas.sandbox.children import run
 from vertex_emulator.replicas.sandbox.probe import candidates
 from vertex_emulator.replicas.sandbox.program import Command
-from vertex_emulator.replicas.sandbox.sandbox import Sandbox, View, make_folders
+from vertex_emulator.replicas.sandbox.sandbox import Sandbox, View, make_folders, outermost
 
 PLAIN = Sandbox(kind="process", reason="of a test")
 
@@ -258,3 +258,15 @@ def test_an_orphan_that_has_ended_is_gone(emulator: JobEmulator) -> None:
     name = emulator.create(pool(ORPHANS))
     emulator.wait(name)
     assert emulator.printed(name) == ["no zombies"]
+
+
+def test_a_path_is_shown_once(tmp_path: Path) -> None:
+    """A folder in between that only its owner can enter, or that is hidden, does not show what is in it."""
+    prefix = tmp_path / "prefix"
+    plain, closed, hidden = (prefix / name / "packages" for name in ("lib", "closed", "data"))
+    for path in (plain, closed, hidden):
+        path.mkdir(parents=True)
+    closed.parent.chmod(0o700)
+    paths = [plain, hidden, prefix, closed, plain, prefix.with_name("prefix-2")]
+    shown = (prefix, prefix.with_name("prefix-2"), closed, hidden)
+    assert outermost(paths, hidden=hidden.parent) == shown

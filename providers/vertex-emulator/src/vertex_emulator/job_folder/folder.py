@@ -78,7 +78,7 @@ def write_json(path: Path, value: object) -> None:
     """Replace the file at `path` in one step. Raises `OSError`."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        partial.write_text(json.dumps(value, indent=1), encoding="utf-8")
+        partial.write_bytes(json.dumps(value).encode())
         partial.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from vertex_emulator.job_folder import folder
@@ -85,8 +85,8 @@ class Reporter:
         """Write pending changes. Return whether all are written."""
         if self._dirty:
             document = {
-                "events": [asdict(event) for event in self._events],
-                "replicas": [asdict(replica) for replica in self.replicas.values()],
+                "events": [vars(event) for event in self._events],
+                "replicas": [vars(replica) for replica in self.replicas.values()],
             }
             try:
                 folder.write_json(self._folder.state, document)

@@ -21,6 +21,8 @@ def remove_tree(path: Path) -> None:
 
     A folder in which a file system is mounted stays as it is: the mounted files may be a person's.
     """
+    if not os.path.lexists(path):
+        return
     if mounted := mounts_in(path):
         log.warning(
             "%s was not removed, because a file system is mounted at %s. Unmount it, and remove the folder "

@@ -133,10 +133,11 @@ def claim(count: int) -> list[Claim]:
 
 def _candidates() -> Iterator[int]:
     low, high = _ephemeral_range()
-    ports = [port for port in range(_FIRST, _LAST) if not low <= port <= high]
-    start = int.from_bytes(os.urandom(4), "big") % len(ports)
-    yield from ports[start:]
-    yield from ports[:start]
+    start = int.from_bytes(os.urandom(4), "big")
+    for number in range(_LAST - _FIRST):
+        port = _FIRST + (start + number) % (_LAST - _FIRST)
+        if not low <= port <= high:
+            yield port
 
 
 def _ephemeral_range() -> tuple[int, int]:

@@ -122,17 +122,19 @@ def replica_command(
     packages = packages or SharedPackages()
     if replica.image is not None and not own_root:
         packages = packages.with_image(replica.image.stand_in, interpreter, plan.images_dir.resolve())
+    hidden = plan.data_dir.resolve()
+    visible = (
+        *sandbox.interpreter_paths(),
+        REDIRECT,
+        *(() if own_root else (*interpreter.folders, *local_sources(_pip_settings()))),
+        *packages.folders,
+        *([certificates] if certificates.is_dir() else ()),
+    )
     view = sandbox.View(
         folder=folder.resolve(),
         buckets=plan.buckets_dir.resolve(),
-        hidden=plan.data_dir.resolve(),
-        visible=(
-            *sandbox.interpreter_paths(),
-            REDIRECT,
-            *(() if own_root else (*interpreter.folders, *local_sources(_pip_settings()))),
-            *packages.folders,
-            *([certificates] if certificates.is_dir() else ()),
-        ),
+        hidden=hidden,
+        visible=sandbox.outermost(visible, hidden=hidden),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts({name: each.ip for name, each in zip(names, placement.addresses, strict=True)}),
         resolver=placement.resolver,

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import itertools
 import os
 import stat
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -140,11 +141,32 @@ def replace_file(path: Path, text: str | None) -> None:
             file.write(text)
 
 
+@functools.cache
 def interpreter_paths() -> tuple[Path, ...]:
     """Return the paths that this Python needs: its prefixes and the entries of its module search path."""
     paths = {Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.executable)).parent}
     paths.update(Path(entry) for entry in sys.path if entry)
     return tuple(sorted(path.absolute() for path in paths if path.exists()))
+
+
+def outermost(paths: Iterable[Path], *, hidden: Path) -> tuple[Path, ...]:
+    """Return the paths of a `View` without those that another one shows with it.
+
+    Only folders in between that every user can enter are shown to every replica. A path in the folder that is
+    hidden is shown by another one in it alone.
+    """
+    found: list[str] = []
+    for path in sorted(set(map(str, paths))):
+        if not any(_shows(each, path, f"{hidden}/") for each in found):
+            found.append(path)
+    return tuple(map(Path, found))
+
+
+def _shows(outer: str, path: str, hidden: str) -> bool:
+    if not path.startswith(f"{outer}/") or outer.startswith(hidden) != path.startswith(hidden):
+        return False
+    between = Path(path).parents[: path.removeprefix(outer).count("/")]
+    return all(each.stat().st_mode & stat.S_IXOTH for each in between)
 
 
 def inside_ids(view: View | None) -> tuple[int, int]:

@@ -129,6 +129,7 @@ def main() -> None:
     for standard in (0, 1, 2):
         os.dup2(null, standard)
     signal.signal(signal.SIGCHLD, _reap)
+    supervisor.warm_up()
     gc.collect()
     gc.freeze()  # the forks share this memory
     while True:
@@ -137,12 +138,13 @@ def main() -> None:
             return
         request = json.loads(_read(server, int.from_bytes(head, "big")))
         lock, log = descriptors
+        prepared = None
         with contextlib.suppress(Exception):  # the supervisor will report the error
-            supervisor.prepare(request["folder"])
+            prepared = supervisor.prepare(request["folder"])
         try:
             if os.fork() == 0:
                 server.close()
-                _become(supervisor.main, request, lock, log)
+                _become(supervisor.main, request, lock, log, prepared)
         except OSError as error:
             os.write(log, f"{error}\n".encode())
         for each in descriptors:
@@ -165,7 +167,7 @@ def _reap(*_: object) -> None:
             pass
 
 
-def _become(body: Any, request: Mapping[str, Any], lock: int, log: int) -> NoReturn:
+def _become(body: Any, request: Mapping[str, Any], lock: int, log: int, prepared: object) -> NoReturn:
     """Run the supervisor in this fork, and exit."""
     code = 1
     try:
@@ -179,7 +181,7 @@ def _become(body: Any, request: Mapping[str, Any], lock: int, log: int) -> NoRet
         with contextlib.suppress(OSError):
             os.chdir(request["cwd"])
         show_command_line(f"{sys.executable} -m {body.__module__} {request['folder']}")
-        code = body(request["folder"], lock)
+        code = body(request["folder"], lock, prepared)
     except BaseException:
         traceback.print_exc()
     finally:

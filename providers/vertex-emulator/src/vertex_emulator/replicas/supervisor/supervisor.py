@@ -7,6 +7,7 @@ If it is killed, its replicas die with it (`shim`), and the emulator sees that t
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import math
 import os
@@ -14,7 +15,6 @@ import signal
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.logs import LogWriter
@@ -28,11 +28,12 @@ from vertex_emulator.replicas.network.addresses import NoPortError
 from vertex_emulator.replicas.network.job_network import NetworkError
 from vertex_emulator.replicas.plan import Plan, ReplicaPlan
 from vertex_emulator.replicas.preparation import preparation
-from vertex_emulator.replicas.preparation.interpreters import own
-from vertex_emulator.replicas.preparation.packages import image_packages
+from vertex_emulator.replicas.preparation.packages import private_python
 from vertex_emulator.replicas.preparation.packages.private_python import SharedPackages
 from vertex_emulator.replicas.preparation.services import services_of
+from vertex_emulator.replicas.sandbox import sandbox
 from vertex_emulator.replicas.sandbox.linux import namespaces as ns
+from vertex_emulator.replicas.sandbox.linux import seccomp
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.replicas.supervisor import restarts
 from vertex_emulator.replicas.supervisor.loop import Exits, Loop, Running
@@ -41,6 +42,7 @@ from vertex_emulator.replicas.supervisor.private_files import PrivateFiles
 from vertex_emulator.replicas.supervisor.restarts import consequence_of
 from vertex_emulator.replicas.supervisor.starting import NotStartedError, Starter
 from vertex_training.job import custom_job
+from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import Scheduling
 
 SERVICE = "service"
@@ -53,11 +55,11 @@ class Supervisor:
     """Runs one job from its start to its end."""
 
     def __init__(
-        self, job_folder: folder.JobFolder, plan: Plan, job: dict[str, Any], emulated: Clock
+        self, job_folder: folder.JobFolder, plan: Plan, spec: CustomJobSpec, emulated: Clock
     ) -> None:
         self.folder = job_folder
         self.plan = plan
-        self.spec = custom_job.from_wire(job)
+        self.spec = spec
         self.scheduling = self.spec.scheduling or Scheduling()
         self.clock = emulated
         self.reporter = Reporter(
@@ -330,14 +332,27 @@ class Supervisor:
         self._private_files.finish(seconds=self.plan.timeouts.private_files)
 
 
-def prepare(path: str) -> None:
-    """Compute, in the fork server, what the jobs of equal images share."""
-    for replica in Plan.from_json(folder.read_json(folder.JobFolder(Path(path)).plan)).replicas:
-        if replica.image is not None and replica.image.stand_in:
-            image_packages.content(replica.image.stand_in, own().packages)
+Prepared = tuple[Plan, CustomJobSpec]
 
 
-def main(path: str, _lock: int) -> int:
+def warm_up() -> None:
+    """Load and compute, in the fork server, what every job needs."""
+    codecs.lookup("ascii")
+    sandbox.interpreter_paths()
+    with contextlib.suppress(LookupError):  # a machine type without a filter
+        seccomp.program(os.uname().machine)
+
+
+def prepare(path: str) -> Prepared:
+    """Read what a job runs, in the fork server: its forks share the memory of that, and of what it caches."""
+    job_folder = folder.JobFolder(Path(path))
+    plan = Plan.from_json(folder.read_json(job_folder.plan))
+    for replica in plan.replicas:
+        private_python.prepare("" if replica.image is None else replica.image.stand_in)
+    return plan, custom_job.from_wire(folder.read_json(job_folder.job))
+
+
+def main(path: str, _lock: int, prepared: Prepared | None) -> int:
     """Run the job whose folder is `path`, and keep the folder's lock. Return the exit code."""
     os.umask(0o077)
     ns.adopt_orphans()  # adopt the processes that a killed shim leaves
@@ -346,11 +361,11 @@ def main(path: str, _lock: int) -> int:
         return 0
     reporter = Reporter(job_folder, [], Clock())
     try:
-        plan = Plan.from_json(folder.read_json(job_folder.plan))
+        plan, spec = prepared or prepare(path)
         emulated = Clock(plan.data_dir / FILE)
         if not _note_start(job_folder, emulated, latest=emulated.seconds() + plan.timeout_seconds):
             return 0
-        supervisor = Supervisor(job_folder, plan, folder.read_json(job_folder.job), emulated)
+        supervisor = Supervisor(job_folder, plan, spec, emulated)
         reporter = supervisor.reporter
         supervisor.run()
     except Exception as error:  # the record must not stay RUNNING

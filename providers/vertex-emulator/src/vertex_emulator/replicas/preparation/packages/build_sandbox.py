@@ -86,16 +86,18 @@ def build_command(
     """
     apart = plan.sandbox.kind == "namespaces"
     certificates = certificates_of(plan)
+    hidden = plan.data_dir.resolve()
+    visible = (
+        *sandbox.interpreter_paths(),
+        *interpreter.folders,
+        *local_sources(os.environ),
+        *([certificates] if network is not None and certificates.is_dir() else ()),
+    )
     view = sandbox.View(
         folder=folder.resolve(),
         buckets=plan.buckets_dir.resolve(),
-        hidden=plan.data_dir.resolve(),
-        visible=(
-            *sandbox.interpreter_paths(),
-            *interpreter.folders,
-            *local_sources(os.environ),
-            *([certificates] if network is not None and certificates.is_dir() else ()),
-        ),
+        hidden=hidden,
+        visible=sandbox.outermost(visible, hidden=hidden),
         hostname=_NAME if network is not None else socket.gethostname(),
         hosts=_hosts(),
         resolver=None if network is None else job_network.RESOLVER,

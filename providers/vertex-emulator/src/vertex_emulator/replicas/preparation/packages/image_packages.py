@@ -118,8 +118,13 @@ def content(stand_in: str, packages: Sequence[Path]) -> Content:
 
     Raises `OSError`.
     """
-    present = [each for each in packages if each.is_dir()]
-    return _content(stand_in, tuple(present), tuple(each.stat().st_mtime_ns for each in present))
+    return _content(stand_in, *state_of(packages))
+
+
+def state_of(packages: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[int, ...]]:
+    """Return the folders of packages that exist, and the times of their last changes."""
+    present = tuple(each for each in packages if each.is_dir())
+    return present, tuple(each.stat().st_mtime_ns for each in present)
 
 
 @functools.lru_cache(maxsize=16)

@@ -14,11 +14,12 @@ of the interpreter, and of the Python that runs the emulator, are never visible.
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -130,7 +131,7 @@ def _show_pip(site: Path, interpreter: Interpreter) -> list[str]:
 
     Return lines for the .pth file.
     """
-    if interpreter == own() and (pip := _visible_pip(own().packages)):
+    if interpreter == own() and (pip := _visible_pip(*image_packages.state_of(own().packages))):
         for path in pip:
             (site / path.name).symlink_to(path)
         return []
@@ -139,7 +140,15 @@ def _show_pip(site: Path, interpreter: Interpreter) -> list[str]:
     return []
 
 
-def _visible_pip(packages: Iterable[Path]) -> Sequence[Path]:
+def prepare(stand_in: str) -> None:
+    """Compute what `make` needs for each replica with a stand-in, "" for none, and keep it in memory."""
+    if stand_in:
+        image_packages.content(stand_in, own().packages).key  # noqa: B018
+    _visible_pip(*image_packages.state_of(own().packages))
+
+
+@functools.lru_cache(maxsize=1)
+def _visible_pip(packages: tuple[Path, ...], _changed: tuple[int, ...]) -> Sequence[Path]:
     """Return the folders of the package pip and of its metadata."""
     for distribution in importlib.metadata.distributions(name="pip", path=[str(each) for each in packages]):
         package = Path(str(distribution.locate_file("pip")))

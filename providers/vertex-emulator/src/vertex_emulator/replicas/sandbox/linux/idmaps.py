@@ -8,7 +8,6 @@ replica creates are root's on disk. Where the file system refuses that, the file
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import struct
 from collections.abc import Mapping
@@ -17,12 +16,6 @@ from pathlib import Path
 
 from vertex_emulator.replicas.sandbox.linux import namespaces as ns
 
-_SYS_OPEN_TREE = 428
-_SYS_MOVE_MOUNT = 429
-_AT_EMPTY_PATH = 0x1000
-_AT_RECURSIVE = 0x8000
-_OPEN_TREE_CLONE = 1
-_MOVE_FROM_EMPTY_PATH = 0x4
 _MOUNT_ATTR_IDMAP = 0x100000
 _PR_SET_DUMPABLE = 4
 
@@ -194,7 +187,7 @@ class Owner:
         try:
             if not users:
                 raise OSError("no namespace for such mounts")
-            _mount_idmapped(path, self.user.owners.get(owner, users[0]))
+            ns.mount_clone(path, path, _MOUNT_ATTR_IDMAP, self.user.owners.get(owner, users[0]))
         except OSError:
             if give:
                 self.given.append(path)
@@ -230,24 +223,3 @@ def _access_list(user: int) -> bytes:
         (0x20, 5, undefined),
     )
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
-
-
-def _mount_idmapped(path: Path, users: int) -> None:
-    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
-    tree = ns.libc().syscall(
-        ctypes.c_long(_SYS_OPEN_TREE), ctypes.c_int(-100), os.fsencode(path), ctypes.c_uint(flags)
-    )
-    ns.checked(0 if tree >= 0 else -1, f"open_tree of {path}")
-    try:
-        ns.set_mount_attributes(tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, _MOUNT_ATTR_IDMAP, users)
-        moved = ns.libc().syscall(
-            ctypes.c_long(_SYS_MOVE_MOUNT),
-            ctypes.c_int(tree),
-            ctypes.c_char_p(b""),
-            ctypes.c_int(-100),
-            ctypes.c_char_p(os.fsencode(path)),
-            ctypes.c_uint(_MOVE_FROM_EMPTY_PATH),
-        )
-        ns.checked(moved, f"move_mount to {path}")
-    finally:
-        os.close(tree)

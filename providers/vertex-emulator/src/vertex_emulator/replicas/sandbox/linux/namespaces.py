@@ -41,7 +41,13 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _MOUNT_ATTR_RDONLY = 0x1
 _AT_FDCWD = -100
+_AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
+_OPEN_TREE_CLONE = 1
+_MOVE_FROM_EMPTY_PATH = 0x4
+_MOVE_TO_LINK = 0x10
+_SYS_OPEN_TREE = 428
+_SYS_MOVE_MOUNT = 429
 _SYS_MOUNT_SETATTR = 442  # the same on every architecture: system calls added since Linux 5.1 share numbers
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
@@ -127,6 +133,27 @@ def set_mount_attributes(folder: int, path: bytes, flags: int, attributes: int, 
     checked(result, f"mount_setattr of {os.fsdecode(path)}")
 
 
+def mount_clone(source: str | Path, target: str | Path, attributes: int, users: int = 0) -> None:
+    """Show `source` and the mounts below it at `target`, with attributes of mount_setattr(2)."""
+    call, here = libc().syscall, ctypes.c_int(_AT_FDCWD)
+    flags = ctypes.c_uint(_OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE)
+    tree = call(ctypes.c_long(_SYS_OPEN_TREE), here, ctypes.c_char_p(os.fsencode(source)), flags)
+    checked(0 if tree >= 0 else -1, f"open_tree of {source}")
+    try:
+        set_mount_attributes(tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attributes, users)
+        moved = call(
+            ctypes.c_long(_SYS_MOVE_MOUNT),
+            ctypes.c_int(tree),
+            ctypes.c_char_p(b""),
+            here,
+            ctypes.c_char_p(os.fsencode(target)),
+            ctypes.c_uint(_MOVE_FROM_EMPTY_PATH | _MOVE_TO_LINK),
+        )
+        checked(moved, f"move_mount to {target}")
+    finally:
+        os.close(tree)
+
+
 def pivot_root(new_root: str | Path) -> None:
     """Make `new_root`, a mount point, the root; the old root is out of reach afterwards."""
     number = _SYS_PIVOT_ROOT.get(os.uname().machine)
@@ -202,10 +229,10 @@ def bind_at(
 ) -> None:
     """Show `source` at `path` below `root`. Raises `OSError`."""
     with mount_point(root, path, file=file) as target:
-        bind(source, str(target))
-    if not writable:
-        with mount_point(root, path, file=file) as target:
-            set_read_only(str(target))
+        if writable:
+            bind(source, str(target))
+        else:
+            mount_clone(source, str(target), _MOUNT_ATTR_RDONLY)
 
 
 def _open(root: Path, path: str | Path, *, file: bool, create: bool) -> int | None:
@@ -236,9 +263,13 @@ def _open(root: Path, path: str | Path, *, file: bool, create: bool) -> int | No
 
 
 def _step(descriptor: int, part: str, *, create: bool) -> int:
-    if create:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(part, 0o755, dir_fd=descriptor)
+    try:
+        return os.open(part, _FOLDER, dir_fd=descriptor)
+    except FileNotFoundError:
+        if not create:
+            raise
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(part, 0o755, dir_fd=descriptor)
     return os.open(part, _FOLDER, dir_fd=descriptor)
 
 

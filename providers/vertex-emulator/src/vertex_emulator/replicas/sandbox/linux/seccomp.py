@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import stat
 import struct
@@ -140,6 +141,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
+@functools.cache
 def program(machine: str) -> bytes:
     """Return the filter for a machine type as BPF instructions. Raises `LookupError` for another type."""
     column = list(_AUDIT_ARCH).index(machine) if machine in _AUDIT_ARCH else None
