@@ -235,8 +235,11 @@ class Reporter:
         target = Path(self._path)
         partial = target.with_name(target.name + ".part")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(json.dumps(document), encoding="utf-8")
+            try:
+                partial.write_text(json.dumps(document), encoding="utf-8")
+            except FileNotFoundError:  # the first one: each look for the folder would be a request at /gcs
+                target.parent.mkdir(parents=True, exist_ok=True)
+                partial.write_text(json.dumps(document), encoding="utf-8")
             partial.replace(target)
         except OSError as error:
             if not self._warned:
