@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.jobs.custom.all_jobs import AllJobs
-from vertex_emulator.jobs.custom.service import JobMethods, JobService
+from vertex_emulator.jobs.custom.service import JobService
 from vertex_emulator.jobs.notifications.service import Notifier
 from vertex_emulator.jobs.persistent_resources.service import PersistentResources
 from vertex_emulator.jobs.pipelines.backing import TuningJobBacking
@@ -95,7 +95,6 @@ class VertexService:
             timeouts=timeouts,
             **job_options,
         )
-        self._job_methods = JobMethods(self.jobs, operations)
         objects = BucketObjects(object_store)
         self._tensorboards = TensorboardService(
             database,
@@ -158,7 +157,7 @@ class VertexService:
     def bindings(self) -> Mapping[str, Binding]:
         """Return the implemented methods of `SERVICES` by full name."""
         bindings = {
-            **self._job_methods.bindings(),
+            **self.jobs.bindings(),
             **self._operations.bindings(),
         }
         for service in self._services:

@@ -39,14 +39,14 @@ from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_emulator.server.http.messages import Route
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.server.rpc.methods import Binding, RpcError, WithHeaders
+from vertex_emulator.server.rpc.methods import Binding, RpcError
 from vertex_emulator.services.logging import entries as logging_api
 from vertex_emulator.services.quotas.admin import quota_routes
 from vertex_emulator.services.quotas.limits import Quotas, Use
-from vertex_emulator.services.vertex import listing, names
-from vertex_emulator.services.vertex.listing import Listing
+from vertex_emulator.services.vertex import names
+from vertex_emulator.services.vertex.job_methods import JobMethods, stopping
 from vertex_emulator.services.vertex.machine_types import UnknownTypes
-from vertex_emulator.services.vertex.operations import ResourceOperations, cannot_cancel, cannot_delete
+from vertex_emulator.services.vertex.operations import ResourceOperations
 from vertex_emulator.services.vertex.records import Record
 
 
@@ -124,6 +124,18 @@ class JobService:
             self.stale_objects,
             self._clock,
             timeouts,
+        )
+        self._methods = JobMethods(
+            descriptors.JOB_SERVICE,
+            self._store,
+            operations,
+            self._clock,
+            states=store.names(),
+            create=self.create,
+            cancel=self.cancel,
+            delete=lambda record: self.remove(record.id),
+            current=self._reconciler.refresh,
+            refresh=self._reconciler.live,
         )
         self._starts = scheduler.add("jobs that wait for their start", self._queue.run_due)
         self._submitter = JobSubmitter(
@@ -211,24 +223,24 @@ class JobService:
             **self.network.info(),
         }
 
-    # For the methods of the API
+    # Methods of the API
 
-    def get(self, name: str) -> Record:
-        """Return the current record of the job with a resource name. Raises `RpcError`."""
-        return self._reconciler.refresh(self._store.lookup(name))
+    def bindings(self) -> Mapping[str, Binding]:
+        """Return the methods by their full names."""
+        return self._methods.bindings()
 
-    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
-        """Yield the records of a location as they were last refreshed (`live_jobs`), newest first."""
-        return self._store.newest_first(place, before=before)
+    def create(self, request: DynamicMessage, headers: Mapping[str, str]) -> DynamicMessage:
+        """Create a job."""
+        place = names.parse_parent(request.parent)
+        allowed = self.unknown_types.are_allowed(headers)
+        self.check_account(request.custom_job)
+        return self.submit(place, request.custom_job, allow_unknown_types=allowed).message
 
     def cancel(self, record: Record) -> None:
         """Ask a job to stop. Raises `RpcError`, also if the job has ended."""
         now = times.now(self._clock)
         changed = self._store.change(record.id, lambda job: store.enter(job, store.CANCELLING, at=now))
-        if changed is None:
-            raise CUSTOM_JOBS.missing(record.name)
-        if not changed.live:
-            raise cannot_cancel(CUSTOM_JOBS, record.name, changed.state)
+        stopping(CUSTOM_JOBS, record.name, changed)
         try:
             self._reconciler.request_cancel(record.id)
         except OSError as error:
@@ -385,67 +397,3 @@ class JobService:
             for record in self.holding_machines()
             if not record.message.job_spec.persistent_resource_id
         ]
-
-
-_LISTING = Listing(
-    answer=f"{descriptors.VERTEX_AI}.ListCustomJobsResponse",
-    items="custom_jobs",
-    fields={
-        "display_name": listing.DISPLAY_NAME,
-        "state": listing.state_field(store.names()),
-        "create_time": listing.CREATE_TIME,
-        "labels": listing.LABELS,
-    },
-)
-
-
-class JobMethods:
-    """The methods of the API for custom jobs."""
-
-    def __init__(self, jobs: JobService, operations: ResourceOperations) -> None:
-        self._jobs = jobs
-        self._operations = operations
-
-    def bindings(self) -> Mapping[str, Binding]:
-        """Return the methods by their full names."""
-        service = descriptors.JOB_SERVICE
-        return {
-            f"{service}.CreateCustomJob": WithHeaders(self.create),
-            f"{service}.GetCustomJob": self.get,
-            f"{service}.ListCustomJobs": self.list_jobs,
-            f"{service}.CancelCustomJob": self.cancel,
-            f"{service}.DeleteCustomJob": self.delete,
-        }
-
-    def create(self, request: DynamicMessage, headers: Mapping[str, str]) -> DynamicMessage:
-        """Answer CreateCustomJob."""
-        place = names.parse_parent(request.parent)
-        allowed = self._jobs.unknown_types.are_allowed(headers)
-        self._jobs.check_account(request.custom_job)
-        record = self._jobs.submit(place, request.custom_job, allow_unknown_types=allowed)
-        return record.message
-
-    def get(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer GetCustomJob."""
-        return self._jobs.get(request.name).message
-
-    def list_jobs(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer ListCustomJobs, newest first."""
-        self._jobs.live_jobs()
-        return listing.list_records(self._jobs, request, _LISTING)
-
-    def cancel(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer CancelCustomJob.
-
-        The job becomes CANCELLED only after the last of its processes has ended.
-        """
-        self._jobs.cancel(self._jobs.get(request.name))
-        return descriptors.message("google.protobuf.Empty")
-
-    def delete(self, request: DynamicMessage) -> DynamicMessage:
-        """Answer DeleteCustomJob. Only a job that has ended can be deleted."""
-        record = self._jobs.get(request.name)
-        if record.live:
-            raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
-        self._jobs.remove(record.id)
-        return self._operations.deleted(record.place)

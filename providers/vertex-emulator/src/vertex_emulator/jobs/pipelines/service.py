@@ -21,7 +21,7 @@ from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.kernel.times import now
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
+from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.services.datasets.exporting import is_tabular
 from vertex_emulator.services.datasets.objects import BucketObjects
 from vertex_emulator.services.datasets.service import DatasetService
@@ -29,14 +29,9 @@ from vertex_emulator.services.models.service import ModelService
 from vertex_emulator.services.models.store import MODELS, model_name, parse_reference
 from vertex_emulator.services.models.uploading import check
 from vertex_emulator.services.vertex import listing
+from vertex_emulator.services.vertex.job_methods import JobMethods, stopping
 from vertex_emulator.services.vertex.names import name_of, new_id, parse_name, parse_parent
-from vertex_emulator.services.vertex.operations import (
-    CANCELLED,
-    V1,
-    ResourceOperations,
-    cannot_cancel,
-    cannot_delete,
-)
+from vertex_emulator.services.vertex.operations import CANCELLED, ResourceOperations
 from vertex_emulator.services.vertex.records import Record
 from vertex_emulator.services.vertex.server_owned import without_server_owned
 from vertex_emulator.services.vertex.service import Service
@@ -44,18 +39,8 @@ from vertex_emulator.services.vertex.service import Service
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
 )
-_LISTING = listing.Listing(
-    answer=f"{V1}.ListTrainingPipelinesResponse",
-    items="training_pipelines",
-    fields={
-        "display_name": listing.DISPLAY_NAME,
-        "state": listing.state_field(store.names()),
-        "training_task_definition": listing.Field(
-            value=lambda record: record.message.training_task_definition, operators=("=", "!=", ":")
-        ),
-        "create_time": listing.CREATE_TIME,
-        "labels": listing.LABELS,
-    },
+_TASK = listing.Field(
+    value=lambda record: record.message.training_task_definition, operators=("=", "!=", ":")
 )
 
 
@@ -75,7 +60,6 @@ class PipelineService(Service):
         datasets: DatasetService,
         tuning: Backing | None = None,
     ) -> None:
-        self._operations = operations
         self._clock = clock
         self._models = models
         self._datasets = datasets
@@ -87,17 +71,23 @@ class PipelineService(Service):
         self._runner = Runner(
             self.store, clock, scheduler, objects, backings=self._backings, models=models, datasets=datasets
         )
+        self._methods = JobMethods(
+            descriptors.PIPELINE_SERVICE,
+            self.store,
+            operations,
+            clock,
+            states=store.names(),
+            filters={"training_task_definition": _TASK},
+            create=self.create,
+            cancel=self._cancel,
+            delete=self.store.remove,
+            current=self._runner.update,
+            refresh=lambda: [self._runner.update(record) for record in self.store.live()],
+        )
 
     def bindings(self) -> Mapping[str, Binding]:
         """Return the implemented methods by full name."""
-        methods: dict[str, Binding] = {
-            "CreateTrainingPipeline": WithHeaders(self.create),
-            "GetTrainingPipeline": self.get,
-            "ListTrainingPipelines": self.list_pipelines,
-            "CancelTrainingPipeline": self.cancel,
-            "DeleteTrainingPipeline": self.delete,
-        }
-        return {f"{descriptors.PIPELINE_SERVICE}.{name}": method for name, method in methods.items()}
+        return self._methods.bindings()
 
     def start(self) -> None:
         self._runner.start()
@@ -150,39 +140,13 @@ class PipelineService(Service):
             raise
         return pipeline
 
-    def get(self, request: DynamicMessage) -> DynamicMessage:
-        """Return a pipeline."""
-        return self._runner.update(self.store.lookup(request.name)).message
-
-    def list_pipelines(self, request: DynamicMessage) -> DynamicMessage:
-        """List the pipelines of a location, newest first."""
-        for record in self.store.live():
-            self._runner.update(record)
-        return listing.list_records(self.store, request, _LISTING)
-
-    def cancel(self, request: DynamicMessage) -> DynamicMessage:
+    def _cancel(self, record: Record) -> None:
         """Request cancellation. The pipeline is CANCELLED once its job is."""
-        record = self._runner.update(self.store.lookup(request.name))
         at = now(self._clock)
         changed = self.store.change(
-            record.id,
-            lambda pipeline: store.enter(pipeline, store.CANCELLING, at=at),
-            place=record.place,
+            record.id, lambda pipeline: store.enter(pipeline, store.CANCELLING, at=at), place=record.place
         )
-        if changed is None:
-            raise PIPELINES.missing(request.name)
-        if not changed.live:
-            raise cannot_cancel(PIPELINES, record.name, changed.state)
-        self._runner.cancel(changed)
-        return descriptors.message("google.protobuf.Empty")
-
-    def delete(self, request: DynamicMessage) -> DynamicMessage:
-        """Delete a pipeline that has ended; its job, data and model are kept."""
-        record = self._runner.update(self.store.lookup(request.name))
-        if record.live:
-            raise cannot_delete(PIPELINES, record.name, record.state)
-        self.store.remove(record)
-        return self._operations.deleted(record.place)
+        self._runner.cancel(stopping(PIPELINES, record.name, changed))
 
     def _check(self, place: Place, pipeline: DynamicMessage, *, allow_unknown_types: bool) -> None:
         """Check that a pipeline can run. Raises `RpcError`."""

@@ -33,11 +33,11 @@ from vertex_emulator.server.http.bodies import body_of
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
+from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.services.logging.entries import LogSource
-from vertex_emulator.services.vertex import listing, names
-from vertex_emulator.services.vertex.listing import Listing
-from vertex_emulator.services.vertex.operations import ResourceOperations, cannot_cancel, cannot_delete
+from vertex_emulator.services.vertex import names
+from vertex_emulator.services.vertex.job_methods import JobMethods, stopping
+from vertex_emulator.services.vertex.operations import ResourceOperations
 from vertex_emulator.services.vertex.records import Collection, Record, Records
 from vertex_emulator.services.vertex.server_owned import without_server_owned
 from vertex_emulator.services.vertex.service import Service
@@ -74,16 +74,6 @@ TUNING_JOBS = Collection(
     state_of=store.state_of,
     is_live=lambda state: state not in store.TERMINAL,
 )
-_LISTING = Listing(
-    answer=f"{descriptors.VERTEX_AI}.ListHyperparameterTuningJobsResponse",
-    items="hyperparameter_tuning_jobs",
-    fields={
-        "display_name": listing.DISPLAY_NAME,
-        "state": listing.state_field(store.names()),
-        "create_time": listing.CREATE_TIME,
-        "labels": listing.LABELS,
-    },
-)
 _JOB_SPEC = re.compile(r"(?<![\w.])job_spec(?!\w)")
 
 
@@ -101,24 +91,26 @@ class TuningService(Service):
     ) -> None:
         self._jobs = jobs
         self._clock = clock
-        self._operations = operations
         self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
         self._driver = Driver(self._records, self._notes, jobs, clock, scheduler)
         self._seed = Seed()
+        self._methods = JobMethods(
+            descriptors.JOB_SERVICE,
+            self._records,
+            operations,
+            clock,
+            states=store.names(),
+            create=self.create,
+            cancel=lambda record: stopping(TUNING_JOBS, record.name, self._ask_to_cancel(record.id)),
+            delete=lambda record: self.remove(record.id),
+        )
 
     # --- the service
 
     def bindings(self) -> Mapping[str, Binding]:
         """Return the implemented methods by full name."""
-        service = descriptors.JOB_SERVICE
-        return {
-            f"{service}.CreateHyperparameterTuningJob": WithHeaders(self.create),
-            f"{service}.GetHyperparameterTuningJob": self.get,
-            f"{service}.ListHyperparameterTuningJobs": self.list_jobs,
-            f"{service}.CancelHyperparameterTuningJob": self.cancel,
-            f"{service}.DeleteHyperparameterTuningJob": self.delete,
-        }
+        return self._methods.bindings()
 
     def routes(self) -> Sequence[Route]:
         """Return the routes of the seed setting, and of what programs have reported."""
@@ -162,32 +154,6 @@ class TuningService(Service):
         allowed = self._jobs.unknown_types.are_allowed(headers)
         record = self.submit(place, request.hyperparameter_tuning_job, allow_unknown_types=allowed)
         return record.message
-
-    def get(self, request: DynamicMessage) -> DynamicMessage:
-        """Return a tuning job."""
-        return self._records.lookup(request.name).message
-
-    def list_jobs(self, request: DynamicMessage) -> DynamicMessage:
-        """List the tuning jobs of a location, newest first."""
-        return listing.list_records(self._records, request, _LISTING)
-
-    def cancel(self, request: DynamicMessage) -> DynamicMessage:
-        """Request cancellation. The job is CANCELLED once its trials have ended."""
-        record = self._records.lookup(request.name)
-        changed = self._ask_to_cancel(record.id)
-        if changed is None:
-            raise TUNING_JOBS.missing(request.name)
-        if not changed.live:
-            raise cannot_cancel(TUNING_JOBS, record.name, changed.state)
-        return descriptors.message("google.protobuf.Empty")
-
-    def delete(self, request: DynamicMessage) -> DynamicMessage:
-        """Delete a job that has ended, with the custom jobs of its trials."""
-        record = self._records.lookup(request.name)
-        if record.live:
-            raise cannot_delete(TUNING_JOBS, record.name, record.state)
-        self.remove(record.id)
-        return self._operations.deleted(record.place)
 
     def log_sources(self, job_id: str) -> Iterator[LogSource]:
         """Yield the logs of all trials of a job, or none if there is no such job.

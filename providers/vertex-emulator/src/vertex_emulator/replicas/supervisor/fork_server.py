@@ -121,7 +121,7 @@ def _send(server: socket.socket, request: Mapping[str, Any], descriptors: tuple[
 
 def main() -> None:
     """Serve until the emulator has closed its end of the socket."""
-    from vertex_emulator.replicas.supervisor import supervisor
+    from vertex_emulator.replicas.supervisor import prepared, supervisor
 
     show_command_line(f"{sys.executable} -m {_MODULE}")
     server = socket.socket(fileno=os.dup(0))
@@ -129,7 +129,7 @@ def main() -> None:
     for standard in (0, 1, 2):
         os.dup2(null, standard)
     signal.signal(signal.SIGCHLD, _reap)
-    supervisor.warm_up()
+    prepared.warm_up()
     gc.collect()
     gc.freeze()  # the forks share this memory
     while True:
@@ -138,13 +138,13 @@ def main() -> None:
             return
         request = json.loads(_read(server, int.from_bytes(head, "big")))
         lock, log = descriptors
-        prepared = None
+        job = None
         with contextlib.suppress(Exception):  # the supervisor will report the error
-            prepared = supervisor.prepare(request["folder"])
+            job = prepared.prepare(request["folder"])
         try:
             if os.fork() == 0:
                 server.close()
-                _become(supervisor.main, request, lock, log, prepared)
+                _become(supervisor.main, request, lock, log, job)
         except OSError as error:
             os.write(log, f"{error}\n".encode())
         for each in descriptors:
@@ -167,7 +167,7 @@ def _reap(*_: object) -> None:
             pass
 
 
-def _become(body: Any, request: Mapping[str, Any], lock: int, log: int, prepared: object) -> NoReturn:
+def _become(body: Any, request: Mapping[str, Any], lock: int, log: int, job: object) -> NoReturn:
     """Run the supervisor in this fork, and exit."""
     code = 1
     try:
@@ -181,7 +181,7 @@ def _become(body: Any, request: Mapping[str, Any], lock: int, log: int, prepared
         with contextlib.suppress(OSError):
             os.chdir(request["cwd"])
         show_command_line(f"{sys.executable} -m {body.__module__} {request['folder']}")
-        code = body(request["folder"], lock, prepared)
+        code = body(request["folder"], lock, job)
     except BaseException:
         traceback.print_exc()
     finally:

@@ -7,7 +7,6 @@ If it is killed, its replicas die with it (`shim`), and the emulator sees that t
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import math
 import os
@@ -28,20 +27,17 @@ from vertex_emulator.replicas.network.addresses import NoPortError
 from vertex_emulator.replicas.network.job_network import NetworkError
 from vertex_emulator.replicas.plan import Plan, ReplicaPlan
 from vertex_emulator.replicas.preparation import preparation
-from vertex_emulator.replicas.preparation.packages import private_python
 from vertex_emulator.replicas.preparation.packages.private_python import SharedPackages
 from vertex_emulator.replicas.preparation.services import services_of
-from vertex_emulator.replicas.sandbox import sandbox
 from vertex_emulator.replicas.sandbox.linux import namespaces as ns
-from vertex_emulator.replicas.sandbox.linux import seccomp
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.replicas.supervisor import restarts
 from vertex_emulator.replicas.supervisor.loop import Exits, Loop, Running
 from vertex_emulator.replicas.supervisor.orders import Orders
+from vertex_emulator.replicas.supervisor.prepared import Prepared, prepare
 from vertex_emulator.replicas.supervisor.private_files import PrivateFiles
 from vertex_emulator.replicas.supervisor.restarts import consequence_of
 from vertex_emulator.replicas.supervisor.starting import NotStartedError, Starter
-from vertex_training.job import custom_job
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import Scheduling
 
@@ -330,26 +326,6 @@ class Supervisor:
             machine_clock.sleep(_TICK_SECONDS)
             self.clock.reload()
         self._private_files.finish(seconds=self.plan.timeouts.private_files)
-
-
-Prepared = tuple[Plan, CustomJobSpec]
-
-
-def warm_up() -> None:
-    """Load and compute, in the fork server, what every job needs."""
-    codecs.lookup("ascii")
-    sandbox.interpreter_paths()
-    with contextlib.suppress(LookupError):  # a machine type without a filter
-        seccomp.program(os.uname().machine)
-
-
-def prepare(path: str) -> Prepared:
-    """Read what a job runs, in the fork server: its forks share the memory of that, and of what it caches."""
-    job_folder = folder.JobFolder(Path(path))
-    plan = Plan.from_json(folder.read_json(job_folder.plan))
-    for replica in plan.replicas:
-        private_python.prepare("" if replica.image is None else replica.image.stand_in)
-    return plan, custom_job.from_wire(folder.read_json(job_folder.job))
 
 
 def main(path: str, _lock: int, prepared: Prepared | None) -> int:

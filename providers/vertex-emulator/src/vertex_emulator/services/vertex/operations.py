@@ -1,4 +1,4 @@
-"""The long-running operations of Vertex AI methods, and the errors that all kinds of resources share."""
+"""The long-running operations of Vertex AI methods."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.server.rpc.operations import Operations
 from vertex_emulator.services.vertex.names import new_id
-from vertex_emulator.services.vertex.records import Collection
 
 NUMBERS: Mapping[str, int] = dict(code_pb2.Code.items())
 """The number of each canonical code (google.rpc.Code)."""
@@ -105,19 +103,3 @@ class ResourceOperations:
 def _succeed(operation: DynamicMessage, response: DynamicMessage) -> None:
     operation.done = True
     operation.response.Pack(response)
-
-
-def cannot_cancel(collection: Collection, name: str, state: str) -> RpcError:
-    """Return the error for cancelling a resource that has ended, in the service's words."""
-    return RpcError(
-        "FAILED_PRECONDITION", f'The {collection.noun} "{name}" is in state {state} and cannot be canceled.'
-    )
-
-
-def cannot_delete(collection: Collection, name: str, state: str) -> RpcError:
-    """Return the error for deleting a live resource."""
-    return RpcError(
-        "FAILED_PRECONDITION",
-        f'The {collection.noun} "{name}" is in state {state} and cannot be deleted. Cancel it and wait until '
-        "it has ended.",
-    )
