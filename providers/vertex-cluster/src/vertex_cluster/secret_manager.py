@@ -10,9 +10,11 @@ import json
 import os
 import re
 import time
-import urllib.error
-import urllib.request
-from typing import Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional
+
+if TYPE_CHECKING:  # loaded where they are used: with TLS and e-mail they are a third of this package's import
+    import urllib.error
+    import urllib.request
 
 __all__ = ["SecretError", "secret"]
 
@@ -40,6 +42,8 @@ def secret(name: str, *, version: str = "latest", project: Optional[str] = None)
     roles/secretmanager.secretAccessor on the secret. `project` defaults to the job's, CLOUD_ML_PROJECT_ID.
     Nothing is cached. Raises SecretError.
     """
+    import urllib.request
+
     full = _full_name(name, version, project)
     location = full.partition("/locations/")[2].partition("/")[0]
     host = f"secretmanager.{location}.rep.googleapis.com" if location else "secretmanager.googleapis.com"
@@ -79,6 +83,8 @@ def _full_name(name: str, version: str, project: Optional[str]) -> str:
 
 def _metadata(path: str) -> bytes:
     """Return an answer of the metadata server, which no proxy reaches. Raises SecretError."""
+    import urllib.request
+
     host = os.environ.get("GCE_METADATA_HOST") or _METADATA
     url = f"http://{host}{_ACCOUNT}{path}"
     request = urllib.request.Request(url, headers={"Metadata-Flavor": "Google"})
@@ -88,6 +94,8 @@ def _metadata(path: str) -> bytes:
 
 def _answer(name: str, opener: urllib.request.OpenerDirector, request: urllib.request.Request) -> bytes:
     """Return the answer to a request, of a secret or, without a name, of the metadata server."""
+    import urllib.error
+
     what = f"The secret {name}" if name else "The metadata server, which has the account of this replica,"
     for attempt in range(_ATTEMPTS):
         if attempt:
