@@ -70,18 +70,15 @@ def run_of(job: dict[str, Any]) -> str:
     return str(job["labels"]["vertex-training-run"])
 
 
-def assert_true(trial: Trial, *, every_file: bool = True) -> None:
+def assert_true(trial: Trial) -> None:
     """Assert that each job has a file, which tells what the job is, and that no file changed since."""
     files = objects(trial)
-    jobs = trial.records()
-    runs = [run_of(job) for job in jobs]
-    for job in jobs:
+    for job in trial.records():
         name = f"{trial.name}/{run_of(job)}/lineage.json"
         found = lineage(trial, name)
         assert found["run"] == run_of(job)
         assert [one["uri"] for one in found["data"]] == re.findall(r"gs://data/spec-\d", json.dumps(job))[:1]
         assert str(files[name]["updated"]) <= str(job["createTime"])
-    assert not every_file or {name.split("/")[1] for name in files} == set(runs)
 
 
 def test_a_run_has_the_lineage_of_its_request_and_program(trial: Trial) -> None:
@@ -117,38 +114,44 @@ def test_each_run_has_a_file_that_nothing_writes_again(trial: Trial) -> None:
     assert trial.up(B) == 0
     assert trial.engine.refresh() or trial.engine.refresh()
     assert objects(trial) == before
-    assert_true(trial, every_file=False)
+    assert_true(trial)
     trial.destroy()
 
 
-@pytest.mark.parametrize("then", [A, B], ids=["the same", "another spec"])
-def test_a_first_run_that_is_killed(trial: Trial, then: Declaration) -> None:
-    data_dir, package = trial.data_dir, trial.serves_package
-
-    def begin() -> Trial:
-        return Trial(subject=WITH_BUCKET, data_dir=data_dir, serves_package=package)
-
-    def finish(made: Trial, _died: str) -> None:
-        made.up(then)
-        assert_true(made, every_file=False)
-        made.engine.destroy()
-
-    at_every_point(begin, lambda made: made.up(A), finish)
+POINTS = [
+    rf"{moment} POST {call}"
+    for call in (r".*/upload/.*", r".*/customJobs(\?|$)")
+    for moment in ("before", "after")
+]
+"""The points around the file and the submission that follows it."""
 
 
+@pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("then", [B, C], ids=["the same", "another spec"])
-def test_a_replacement_that_is_killed(trial: Trial, then: Declaration) -> None:
+def test_a_replacement_that_is_killed_around_its_file(trial: Trial, then: Declaration, point: str) -> None:
     """Kill it between file and submission, too: the next run has the same key, and perhaps other data."""
+    trial.up(A)
+    assert kills(trial.engine, lambda: trial.up(B), lambda what: re.match(point, what) is not None)
+    trial.up(then)
+    assert_true(trial)
+    trial.destroy()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [None, A], ids=["a first run", "a replacement"])
+@pytest.mark.parametrize("then", [B, C], ids=["the same", "another spec"])
+def test_killed_at_every_point(trial: Trial, before: Declaration | None, then: Declaration) -> None:
     data_dir, package = trial.data_dir, trial.serves_package
 
     def begin() -> Trial:
         made = Trial(subject=WITH_BUCKET, data_dir=data_dir, serves_package=package)
-        made.up(A)
+        if before is not None:
+            made.up(before)
         return made
 
     def finish(made: Trial, _died: str) -> None:
         made.up(then)
-        assert_true(made, every_file=False)
+        assert_true(made)
         made.engine.destroy()
 
     at_every_point(begin, lambda made: made.up(B), finish)
