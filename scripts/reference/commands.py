@@ -68,6 +68,12 @@ GROUPS = (
         examples={
             "jobs": ("jobs", "jobs --live --json"),
             "runs": ("runs train", "runs train --compare 2 5", "runs --by pulumi-resource"),
+            "trace": (
+                "trace digits@golden",
+                "trace gs://my-bucket/files/train.csv",
+                f"trace us-central1-docker.pkg.dev/p/r/image@sha256:{'0123456789abcdef' * 4}",
+                "trace 1f3a9c2",
+            ),
             "status": ("status train",),
             "logs": ("logs train --follow", "logs train --task workerpool0-0"),
             "replica": ("replica exec train workerpool0-0 -- bash",),
