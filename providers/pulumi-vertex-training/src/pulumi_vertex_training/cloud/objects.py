@@ -169,6 +169,19 @@ def upload(
         )
 
 
+def put_document(
+    endpoint: Endpoint, bucket: str, name: str, document: Mapping[str, Any], *, if_generation_match: int
+) -> None:
+    """Write a small JSON document, without Google's library, if its object has that generation; 0 is none.
+
+    Raises Conflict as `upload` does, and NotFound for the bucket.
+    """
+    url = f"{clients.storage_url(endpoint)}/upload/storage/v1/b/{quote(bucket, safe='')}/o"
+    query = {"uploadType": "media", "name": name, "ifGenerationMatch": if_generation_match}
+    with translated(endpoint, f"upload gs://{bucket}/{name}", if_missing="Create the bucket first."):
+        rest.call(endpoint, "POST", url, query=query, body=document)
+
+
 def copy(
     endpoint: Endpoint,
     source: ObjectRecord,

@@ -11,6 +11,7 @@ from pulumi_vertex_training.cloud.errors import CloudError, Conflict, NotFound
 from pulumi_vertex_training.runs.lineage import lineage as lineages
 from pulumi_vertex_training.runs.lineage.lineage import Lineage, address_of
 from vertex_training.fields import uris
+from vertex_training.fields.document import json_of
 from vertex_training.fields.uris import GcsUri
 
 
@@ -20,14 +21,17 @@ def write(endpoint: Endpoint, directory: str, lineage: Lineage) -> None:
     A deployment that was killed in between may have written the file for the job that it did not submit. The
     same content is then not sent again, and other content is replaced.
     """
-    address, content = address_of(directory, lineage.run), lineages.content(lineage)
-    kind = "application/json"
+    address, document = address_of(directory, lineage.run), json_of(lineage)
+
+    def put(generation: int) -> None:
+        objects.put_document(endpoint, address.bucket, address.name, document, if_generation_match=generation)
+
     try:
-        objects.upload(
-            endpoint, address.bucket, address.name, content, content_type=kind, if_generation_match=0
-        )
+        put(0)
     except Conflict:
-        objects.ensure(endpoint, address.bucket, address.name, content, content_type=kind)
+        there = objects.get(endpoint, address.bucket, address.name)
+        if _read(endpoint, address) != lineage:
+            put(there.generation)
 
 
 def read(endpoint: Endpoint, directory: str | None, run: str) -> Lineage | None:

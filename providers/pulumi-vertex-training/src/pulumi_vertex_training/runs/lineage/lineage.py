@@ -5,7 +5,6 @@ It has no argument and no variable of the job, since these may be secret: only a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -241,11 +240,6 @@ def masked(lineage: Lineage, mask: Callable[[str], str]) -> Lineage:
 
     found = parsed(each(json_of(lineage)))
     return lineage if found is None else replace(found, run=lineage.run)
-
-
-def content(lineage: Lineage) -> bytes:
-    """Return the content of the file: the same bytes for equal lineages."""
-    return (json.dumps(json_of(lineage), indent=2) + "\n").encode()
 
 
 def parsed(document: object) -> Lineage | None:
