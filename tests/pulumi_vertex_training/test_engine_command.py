@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,42 @@ def test_a_command_deploys_or_not_and_may_follow_a_plan(words: str, deploys: boo
 def test_a_command_has_the_file_of_its_plan(words: str, file: str | None) -> None:
     command = EngineCommand(program="pulumi", arguments=words.split(), folder=Path("/project"))
     assert command.plan_file == (Path(file) if file else None)
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "draws"),
+    [
+        ("up", {}, True),
+        ("up --non-interactive", {}, False),
+        ("up --diff", {}, False),
+        ("up", {"CI": "true"}, False),
+        ("up", {"TERM": "dumb"}, False),
+    ],
+)
+def test_a_table_is_drawn_on_a_terminal_unless_something_prevents_it(
+    words: str, variables: dict[str, str], draws: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    for name, value in {"TERM": "xterm", **variables}.items():
+        monkeypatch.setenv(name, value)
+    command = EngineCommand(program="pulumi", arguments=words.split(), terminal=True)
+    assert command.draws_table is draws
+    assert not dataclasses.replace(command, terminal=False).draws_table
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_command_is_on_a_terminal_if_its_input_and_output_are() -> None:
+    leader, follower = pty.openpty()
+    outputs = {"both": follower, "one": subprocess.PIPE}
+    shown = {}
+    for name, output in outputs.items():
+        with subprocess.Popen(["sleep", "60"], stdin=follower, stdout=output) as child:
+            process = engine_command.from_proc(child.pid)
+            child.kill()
+        shown[name] = process is not None and process.terminal
+    os.close(leader)
+    os.close(follower)
+    assert shown == {"both": True, "one": False}
 
 
 @pytest.fixture

@@ -168,7 +168,9 @@ def test_markdown_has_a_warning_a_table_and_the_fields(steps: Steps) -> None:
 
 
 def test_markdown_has_a_picture_of_each_topology_that_changes(steps: Steps) -> None:
-    pictures = dict(re.findall(r"`(\w+)`:\n\n```mermaid\n(.*?)\n```", steps.markdown.out, re.DOTALL))
+    pictures = dict(
+        re.findall(r"`(\w+)`(?:, workers)?:\n\n```mermaid\n(.*?)\n```", steps.markdown.out, re.DOTALL)
+    )
     assert set(pictures) == {"train", "gone", "new"}
     train = mermaid.read(pictures["train"])
     assert "workers 2 -> 4 x " in train.nodes["p1"] and train.fates == {"p1": "resized"}
@@ -187,6 +189,7 @@ def test_a_pipe_gets_a_line_for_each_change(steps: Steps) -> None:
     assert steps.plain.code == 0, steps.plain.err
     assert "1 to create, 1 to update, 1 to replace, 1 to delete, 1 unchanged" in steps.plain.out
     assert "! gone is " in steps.plain.out
+    assert steps.plain.out.splitlines()[1] == "It runs train (5 replicas), new (1 replica)."
 
 
 def test_errors_of_the_preview_are_errors_of_the_plan(steps: Steps) -> None:

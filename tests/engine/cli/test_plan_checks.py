@@ -122,7 +122,7 @@ def test_the_text_has_each_check_and_ends_with_the_exit_code(steps: Steps) -> No
 
 
 def test_the_comment_has_each_check_with_its_command(steps: Steps) -> None:
-    assert "\n**Cost failed**: Per hour: nothing now, &#36;" in steps.markdown.out
+    assert "\n**Cost failed**: If all ran: nothing now, &#36;" in steps.markdown.out
     assert "\n**Preflight failed**: 1 error, " in steps.markdown.out
     assert "\n**Policy failed**: 1 mandatory and 2 advisory violations" in steps.markdown.out
     assert f"run `pulumi config set {LIMIT} " in steps.markdown.out

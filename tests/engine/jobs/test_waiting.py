@@ -23,6 +23,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from support.client import terminal as terminals
 from support.client.engine import GATE, Engine, Result, read_output_until
 from support.client.shared_engine import diagnostics
 from support.emulated.command import run
@@ -88,7 +89,9 @@ REPORTING = f"""
 import pathlib, sys, time
 sys.path.append({str(Path(vertex_cluster.__file__).parents[1])!r})
 import vertex_cluster
-vertex_cluster.report(step=3, total=4, loss=0.25)
+vertex_cluster.report(step=0, total=100)
+time.sleep(1)
+vertex_cluster.report(step=28, total=100, loss=1.7123)
 while not pathlib.Path("/gcs/reports-bucket/go").exists():
     time.sleep(0.1)
 """
@@ -220,24 +223,26 @@ def test_the_completion_of_a_job_is_known_in_a_preview_and_may_be_an_input(waits
     assert "6 unchanged" in waits.unchanged.ok().output
 
 
-def test_a_program_reports_how_far_it_is_and_a_success_leaves_no_line_of_it(shared_engine: Engine) -> None:
+def test_a_program_reports_how_far_it_is_at_every_width(
+    shared_engine: Engine, request: pytest.FixtureRequest
+) -> None:
     engine = shared_engine
     job = declare("reporting", REPORTING, "print('done')", more='staging_bucket=bucket, wait="done"')
     write(engine, 'bucket = vt.StagingBucket("reports", name="reports-bucket", force_destroy=True)\n', job)
-    process = start(engine)
-    read_output_until(process, "running 2/2 75%")
-    seen = read_output_until(process, "worker 1/1 done, loss 0.25")
+    terminal = terminals.start(engine, "up", "--yes", "--skip-preview", columns=80)
+    rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%", "created (")
+    for columns in (80, 100, 120):
+        terminal.capture("program", columns, *rows, record=request.config.getoption("--record"))
     environ = {"VERTEX_TRAINING_DATA_DIR": str(engine.data_dir)}
     jobs_live = run("jobs", "--live", "--json", env=environ).json["jobs"]
     (listed,) = [one for one in jobs_live if one["displayName"] == "reporting"]
     status = run("status", listed["id"], env=environ)
     objects.upload(engine.endpoint(), "reports-bucket", "go", b"")
-    output, _ = process.communicate(timeout=TIMEOUT)
-    assert process.returncode == 0, output
-    assert (listed["progress"]["percent"], listed["progress"]["metrics"]) == (75, {"loss": 0.25})
-    assert "Progress: 75%" in status.out
-    assert "running 2/2 75%" in seen
-    said = diagnostics(output)
+    assert terminal.process.wait(timeout=TIMEOUT) == 0, terminal.text
+    eventually(lambda: "Duration:" in terminal.text, what=lambda: terminal.text)
+    assert (listed["progress"]["percent"], listed["progress"]["metrics"]) == (28, {"loss": 1.7123})
+    assert "Progress: 28%" in status.out
+    said = diagnostics(terminal.text)
     assert "Ctrl-C" not in said
     assert "waiting" not in said
     assert said.count(f"Emulator on this machine: data in {engine.data_dir}\n") == 1

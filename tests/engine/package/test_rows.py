@@ -1,81 +1,45 @@
-"""The rows of a deployment on a terminal of 80 columns: state and counts come first."""
+"""The rows of a deployment of the package on terminals of 80, 100 and 120 columns."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
-import re
 import signal
-import struct
-import subprocess
-import termios
-import threading
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+import vertex_cluster
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from support.client import terminal as terminals
 from support.client.engine import Engine
 from support.client.package_plugin import with_plugin
+from support.client.terminal import Terminal
 from support.waiting import eventually
+from vertex_emulator.client import launcher
 
-_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]")
-
-
-@dataclass
-class Terminal:
-    """A command on a terminal, and all that it has drawn."""
-
-    process: subprocess.Popen[bytes]
-    leader: int
-    drawn: bytearray = field(default_factory=bytearray)
-
-    def resize(self, columns: int) -> None:
-        fcntl.ioctl(self.leader, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-
-    def infos(self, name: str) -> list[str]:
-        """Return what the Info column had in the row of a job, each text once."""
-        lines = re.split(r"[\r\n]+", _CODES.sub("", self.drawn.decode(errors="replace")))
-        row = re.compile(rf"CustomJob +{name} +(?:creating|created) \([0-9.]+s\)\.* +(.*)")
-        return list(dict.fromkeys(found[1].rstrip() for line in lines if (found := row.search(line))))
+REPORTING = f"""
+import sys, time
+sys.path.append({str(Path(vertex_cluster.__file__).parents[1])!r})
+import vertex_cluster
+vertex_cluster.report(step=0, total=100)
+time.sleep(1)
+vertex_cluster.report(step=28, total=100, loss=1.7123)
+time.sleep(600)
+"""
 
 
-def start(engine: Engine, *arguments: str, columns: int) -> Terminal:
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        ["pulumi", *arguments],
-        cwd=engine.folder,
-        env={**engine.environment, "TERM": "xterm-256color"},
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        start_new_session=True,
-    )
-    made = Terminal(process, leader)
-    made.resize(columns)
-    os.close(follower)
-
-    def read() -> None:
-        try:
-            while piece := os.read(leader, 65536):
-                made.drawn.extend(piece)
-        except OSError:  # the terminal is closed
-            os.close(leader)
-
-    threading.Thread(target=read, daemon=True).start()
-    return made
-
-
-def job(script: str, wait: str) -> dict[str, Any]:
+def job(script: str, wait: str, **more: Any) -> dict[str, Any]:
     pool = {
         "machineSpec": {"machineType": "n1-standard-4"},
         "replicaCount": 1,
         "containerSpec": {
             "imageUri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
-            "command": ["sh", "-c", script],
+            "command": ["python3", "-c", script],
         },
     }
-    properties = {"workerPoolSpecs": [pool, pool], "wait": wait}
+    properties = {"workerPoolSpecs": [pool, pool], "wait": wait, **more}
     return {"type": "vertex-training:CustomJob", "properties": properties}
 
 
@@ -85,10 +49,14 @@ def has_shown(terminal: Terminal, name: str, text: str) -> bool:
     return any(info == text or (text.startswith(info) and len(info) >= len(text) - 2) for info in shown)
 
 
-def test_the_row_of_a_job_begins_with_its_state_and_counts(engine: Engine) -> None:
-    """Deploy the stack digits-dev: its name and the types leave the Info column seven characters."""
+def test_rows_show_progress_at_every_width(engine: Engine, request: pytest.FixtureRequest) -> None:
+    """Deploy the stack digits-dev. Before the first report, its Info column has seven characters at 80."""
+    record = request.config.getoption("--record")
     engine = with_plugin(engine)
-    resources = {"train": job("sleep 600", "done"), "live": job("sleep 600", "running")}
+    resources = {
+        "train": job(REPORTING, "done", baseOutputDirectory="gs://reports-bucket/run"),
+        "live": job("import time; time.sleep(600)", "running"),
+    }
     document = {
         "name": "digits",
         "runtime": "yaml",
@@ -98,12 +66,14 @@ def test_the_row_of_a_job_begins_with_its_state_and_counts(engine: Engine) -> No
     (engine.folder / "Pulumi.yaml").write_text(json.dumps(document))
     engine.environment["PULUMI_STACK"] = "dev"
     engine.run("stack", "init", "dev", "--non-interactive").ok()
-    terminal = start(engine, "up", "--yes", "--skip-preview", columns=80)
+    launcher.ensure(engine.data_dir)
+    buckets.create(engine.endpoint(), {"name": "reports-bucket", "location": "us-central1"})
+    terminal = terminals.start(engine, "up", "--yes", "--skip-preview", columns=80)
     try:
-        eventually(lambda: has_shown(terminal, "train", "running"), what=lambda: terminal.infos("train"))
         eventually(lambda: has_shown(terminal, "live", "running"), what=lambda: terminal.infos("live"))
-        terminal.resize(84)
-        eventually(lambda: has_shown(terminal, "train", "running 2/2"), what=lambda: terminal.infos("train"))
+        rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%", "created (")
+        for columns in (80, 100, 120):
+            terminal.capture("package", columns, *rows, record=record)
     finally:
         os.killpg(terminal.process.pid, signal.SIGINT)
         terminal.process.wait(timeout=120)

@@ -259,9 +259,20 @@ def test_unknown_values_in_words(gap, words):
     assert in_words(compare(same, same, unknown={f"{P}[0].{gap}"})) == f"chief: {words}"
 
 
+def test_pools_with_equal_changes_are_named_together():
+    old = (pool(args=("--rate=1",)), pool(2, args=("--rate=1",)), EMPTY, pool(args=("x",)))
+    new = (pool(args=("--rate=2",)), pool(2, args=("--rate=2",)), EMPTY, pool(args=("x",)))
+    assert in_words(compare(old, new)) == "chief and workers: argument --rate changed; evaluator unchanged"
+    assert in_words(compare(old[:2], new[:2])) == "all pools: argument --rate changed"
+    grown = (new[0], pool(4, args=("--rate=2",)))
+    words = "chief: argument --rate changed; workers: 2 -> 4 x n1-standard-4, argument --rate changed"
+    assert in_words(compare(old[:2], grown)) == words
+    assert in_words(compare(old[:1], new[:1])) == "chief: argument --rate changed"
+
+
 def test_unknown_pools():
     old = (pool(), pool(2))
-    assert in_words(compare(old, (), unknown={P})) == f"chief: {NOT_KNOWN}; workers: {NOT_KNOWN}"
+    assert in_words(compare(old, (), unknown={P})) == f"all pools: {NOT_KNOWN}"
     assert in_words(compare(old, old, unknown={f"{P}[1]"})) == f"workers: {NOT_KNOWN}; chief unchanged"
 
 

@@ -221,14 +221,12 @@ def test_the_page_in_a_pipe(diff: Diff) -> None:
     out, err = diff(old, new)
     assert err == ""
     assert out == (
-        "chief: arguments changed; workers: 4 -> 8 x n1-standard-8; the job is replaced, because worker "
-        "pools cannot change once a job exists.\n"
+        "replace: 2 of 2 pools differ\n"
+        "Because worker pools cannot change once a job exists.\n"
         "\n"
         "POOL       FIELD                OLD      NEW\n"
         "0 chief    container_spec.args  a=1 ...  a=2 ...\n"
         "1 workers  replica_count        4        8\n"
-        "\n"
-        "Effect: replace, because worker pools cannot change once a job exists.\n"
     )
 
 
@@ -239,7 +237,7 @@ def test_a_region_in_words(diff: Diff) -> None:
     assert found["words"] == f"location: us-central1 -> europe-west4; the job is replaced, {because}"
     lines = diff(old, new)[0].splitlines()
     assert "job   location  us-central1  europe-west4" in lines
-    assert lines[-1] == f"Effect: replace, {because}."
+    assert lines[:2] == ["replace: 1 field differs", f"{because.capitalize()}."]
     assert diff.json(old, job(pool()))["fields"] == []
 
 

@@ -57,22 +57,9 @@ The job
 
 Cost in us-central1
   $4.05 an hour, at most $680.67 until the default timeout of 7 d.
+  Chief $1.27, workers $2.54, evaluator $0.25.
   No region is given; `--location` chooses one.
-
-  #  PART                 AN HOUR  PRICE OF
-  0  n1-standard-8        $0.38    2026-11-23, derived
-  0  2 x NVIDIA_TESLA_T4  $0.70    2026-11-23
-  0  100 GB pd-ssd        $0.027   2025-03-06, derived
-  0  management fee       $0.16    2026-11-23, derived
-  1  2 x n1-standard-8    $0.76    2026-11-23, derived
-  1  4 x NVIDIA_TESLA_T4  $1.40    2026-11-23
-  1  2 x 100 GB pd-ssd    $0.054   2025-03-06, derived
-  1  2 x management fee   $0.32    2026-11-23, derived
-  3  n1-standard-4        $0.19    2026-11-23, derived
-  3  100 GB pd-ssd        $0.027   2025-03-06, derived
-  3  management fee       $0.028   2026-11-23, derived
-  Source: SkyPilot's catalog of Compute Engine's prices, commit 006059e0, read on 2026-11-23
-  Source: google-cloud-pricing-cost-calculator, pricing.yml (2025-03-06)
+  Each part, and the sources of the prices: `--cost`.
 
 What the replicas see
   With sample values: job 1234567890123456789, project number 123456789012, us-central1.
@@ -349,10 +336,10 @@ def test_the_hint_keeps_the_switches(env: dict[str, str], tmp_path: Path) -> Non
     assert run(*again[1:], env=env).code == 0
 
 
-def test_errors_are_the_end_of_the_page_without_an_environment(env: dict[str, str]) -> None:
+def test_errors_come_first_and_there_is_no_environment(env: dict[str, str]) -> None:
     text = pools(pool(machine="n1-standard-5"), pool(2))
     out = explained(env, text).out
-    assert out.splitlines()[-1].startswith("error: worker_pool_specs[0].machine_spec.machine_type")
+    assert out.splitlines()[3].startswith("error: worker_pool_specs[0].machine_spec.machine_type")
     assert "What the replicas see" not in out
     assert len(explained(env, text, "--json").json["replicas"]) == 3
 

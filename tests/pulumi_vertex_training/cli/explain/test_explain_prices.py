@@ -86,13 +86,23 @@ def test_a_job_with_other_errors_has_its_cost(command: Run) -> None:
 
 
 def test_the_text_has_the_sums_and_the_parts(command: Run) -> None:
-    _, out, _ = command("explain", job(pool(), pool(3), scheduling={"timeout": "36000s"}))
-    section = out.partition("Cost in us-central1\n")[2].partition("\n\nWhat the replicas see")[0]
-    assert "an hour, at most $" in section
-    assert "until its timeout of 10 h." in section
-    assert "3 x n1-standard-4" in section
-    assert "Source: " in section
-    assert "No region is given; `--location` chooses one." in section
+    declared = job(pool(), pool(3), scheduling={"timeout": "36000s"})
+    short, whole = (
+        command("explain", declared, *more)[1]
+        .partition("Cost in us-central1\n")[2]
+        .partition("\n\nWhat the replicas see")[0]
+        for more in ((), ("--cost",))
+    )
+    assert [line.strip() for line in short.splitlines()] == [
+        "$0.98 an hour, at most $9.81 until its timeout of 10 h.",
+        "Chief $0.25, workers $0.74.",
+        "No region is given; `--location` chooses one.",
+        "Each part, and the sources of the prices: `--cost`.",
+    ]
+    assert "until its timeout of 10 h." in whole
+    assert "3 x n1-standard-4" in whole
+    assert "Source: " in whole
+    assert "`--cost`" not in whole
 
 
 def test_a_region_that_is_given_is_not_asked_for(command: Run) -> None:
@@ -162,7 +172,8 @@ def test_a_persistent_resource_that_shrinks_to_nothing_has_its_gaps(command: Run
 @pytest.mark.parametrize("columns", [80, 100])
 def test_the_section_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     (tmp_path / "job.json").write_text(json.dumps(job(pool(), pool(3))))
-    ended = run_on_terminal("explain", str(tmp_path / "job.json"), env=environment(tmp_path), columns=columns)
+    words = ("explain", str(tmp_path / "job.json"), "--cost")
+    ended = run_on_terminal(*words, env=environment(tmp_path), columns=columns)
     section = ended.plain.partition("Cost in us-central1")[2].partition("What the replicas see")[0]
     assert "AN HOUR" in section
     assert max(map(len, section.splitlines())) <= columns

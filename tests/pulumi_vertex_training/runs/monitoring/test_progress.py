@@ -80,7 +80,7 @@ def test_a_replica_that_has_ended_well_is_not_missing(states: str, counts: Count
 def test_the_line_begins_with_the_important() -> None:
     report = Report(step=45, total=100, seconds_per_step=2.5, metrics={"loss": 0.25})
     shown = line(RUNNING, Counts("4/4", "worker 2/2 done"), report)
-    assert shown == "running 4/4 45%, 2m18s left, worker 2/2 done, loss 0.25"
+    assert shown == "45% 2m18s left loss 0.25 4/4, worker 2/2 done"
     assert line(RUNNING, Counts(), None) == "running"
     resumed = Report(step=250, resumed_from=200, attempt=1)
     assert line(RUNNING, Counts(), resumed) == "running, step 250, resumed from step 200"

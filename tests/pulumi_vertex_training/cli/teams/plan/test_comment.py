@@ -97,9 +97,19 @@ def test_the_command_that_would_tell_the_state_of_a_job_can_be_copied():
 def test_a_job_whose_topology_stays_has_no_picture():
     old, new = inputs(1, 2), {**inputs(1, 2), "labels": {"team": "vision"}}
     assert not pictures(comment(plan(step("update", "train", old, new)), {}, NOW))
-    both = comment(plan(step("replace", "train", inputs(1, 2), inputs(1, 200))), {}, NOW)
-    (chart,) = pictures(both)
-    assert chart.nodes["p1"] == "workers 2 -> 200 x n1-standard-4 (resized)"
+    other_task = inputs(1, 2)
+    other_task["worker_pool_specs"][1]["container_spec"]["args"] = ["--rate=2"]
+    assert not pictures(comment(plan(step("replace", "train", old, other_task)), {}, NOW))
+
+
+def test_a_picture_has_only_the_pools_that_change():
+    text = comment(plan(step("replace", "train", inputs(1, 2), inputs(1, 200))), {}, NOW)
+    (chart,) = pictures(text)
+    assert "\n`train`, workers:\n" in text
+    assert list(chart.nodes.values()) == ["workers 2 -> 200 x n1-standard-4 (resized)"]
+    both = comment(plan(step("replace", "train", inputs(1, 2), inputs(2, 200))), {}, NOW)
+    assert "\n`train`:\n" in both
+    assert len(pictures(both)[0].nodes) == 2
 
 
 def test_a_job_with_a_secret_in_its_pools_has_the_words_of_the_provider_and_no_value():

@@ -261,8 +261,8 @@ def test_an_autoscaled_resource_has_its_maximum_in_words():
     assert found.changes[0].sentence == "$1.10 an hour, up to $3.30 with autoscaled pools at their maximum"
     assert (
         found.summary
-        == "Per hour: nothing now, $1.10 after the deployment, up to $3.30 with autoscaled pools at their "
-        "maximum"
+        == "If all ran: nothing now, $1.10 an hour after the deployment, up to $3.30 with autoscaled pools "
+        "at their maximum"
     )
 
 

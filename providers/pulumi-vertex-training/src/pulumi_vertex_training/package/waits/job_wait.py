@@ -259,7 +259,12 @@ def _rows_below(wait: JobWait) -> RowsBelow | None:
     def show(urn: str, info: str) -> None:
         OPERATION.say_on(urn, info, passing=True)
 
-    return RowsBelow(wait.urn, show, cancels=wait.options.on_interrupt == "cancel")
+    jobs = OPERATION.part(_jobs_with_rows)
+    return RowsBelow(wait.urn, show, cancels=wait.options.on_interrupt == "cancel", jobs=jobs)
+
+
+def _jobs_with_rows() -> set[str]:
+    return set()
 
 
 @functools.lru_cache(maxsize=1)

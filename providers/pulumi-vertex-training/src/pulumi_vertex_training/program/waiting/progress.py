@@ -18,7 +18,7 @@ from pulumi_vertex_training.core.running.output import wait_words
 from pulumi_vertex_training.core.running.output.latest_reports import LatestReports
 from pulumi_vertex_training.core.running.output.log_stream import LogStream
 from pulumi_vertex_training.core.running.output.progress_line import line
-from pulumi_vertex_training.core.running.output.rows_below import RowsBelow
+from pulumi_vertex_training.core.running.output.rows_below import ANNOUNCE_SECONDS, RowsBelow
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.links import cancel_command, job_command
@@ -29,8 +29,8 @@ from pulumi_vertex_training.runs.monitoring.waits import NOT_STARTED, wait_of
 from vertex_emulator import machine_clock
 from vertex_training.fields.resource_names import resource_id
 
-ANNOUNCE_SECONDS = 3.0
-"""Delay before the effect of Ctrl-C is announced. If it cancels the job, there is no delay."""
+_WITH_ROWS: set[str] = set()
+"""The jobs of this program that have rows below the table."""
 
 _SECONDS_BETWEEN_LINES = 29.0
 _SECONDS_BETWEEN_FIRST_LINES = 10.0
@@ -121,7 +121,7 @@ def rows_below(name: str, policy: WaitPolicy) -> RowsBelow | None:
     if not policy.waits or command is None or not command.draws_table:
         return None
     job = f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::job::{name}"
-    return RowsBelow(job, _show_row, cancels=policy.cancels)
+    return RowsBelow(job, _show_row, cancels=policy.cancels, jobs=_WITH_ROWS)
 
 
 def _show_row(urn: str, info: str) -> None:

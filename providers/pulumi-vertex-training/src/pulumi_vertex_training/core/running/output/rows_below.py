@@ -29,37 +29,49 @@ _CANCELS = ("Ctrl-C cancels it", "by its option for interruptions")
 _QUARTER, _LAST_QUARTER = 25, 3
 _FIRST_MINUTES = 1.0
 _MOST_JOBS = 4
-_ANNOUNCE_SECONDS = 3.0
-"""Delay before the effect of Ctrl-C is shown. If it cancels the job, there is no delay."""
-
-_jobs: set[str] = set()
-"""The URNs of the jobs of this process that have rows: a table of many is not made longer."""
+ANNOUNCE_SECONDS = 3.0
+"""Delay before the effect of Ctrl-C is announced. If it cancels the job, there is no delay."""
 
 
 class RowsBelow:
-    """The rows of a job: how to follow it, the effect of Ctrl-C, each quarter, and 1, 2, 4, 8... minutes."""
+    """The rows of a job: its command, the effect of Ctrl-C, then each quarter, and 1, 2, 4, 8... minutes."""
 
-    def __init__(self, urn: str, show: Callable[[str, str], None], *, cancels: bool) -> None:
-        """Take the job's URN. `show` gets the URN of a row, and the text of its Info column."""
-        self._urn, self._show, self._cancels = urn, show, cancels
-        self._began = machine_clock.monotonic()
+    def __init__(
+        self,
+        urn: str,
+        show: Callable[[str, str], None],
+        *,
+        cancels: bool,
+        jobs: set[str],
+        clock: Callable[[], float] = machine_clock.monotonic,
+    ) -> None:
+        """Take the job's URN. `show` gets the URN of a row, and the text of its Info column.
+
+        `jobs` are the jobs of the deployment that have rows. This one is added, unless they are four already:
+        the table of many jobs is long enough.
+        """
+        self._urn, self._show, self._cancels, self._clock = urn, show, cancels, clock
+        self._began = clock()
         self._looks = 0
         self._announced = False
         self._quarter = 0
         self._minutes = _FIRST_MINUTES
-        if len(_jobs) < _MOST_JOBS:
-            _jobs.add(urn)
+        if len(jobs) < _MOST_JOBS:
+            jobs.add(urn)
+        self._has_rows = urn in jobs
 
     def note(self, counts: Counts, report: Report | None) -> None:
         """Show what is due about a live job. The first time nothing is: it may be all that is waited for."""
         self._looks += 1
-        if self._looks == 1 or self._urn not in _jobs:
+        if self._looks == 1 or not self._has_rows:
             return
         if self._looks == 2:
             self._row(FOLLOW, _FOLLOWS)
-        seconds = machine_clock.monotonic() - self._began
-        if not self._announced and (self._cancels or seconds > _ANNOUNCE_SECONDS):
-            self._announced = True
+        seconds = self._clock() - self._began
+        if not self._announced:
+            self._announced = self._cancels or seconds > ANNOUNCE_SECONDS
+            if not self._announced:
+                return
             self._row(*(_CANCELS if self._cancels else _LEAVES))
         quarter = min((report.percent or 0) // _QUARTER, _LAST_QUARTER) if report else 0
         if seconds >= self._minutes * 60 or quarter > self._quarter:
