@@ -1,0 +1,27 @@
+"""What axe, the checker of accessibility, finds on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page
+
+COLOURS = ("color-contrast", "link-in-text-block")
+"""The rules of axe whose result depends on the colour scheme."""
+
+_SERIOUS = """async (rules) => {
+    const only = rules.length ? {runOnly: {type: "rule", values: rules}} : {};
+    const found = await axe.run({resultTypes: ["violations"], ...only});
+    return found.violations
+        .filter((one) => one.impact !== "minor")
+        .flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html}`));
+}"""
+
+
+def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """Return what axe finds by these rules, or by all of them, except for what it calls minor."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found: list[str] = page.evaluate(_SERIOUS, list(rules))
+    return found

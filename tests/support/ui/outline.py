@@ -1,0 +1,112 @@
+"""The outline of a page: where each of its parts is and how large, and which texts are cut.
+
+An outline holds what a picture holds and a reader would miss: a part that is gone or new, moved, squeezed, covers
+another or is cut. It is text, so a difference names the part, and a few pixels more or less are tolerated.
+Colours are axe's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from playwright.sync_api import Page
+
+Box = list[int]
+"""Left, top, width and height in pixels."""
+
+Outline = Mapping[str, Box]
+
+_TOLERANCE, _SHARE = 16, 0.08
+"""A part may differ by so many pixels, or by this share of its own position or size."""
+
+_ROWS = 2
+"""Rows of each table that are part of an outline."""
+
+_OUTLINE = """(most) => {
+  const found = {};
+  const add = (name, one) => {
+    const box = one.getBoundingClientRect();
+    if (!box.width || !box.height || box.width <= 1) return;
+    if (one.checkVisibility && !one.checkVisibility({visibilityProperty: true, opacityProperty: true})) return;
+    found[name] = [box.left + scrollX, box.top + scrollY, box.width, box.height].map(Math.round);
+  };
+  const all = (selector, name, root = document) =>
+    [...root.querySelectorAll(selector)].forEach((one, number) => add(`${name}${number ? ` ${number + 1}` : ""}`, one));
+  add("header", document.querySelector("header"));
+  add("place", document.querySelector(".place"));
+  all("header nav li", "tab");
+  all("main h1", "h1");
+  all("main h2", "h2");
+  all("main section", "section");
+  all("main .tools", "tools");
+  all("main .tools > *", "control");
+  all("main .counts li", "count");
+  all("main .head .buttons > *", "button");
+  all("main .strip > div", "figure");
+  all("main .pool", "pool");
+  all("main figure .plot", "plot");
+  all("main svg.plot", "picture");
+  all("main details.fold", "fold");
+  for (const part of ["facts", "summary", "log", "metric-values", "trouble"]) {
+    const one = document.getElementById(part);
+    if (one) add(part, one);
+  }
+  document.querySelectorAll("main table").forEach((table, number) => {
+    const name = `table ${number + 1}`;
+    add(name, table);
+    [...table.querySelectorAll("thead th")].forEach((cell, column) => add(`${name} head ${column + 1}`, cell));
+    const rows = [...table.querySelectorAll("tbody tr")].filter((row) => row.getBoundingClientRect().height);
+    rows.slice(0, most).forEach((row, place) => {
+      add(`${name} row ${place + 1}`, row);
+      [...row.children].forEach((cell, column) => add(`${name} row ${place + 1} cell ${column + 1}`, cell));
+    });
+  });
+  return found;
+}"""
+
+_NARROW = """() => {
+  const context = document.createElement("canvas").getContext("2d");
+  const found = [];
+  for (const cell of document.querySelectorAll("main td, main th")) {
+    if (!cell.getBoundingClientRect().width || cell.closest(".scroll")) continue;
+    const style = getComputedStyle(cell);
+    context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    const inner = cell.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const text = cell.innerText.trim();
+    const needed = Math.min(context.measureText("abcdef").width, context.measureText(text).width);
+    if (inner + 1 < needed) found.push(`narrow: ${text}`);
+    const isFigure = cell.classList.contains("number") || cell.closest(".strip");
+    if (isFigure && cell.scrollWidth > cell.clientWidth + 1) found.push(`cut: ${text}`);
+  }
+  for (const figure of document.querySelectorAll("main .strip .figure")) {
+    if (figure.scrollWidth > figure.clientWidth + 1) found.push(`cut: ${figure.innerText}`);
+  }
+  for (const one of document.querySelectorAll("main button, main .pool h3, main h2")) {
+    if (one.getBoundingClientRect().width > 1 && one.scrollWidth > one.clientWidth + 1) found.push(`cut: ${one.innerText}`);
+  }
+  return found;
+}"""
+
+
+def outline(page: Page) -> dict[str, Box]:
+    """Return the box of each visible part of a page."""
+    found: dict[str, Box] = page.evaluate(_OUTLINE, _ROWS)
+    return found
+
+
+def cramped(page: Page) -> list[str]:
+    """Return the cells of tables that are narrower than six letters of their text, and figures that are cut."""
+    found: list[str] = page.evaluate(_NARROW)
+    return found
+
+
+def differences(expected: Outline, found: Outline) -> Iterator[str]:
+    """Yield how an outline differs from the expected one, a line for each part."""
+    for name in expected.keys() - found.keys():
+        yield f"{name} is gone; it was at {expected[name]}"
+    for name in found.keys() - expected.keys():
+        yield f"{name} is new, at {found[name]}"
+    for name in expected.keys() & found.keys():
+        pairs = list(zip(expected[name], found[name], strict=True))
+        if any(abs(one - other) > max(_TOLERANCE, _SHARE * abs(one)) for one, other in pairs):
+            yield f"{name} is {found[name]}, not {expected[name]} (left, top, width, height)"
