@@ -51,6 +51,7 @@ def install_tools(layout: Layout, report: Report) -> None:
     pytorch_client.ensure(layout, report)
     google_clients.ensure(layout, report)
     client_tools.ensure_browser(layout, report)
+    client_tools.ensure_font(layout, report)
     tensorflow_client.ensure(layout, report)
     policy_pack.ensure_for_tests(layout, report)
 

@@ -23,6 +23,9 @@ _ROWS = 2
 """Rows of each table that are part of an outline."""
 
 _OUTLINE = """(most) => {
+  // Ages, and the states of replicas that end beside the chief, differ from run to run.
+  for (const one of document.querySelectorAll("time[data-age]")) one.textContent = "10m00s";
+  for (const one of document.querySelectorAll(".pool .word")) one.textContent = "";
   const found = {};
   const add = (name, one) => {
     const box = one.getBoundingClientRect();
@@ -81,6 +84,16 @@ _NARROW = """() => {
   for (const figure of document.querySelectorAll("main .strip .figure")) {
     if (figure.scrollWidth > figure.clientWidth + 1) found.push(`cut: ${figure.innerText}`);
   }
+  const groundOf = (one) => {
+    for (let each = one; each; each = each.parentElement) {
+      const ground = getComputedStyle(each).backgroundColor;
+      if (ground !== "rgba(0, 0, 0, 0)") return ground;
+    }
+    return "";
+  };
+  for (const one of document.querySelectorAll("main :is(h1, h2, h3, th, dt, dd, .state)")) {
+    if (one.innerText.trim() && getComputedStyle(one).color === groundOf(one)) found.push(`unseen: ${one.innerText}`);
+  }
   for (const one of document.querySelectorAll("main button, main .pool h3, main h2")) {
     if (one.getBoundingClientRect().width > 1 && one.scrollWidth > one.clientWidth + 1) found.push(`cut: ${one.innerText}`);
   }
@@ -95,7 +108,7 @@ def outline(page: Page) -> dict[str, Box]:
 
 
 def cramped(page: Page) -> list[str]:
-    """Return the cells of tables that are narrower than six letters of their text, and figures that are cut."""
+    """Return the cells that are narrower than six letters of their text, and texts that are cut or unseen."""
     found: list[str] = page.evaluate(_NARROW)
     return found
 

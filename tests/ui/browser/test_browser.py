@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import FLAG, Scene, owned
 from support.ui import browser as browsers
+from support.ui.axe import serious
 from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
 from support.waiting import TIMEOUT
 from vertex_emulator.client.launcher import Emulator
@@ -74,14 +74,6 @@ def seen(browser: Browser, dashboard: Dashboard) -> Iterator[Visit]:
     with visit(browser, dashboard.url, dashboard.host) as found:
         yield found
         assert found.problems == [] and found.dialogs == []
-
-
-def serious(page: Page) -> list[str]:
-    """Return what axe finds, except for what it calls minor."""
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{one['id']}: {node['html']}" for one in found if one["impact"] != "minor" for node in one["nodes"]
-    ]
 
 
 def test_the_token_leaves_the_address(seen: Visit, dashboard: Dashboard) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import get_args
 from urllib.parse import urlencode
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
 from support.client.ui import everything, experiments
@@ -16,6 +15,7 @@ from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import FLAG, Scene
 from support.ui import browser as browsers
+from support.ui.axe import COLOURS, serious
 from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
 from support.waiting import TIMEOUT
 from vertex_emulator.client.control import Control
@@ -47,27 +47,6 @@ def seen(browser: Browser, dashboard: Dashboard, made: Everything) -> Iterator[V
     with visit(browser, dashboard.url, dashboard.host) as found:
         yield found
         assert found.problems == [] and found.dialogs == []
-
-
-COLOURS = ["color-contrast", "link-in-text-block"]
-"""The rules of axe whose result depends on the colour scheme."""
-
-
-_SERIOUS = """async (rules) => {
-    const only = rules.length ? {runOnly: {type: "rule", values: rules}} : {};
-    const found = await axe.run({resultTypes: ["violations"], ...only});
-    return found.violations
-        .filter((one) => one.impact !== "minor")
-        .flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html}`));
-}"""
-
-
-def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """Return what axe finds by these rules, or by all of them, except for what it calls minor."""
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE_SCRIPT)
-    found: list[str] = page.evaluate(_SERIOUS, list(rules))
-    return found
 
 
 def addresses(made: Everything) -> list[str]:

@@ -137,12 +137,16 @@ def make_runs(scene: Scene, *, name: str = "digits", replicas: tuple[int, int] =
     return keys[0], keys[1]
 
 
-def make_tuning(scene: Scene, *, trials: int = 6, waits_for: str = "", optimizer: str = "<b>sgd</b>") -> str:
+RANDOM = study_spec(
+    double("rate", 0.0, 1.0), categorical("optimizer", "adam", "<b>sgd</b>"), algorithm="RANDOM_SEARCH"
+)
+
+
+def make_tuning(
+    scene: Scene, *, trials: int = 6, waits_for: str = "", study: Mapping[str, Any] = RANDOM
+) -> str:
     """Start a tuning job. Return its key. With `waits_for` its fourth trial waits for that flag."""
     code = TRIAL + (LAST.format(name=waits_for) if waits_for else "")
-    study = study_spec(
-        double("rate", 0.0, 1.0), categorical("optimizer", "adam", optimizer), algorithm="RANDOM_SEARCH"
-    )
     made = scene.post(
         f"{PARENT}/hyperparameterTuningJobs",
         {

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from support.client.ui import everything, experiments
 from support.emulated.job_emulator import PARENT, pool
+from support.emulated.services.studies import categorical, discrete, study_spec
 from support.emulated.ui.scene import FLAG, Scene, owned
 from support.waiting import eventually
 from vertex_emulator.client.control import Control
@@ -31,6 +32,13 @@ STATES = {
 """The address of each state; `make` returns what is between the braces."""
 
 WIDTHS = (1440, 1024, 390)
+
+_GRID = study_spec(
+    discrete("rate", 0.1, 0.2, 0.3, 0.4, 0.5),
+    categorical("optimizer", "sgd with momentum"),
+    algorithm="GRID_SEARCH",
+)
+"""A search that finds the same in each run."""
 
 _LIVE = """
 import json, math, os, sys, time
@@ -66,7 +74,7 @@ def make(scene: Scene) -> dict[str, str]:
         labels=owned("flowers", run="flowers-5", reason="spec"),
     )
     scene.wait(failed, "JOB_STATE_FAILED")
-    tuning = everything.make_tuning(scene, trials=5, waits_for="tuning", optimizer="sgd with momentum")
+    tuning = everything.make_tuning(scene, trials=5, waits_for="tuning", study=_GRID)
     live = scene.create(
         pool(_LIVE),
         pool(_LIVE, replicas=4),

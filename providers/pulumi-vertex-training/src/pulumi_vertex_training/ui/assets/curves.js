@@ -7,6 +7,7 @@
   const MOST_LEGENDS = 10;
   const FONT = "11px Inter, system-ui, sans-serif";
   const SMOOTH = 0.8;
+  const STEPS = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((one) => [one, 2 * one, 5 * one]);
   const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
   const drawn = new WeakMap(); // the figure -> what it shows
 
@@ -188,7 +189,7 @@
           axis(
             chart.across === "time"
               ? { size: 28, space: 80, incrs: SECONDS, values: (_plot, all) => all.map((each) => position(chart, each)) }
-              : { size: 28, values: (_plot, all) => all.map((each) => (Number.isInteger(each) ? String(each) : "")) },
+              : { size: 28, incrs: STEPS, values: (_plot, all) => all.map((each) => (Number.isInteger(each) ? String(each) : "")) },
           ),
           axis({ size: 52, space: 34, values: log ? (_plot, all) => all.map(short) : labels }),
         ],
@@ -220,7 +221,11 @@
     if (known && known.text === text && !again) return;
     const chart = JSON.parse(text);
     if (known && !again && known.shape === shape(chart)) {
-      known.plot.setData(dataOf(chart));
+      const { min, max } = known.plot.scales.x;
+      const all = known.plot.data[0];
+      const isZoomed = min > all[0] || max < all[all.length - 1];
+      known.plot.setData(dataOf(chart), !isZoomed);
+      if (isZoomed) known.plot.setScale("x", { min, max });
       if (typeof known.plot.cursor.idx !== "number") known.plot.setLegend({ idx: null }, false);
       drawn.set(figure, { ...known, text, chart });
     } else {

@@ -51,6 +51,7 @@ function markSorted(head, cell, direction) {
 
 // On a phone the headings are hidden: a list of columns and a button for the direction take their place.
 function sortControls(table) {
+  const first = table.dataset.unsorted ? [table.dataset.unsorted] : []; // the order of the server has a name
   const place = document.createElement("p");
   place.className = "tools sorts";
   const label = document.createElement("label");
@@ -62,20 +63,21 @@ function sortControls(table) {
   (table.closest(".wide") || table).before(place);
   return {
     start(head, sortBy) {
-      const cell = () => head.children[columns.selectedIndex];
-      columns.addEventListener("change", () => sortBy(cell(), "ascending"));
+      const cell = () => head.children[columns.selectedIndex - first.length];
+      columns.addEventListener("change", () => (cell() ? sortBy(cell(), "ascending") : location.reload()));
       turn.addEventListener("click", () =>
         sortBy(cell(), cell().getAttribute("aria-sort") === "ascending" ? "descending" : "ascending"),
       );
     },
     show(head) {
-      const names = [...head.children].map(nameOf);
+      const names = [...first, ...[...head.children].map(nameOf)];
       if (names.join("\n") !== [...columns.options].map((one) => one.text).join("\n")) {
         columns.replaceChildren(...names.map((name) => new Option(name)));
       }
-      const column = Math.max(sortedColumn(head), 0);
-      columns.selectedIndex = column;
-      const isDown = head.children[column].getAttribute("aria-sort") === "descending";
+      const column = sortedColumn(head);
+      columns.selectedIndex = Math.max(column + first.length, 0);
+      turn.disabled = column < 0;
+      const isDown = column >= 0 && head.children[column].getAttribute("aria-sort") === "descending";
       turn.textContent = isDown ? "▼ descending" : "▲ ascending";
     },
   };

@@ -12,10 +12,10 @@ from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
 from pulumi_vertex_training.cloud.translation import translated
-from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL, identity_of
 from pulumi_vertex_training.runs.policies.rerun import words_of
+from pulumi_vertex_training.ui.source.costs import in_cents
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
 from pulumi_vertex_training.ui.source.owner import owner_of
 from pulumi_vertex_training.views.curve import Point
@@ -97,7 +97,7 @@ def read(endpoint: Endpoint, keys: Sequence[str]) -> Compared:
             record=record,
             metrics=result.metrics,
             curves=metrics.by_name(curves),
-            facts=_facts(record, words.spent(spent)),
+            facts=_facts(record, in_cents(spent)),
         )
         for record, result, curves, spent in zip(records, results, reported, costs, strict=True)
     ]

@@ -56,7 +56,7 @@ def cost_of(record: JobRecord, *, now: datetime | None = None) -> JobCost:
     hours = sum(max((end - start).total_seconds(), 0.0) for start, end in spans) / _HOUR
     spent = _times(rate, hours)
     return JobCost(
-        hourly=words.spent(_times(rate, _jobs_at_once(record))), so_far=_in_cents(spent) if hours else ""
+        hourly=words.spent(_times(rate, _jobs_at_once(record))), so_far=in_cents(spent) if hours else ""
     )
 
 
@@ -71,7 +71,7 @@ def _jobs_at_once(record: JobRecord) -> int:
     return max(1, min((int(count) for count in counts if isinstance(count, int | str)), default=1))
 
 
-def _in_cents(spent: Spent) -> str:
+def in_cents(spent: Spent) -> str:
     """Return an amount as on a bill: a job of a second costs less than a cent."""
     if spent.total is not None and 0 < spent.total < _CENT:
         return "<1¢"
