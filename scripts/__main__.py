@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from scripts import (
+    cleaning,
     environment,
     lock_files,
     policy_pack,
@@ -65,6 +66,8 @@ def _run(options: argparse.Namespace, report: Report, words: Sequence[str]) -> i
             return stack.unlock(here, report, stack=options.stack, force=bool(options.force))
         case "activate":
             sys.stdout.write(stack.activate(here, report, stack=options.stack) + "\n")
+        case "clean":
+            return cleaning.clean(here, report)
         case "setup":
             python_packages.ensure(here, report, development=True)
             pulumi_cli.ensure(here, report)
@@ -122,6 +125,7 @@ def _parser() -> argparse.ArgumentParser:
         "unlock",
         "activate",
         "setup",
+        "clean",
         "tools",
         "policies",
         "test",

@@ -105,6 +105,7 @@ EMULATOR_GROUPS = (
             "status": ("emulator status",),
             "env": ('eval "$(vertex-training emulator env)"',),
             "reset": ("emulator reset --yes",),
+            "prune": ("emulator prune",),
             "export": ("emulator export state.tar",),
             "import": ("emulator import state.tar",),
         },

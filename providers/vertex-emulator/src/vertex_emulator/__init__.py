@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vertex_emulator.client.launcher import EmulatorBusyError as EmulatorBusyError
     from vertex_emulator.client.launcher import LauncherError as LauncherError
     from vertex_emulator.daemon import disk_use as disk_use
+    from vertex_emulator.daemon import prune as prune
     from vertex_emulator.daemon import reset as reset
     from vertex_emulator.jobs.notifications import subscriptions as subscriptions
     from vertex_emulator.jobs.notifications.subscriptions import Subscription as Subscription
@@ -62,6 +63,7 @@ _PUBLIC = {
     "machine_clock": "kernel.machine_clock",
     "ownership": "kernel.disk.ownership",
     "probe": "replicas.sandbox.probe",
+    "prune": "daemon.prune",
     "relay": "replicas.sandbox.relay",
     "reset": "daemon.reset",
     "Subscription": "jobs.notifications.subscriptions:Subscription",

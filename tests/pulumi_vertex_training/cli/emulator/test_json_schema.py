@@ -32,6 +32,7 @@ STEPS = (
     ("fault", "clear"),
     ("requests",),
     ("stop",),
+    ("prune",),
     ("reset", "--yes"),
 )
 

@@ -24,6 +24,7 @@ from support.emulated.job_emulator import (
     wait_until_gone,
 )
 from support.waiting import eventually
+from vertex_emulator.daemon import prune
 from vertex_emulator.replicas.preparation import interpreters
 from vertex_emulator.replicas.preparation.packages import cache, image_packages, private_python
 from vertex_emulator.replicas.preparation.packages.plain_wheels import install_plain
@@ -213,8 +214,11 @@ def test_packages_of_live_jobs_are_kept_and_the_oldest_others_removed(made: Made
     eventually(lambda: (emulator.flags / "started").exists())
     before = cache.entries(venvs)
     assert all(entry.size > 0 for entry in before)
-    eventually(lambda: bool(cache.clean(venvs, keep_bytes=0)))
+    freed = eventually(lambda: prune.prune(emulator.data_dir).installed_packages)
     after = cache.entries(venvs)
+    kept = sum(entry.size for entry in after)
+    assert freed == sum(entry.size for entry in before) - kept
+    assert prune.prune(emulator.data_dir) == prune.Pruned(kept=kept)
     assert len(before) == 5
     assert [entry.path.parent.name for entry in after] in (["code", "venvs"], ["venvs", "code"])
     (emulator.flags / "go").touch()

@@ -1,4 +1,4 @@
-"""`emulator start`, `stop`, `status`, `env`, `reset`, `export` and `import`."""
+"""`emulator start`, `stop`, `status`, `env`, `reset`, `prune`, `export` and `import`."""
 
 from __future__ import annotations
 
@@ -230,6 +230,28 @@ def reset(options: argparse.Namespace, output: Output) -> Answer:
             for path in was.kept
         ],
     )
+
+
+def prune(options: argparse.Namespace, _: Output) -> Answer:
+    """Delete the caches of the emulator: what no live job uses."""
+    from vertex_emulator import DataFolderError
+    from vertex_emulator import prune as emulator_prune
+
+    data_dir = target.folder(options.data_dir)
+    try:
+        was = emulator_prune.prune(data_dir)
+    except DataFolderError as error:
+        raise CommandError(str(error), path="--data-dir") from error
+    said = f"There is nothing to delete in {data_dir}."
+    if was.freed:
+        size = disk_space.size_text
+        said = (
+            f"Freed {size(was.freed)} in {data_dir}: unpacked images {size(was.unpacked_images)}, installed "
+            f"packages {size(was.installed_packages)}."
+        )
+    in_use = [f"Live jobs use {disk_space.size_text(was.kept)}, which stay."] if was.kept else []
+    keys = json_of(was, "unpacked_images installed_packages kept")
+    return Sentences({"dataDir": str(data_dir), "freed": was.freed, **keys}, [said, *in_use])
 
 
 def _facts(emulator: Emulator) -> dict[str, Any]:

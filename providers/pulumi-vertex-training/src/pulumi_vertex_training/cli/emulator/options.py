@@ -45,6 +45,11 @@ def emulator_options(command: Parser) -> None:
         "commands:reset",
     )
     reset.flag("--yes", "do not ask for confirmation")
+    command.command(
+        "prune",
+        "delete the unpacked images and installed packages that no live job uses; data stays",
+        "commands:prune",
+    )
     _add_faults(command)
     _add_clock(command)
     _add_quota(command)
