@@ -197,9 +197,7 @@ def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
     yield "Commands with further meanings of a code name them below."
     yield f"## {_SHARED}"
     yield "Each command that has one of these options names it below its own."
-    yield table(PAGE, ("option", "values", "meaning"), [_row(each) for each in _shared().values()]).rstrip(
-        "\n"
-    )
+    yield table(PAGE, ("option", "meaning"), [_row(each) for each in _shared().values()]).rstrip("\n")
     yield from _groups(commands, GROUPS, "vertex-training", PAGE)
 
 
@@ -266,19 +264,18 @@ def _usage(command: Parser, page: Path, *, with_arguments: bool) -> Iterator[str
     options = [each for each in actions if each.option_strings]
     own = [each for each in options if _shared_row(each) is None]
     if positional or own:
-        yield table(
-            page, ("argument", "values", "meaning"), [_row(each) for each in (*positional, *own)]
-        ).rstrip("\n")
+        yield table(page, ("argument", "meaning"), [_row(each) for each in (*positional, *own)]).rstrip("\n")
     if shared := [f"`{each.option_strings[-1]}`" for each in options if each not in own]:
         target = f"{'' if page == PAGE else PAGE.name}#{anchor(_SHARED)}"
         yield f"[Shared]({target}): {', '.join(shared)}."
 
 
-def _row(action: argparse.Action) -> tuple[str, str, str]:
-    return _name(action), _values(action), _sentence((action.help or "").replace("%%", "%"))
+def _row(action: argparse.Action) -> tuple[str, str]:
+    values = f"{_values(action)}<br>" if _values(action) else ""
+    return _name(action), values + _sentence((action.help or "").replace("%%", "%"))
 
 
-def _shared_row(action: argparse.Action) -> tuple[str, str, str] | None:
+def _shared_row(action: argparse.Action) -> tuple[str, str] | None:
     found = _shared().get(_name(action))
     return _row(action) if found is not None and _row(found) == _row(action) else None
 
@@ -286,7 +283,7 @@ def _shared_row(action: argparse.Action) -> tuple[str, str, str] | None:
 @functools.cache
 def _shared() -> Mapping[str, argparse.Action]:
     """Return the options that several commands have with the same text, by name."""
-    actions: dict[tuple[str, str, str], list[argparse.Action]] = {}
+    actions: dict[tuple[str, str], list[argparse.Action]] = {}
     for command in parser.build().each():
         for each in command.arguments():
             if each.option_strings and not isinstance(each, argparse._HelpAction | argparse._VersionAction):

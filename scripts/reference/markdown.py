@@ -33,11 +33,20 @@ def table(page: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) ->
     return "".join("| " + " | ".join(cell(page, text) for text in line) + " |\n" for line in shown)
 
 
+def value_row(name: str, kind: str, default: str, change: str, meaning: str) -> tuple[str, str]:
+    """Return a row of two cells: a name, and its type, default and change above its meaning."""
+    given = f"default {default}" if default and default != "required" else default
+    facts = "; ".join(each for each in (", ".join(each for each in (kind, given) if each), change) if each)
+    return f"`{name}`", f"{facts}<br>{meaning}" if facts else meaning
+
+
 def cell(page: Path, text: str) -> str:
-    """Return a text as it is written in a cell of a table. Its only HTML is an anchor."""
+    """Return a text as it is written in a cell of a table. Its only HTML are anchors and line breaks."""
     plain = " ".join(linked(page, text).split()).replace("``", "`").replace("|", "\\|")
     parts = re.split(r"(`[^`]*`)", plain)
-    return "".join(part if part.startswith("`") else re.sub(r"<(?!/?a\b)", "&lt;", part) for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"<(?!/?a\b|br>)", "&lt;", part) for part in parts
+    )
 
 
 def linked(page: Path, text: str) -> str:

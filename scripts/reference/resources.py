@@ -26,7 +26,7 @@ from scripts.arguments.messages import (
 from scripts.arguments.resources import Argument, arguments_of
 from scripts.arguments.types import ARGS_OF, accepted
 from scripts.reference import examples, rules
-from scripts.reference.markdown import HEADER, code, filled, linked, table
+from scripts.reference.markdown import HEADER, code, filled, linked, table, value_row
 from scripts.reference.signatures import a_class, is_public_property
 from scripts.reference.types_in_words import (
     annotation_in_words,
@@ -43,8 +43,8 @@ _BASES = {
 """Classes whose attributes are outputs of the resources that inherit from them."""
 
 _LEGEND = (
-    "A change of an argument replaces the resource, is made in place, or does nothing. Instead of a class\n"
-    "you can pass a dictionary.{rules}\n\n"
+    "Each begins with its type, its default, and what a change does: it replaces the resource, is made in place,\n"
+    "or does nothing. Instead of a class you can pass a dictionary.{rules}\n\n"
 )
 _RULES = " Rules are the checks of the argument before anything is sent."
 _PARTS = "A change of an argument is a change of the parts that use it: their pages tell what it does.\n\n"
@@ -134,7 +134,7 @@ def _page(resource: Resource) -> str:
         f"## Arguments\n\n{_legend(resource)}{_arguments(declared, resource)}",
     ]
     if resource.runs:
-        heads = ("option", "type", "default", "a change", "meaning")
+        heads = ("option", "type, default; effect of a change")
         parts.append(_own("Options", resource, heads, _options))
     if list(_outputs(resource)):
         parts.append(_own("Outputs", resource, ("output", "meaning"), _output_rows))
@@ -157,8 +157,8 @@ def _legend(resource: Resource) -> str:
 
 def _arguments(arguments: Sequence[Argument], resource: Resource) -> str:
     rows = [
-        (
-            f"`{one.name}`",
+        value_row(
+            one.name,
             _type(one.field, resource) if one.field else annotation_in_words(one.annotation),
             default_of_argument(one),
             _change(one, resource),
@@ -169,7 +169,7 @@ def _arguments(arguments: Sequence[Argument], resource: Resource) -> str:
         )
         for one in arguments
     ]
-    return table(resource.page, ("argument", "type", "default", "a change", "meaning"), rows)
+    return table(resource.page, ("argument", "type, default; effect of a change"), rows)
 
 
 def _meaning(text: str, links: str) -> str:
@@ -224,8 +224,8 @@ def _output_rows(resource: Resource) -> list[tuple[str, ...]]:
 
 def _options(resource: Resource) -> list[tuple[str, ...]]:
     return [
-        (
-            f"`{one.name}`",
+        value_row(
+            one.name,
             annotation_in_words(one.annotation),
             default_of_argument(one),
             _JOB_CHANGES.get(one.name, "keeps the job"),
@@ -239,15 +239,16 @@ def _options(resource: Resource) -> list[tuple[str, ...]]:
 def _message(message: type, resource: Resource) -> str:
     args = ARGS_OF.get(message)
     rows = [
-        (
-            f"`{field.name}`",
+        value_row(
+            field.name,
             _type(field, resource),
             default_of_field(args, field),
+            "",
             _meaning(field.text, rules.links(resource.page, field.key)),
         )
         for field in fields_of(message).values()
     ]
-    body = table(resource.page, ("field", "type", "default", "meaning"), rows)
+    body = table(resource.page, ("field", "type, default"), rows)
     return f"### {args or message.__name__}\n\n{summary_of(message)}\n\n{body}"
 
 

@@ -14,7 +14,7 @@ from typing import Any, is_typeddict
 
 from scripts.arguments.messages import MissingDocumentationError, attribute_docstrings, class_node
 from scripts.arguments.resources import parameters_of
-from scripts.reference.markdown import code, linked, prose, table
+from scripts.reference.markdown import code, linked, prose, table, value_row
 
 _WIDTH = 100
 
@@ -58,8 +58,10 @@ def a_class(
     if missing := [key for key, row in rows.items() if not row[2]]:
         raise MissingDocumentationError(f"{value.__name__}: {', '.join(missing)}: no docstring below.")
     if rows:
-        listed = [(f"`{key}`", *row) for key, row in rows.items()]
-        yield table(page, ("attribute", "type", "default", "meaning"), listed).rstrip("\n")
+        listed = [
+            value_row(key, kind, default, "", meaning) for key, (kind, default, meaning) in rows.items()
+        ]
+        yield table(page, ("attribute", "type, default"), listed).rstrip("\n")
     bases = [base for base in _own_bases(value)[1:] if base.__name__ in described]
     if bases:
         links = ", ".join(f"[{base.__name__}](#{base.__name__.lower()})" for base in bases)
