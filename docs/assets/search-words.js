@@ -1,5 +1,5 @@
 // The search wants every word of a question. Leave out the words that say nothing, and endings: "jobs" also finds "job".
-// Of the pages that it finds, those of the reference and the architecture come last: a reader who asks in words wants a
+// Of the pages that it finds, those of the reference, the gallery and the architecture come last: a reader who asks in words wants a
 // guide. A name, such as run_token or CustomJob, is looked up, so the order stays.
 (() => {
   const fillers = new Set(
@@ -27,7 +27,7 @@
   let isLookUp = false;
 
   function isAside(result) {
-    return /\/(reference|architecture|package)\//.test(pages[result.id] || "");
+    return /\/(reference|architecture|package)\/|gallery\.html/.test(pages[result.id] || "");
   }
 
   function reordered(event) {

@@ -146,7 +146,7 @@ CARDS = (
     ),
     Card(
         name="reduction-servers",
-        title="Reduction servers",
+        title="JAX with reduction servers",
         folder="examples/reduction-servers",
         text="Their number is computed from the bandwidth of chief and worker.",
         result="the accuracy of JAX without them, 0.88",
