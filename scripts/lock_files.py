@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scripts import policy_pack, tensorflow_client
+from scripts import policy_pack, python_packages, tensorflow_client, uv
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
-from scripts.report import ChoreError, Report, Step
+from scripts.report import ChoreError, Report
 
 _COMPILE = (
     "--universal",
@@ -31,27 +29,31 @@ _RUNTIME = ("--group=pyproject.toml:infra", "--all-extras")
 
 def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
     """Write all lock files. Versions change only if they must, or with `upgrade`."""
-    with tempfile.TemporaryDirectory() as temporary, report.step("Lock files") as step:
-        uv = _install_uv(Path(temporary), step)
+    python_packages.ensure(layout, report, development=False)
+    with report.step("Lock files") as step:
+        step.progress("installing uv, which resolves the versions")
+        uv.ensure(layout, layout.python, os.environ)
         development, runtime = layout.root / DEVELOPMENT_LOCK, layout.root / RUNTIME_LOCK
-        tensorflow = tensorflow_client.lock(layout)
-        policies = policy_pack.lock(layout)
-        before = _contents(development, runtime, tensorflow, policies)
+        others = {
+            "TensorFlow": tensorflow_client.lock(layout),
+            "the policy pack": policy_pack.lock(layout),
+            "uv": uv.lock(layout),
+        }
+        before = _contents(development, runtime, *others.values())
         newer = ["--upgrade"] if upgrade else []
         projects = [folder / "pyproject.toml" for folder in layout.distributions]
         step.progress(f"resolving {development.name}")
-        _compile(layout, uv, development, [*_RUNTIME, "--group=pyproject.toml:dev", *newer], sources=projects)
+        _compile(layout, development, [*_RUNTIME, "--group=pyproject.toml:dev", *newer], sources=projects)
         step.progress(f"resolving {runtime.name}")
         shutil.copyfile(development, runtime)  # uv keeps the versions that it finds in the file it writes
-        _compile(layout, uv, runtime, _RUNTIME, sources=projects)
+        _compile(layout, runtime, _RUNTIME, sources=projects)
         problems = list(disagreements(runtime.read_text(), development.read_text()))
         if problems:
             raise ChoreError("The two lock files disagree:\n" + "\n".join(problems))
-        step.progress("resolving TensorFlow")
-        _compile(layout, uv, tensorflow, newer, sources=[tensorflow.with_suffix(".in")])
-        step.progress("resolving the policy pack")
-        _compile(layout, uv, policies, newer, sources=[policies.with_suffix(".in")])
-        same = _contents(development, runtime, tensorflow, policies) == before
+        for name, lock in others.items():
+            step.progress(f"resolving {name}")
+            _compile(layout, lock, newer, sources=[lock.with_suffix(".in")])
+        same = _contents(development, runtime, *others.values()) == before
         step.done("unchanged" if same else "written; see git diff")
     return 0
 
@@ -88,51 +90,27 @@ def _without_marker(pin: str) -> str:
     return pin.partition(";")[0].strip()
 
 
-def _install_uv(folder: Path, step: Step) -> Path:
-    """Install uv in a temporary environment, and return its path."""
-    step.progress("installing uv temporarily")
-    base = getattr(sys, "_base_executable", None) or sys.executable
-    programs = folder / "uv" / "bin"
-    commands: list[list[str | Path]] = [
-        [base, "-I", "-m", "venv", folder / "uv"],
-        [programs / "python", "-I", "-m", "pip", "install", "--disable-pip-version-check", "uv"],
-    ]
-    for command in commands:
-        run_quietly(
-            command,
-            cwd=folder,
-            env=_environment(os.environ),
-            on_line=_ignore,
-            failure="uv, which resolves the versions, cannot be installed",
-        )
-    return programs / "uv"
-
-
-def _compile(
-    layout: Layout, uv: Path, lock: Path, arguments: Sequence[str], *, sources: Sequence[Path]
-) -> None:
+def _compile(layout: Layout, lock: Path, arguments: Sequence[str], *, sources: Sequence[Path]) -> None:
     # The paths are relative, since uv writes them into the lock file.
     files = [path.relative_to(layout.root) for path in (*sources, lock)]
     own = [f"--no-emit-package={folder.name}" for folder in layout.distributions]
     run_quietly(
-        [uv, "pip", "compile", *_COMPILE, *arguments, *own, *files[:-1], "--output-file", files[-1]],
+        [
+            uv.ensure(layout, layout.python, os.environ),
+            "pip",
+            "compile",
+            *_COMPILE,
+            *arguments,
+            *own,
+            *files[:-1],
+            "--output-file",
+            files[-1],
+        ],
         cwd=layout.root,
-        env=_environment(os.environ),
+        env=uv.environment(layout, layout.python, os.environ),
         on_line=_ignore,
         failure=f"{lock.name} cannot be resolved",
     )
-
-
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of uv, with the package index of pip, whose settings uv does not read."""
-    result = {name: value for name, value in environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
-    index = environ.get("PIP_INDEX_URL")
-    if index:
-        result.setdefault("UV_DEFAULT_INDEX", index)
-    certificates = environ.get("PIP_CERT")
-    if certificates:
-        result.setdefault("SSL_CERT_FILE", certificates)
-    return result
 
 
 def _ignore(_line: str) -> None:

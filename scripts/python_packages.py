@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from scripts import uv
 from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report, Step
@@ -183,13 +184,36 @@ def _install(layout: Layout, lock: Path, step: Step, environ: Mapping[str, str])
 
     step.progress(f"installing {total} packages from {lock.name}")
     # Compiling would take most of the time, and most modules are never imported (pulumi-gcp is large).
-    _pip(layout, environ, on_line, "--require-hashes", "--no-deps", "--no-compile", "-r", lock)
+    wanted = ("--require-hashes", "--no-deps", "-r", lock)
+    if not _install_with_uv(layout, step, environ, *wanted):
+        _pip(layout, environ, on_line, *wanted, "--no-compile")
 
 
 def _install_clone(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
     step.progress("installing this clone's own packages")
     editable = [word for folder in layout.distributions for word in ("--editable", folder)]
-    _pip(layout, environ, _ignore, "--no-deps", "--no-build-isolation", *editable)
+    wanted = ("--no-deps", "--no-build-isolation", *editable)
+    if not _install_with_uv(layout, step, environ, *wanted):
+        _pip(layout, environ, _ignore, *wanted)
+
+
+def _install_with_uv(layout: Layout, step: Step, environ: Mapping[str, str], *arguments: str | Path) -> bool:
+    """Install with uv. Return False if that is not possible here, which pip then reports if it fails, too."""
+    own = _environment(environ)
+    try:
+        program = uv.ensure(layout, layout.python, own)
+        run_quietly(
+            [program, "pip", "install", "--python", layout.python, *arguments],
+            cwd=layout.root,
+            env=uv.environment(layout, layout.python, own),
+            on_line=_ignore,
+            failure="uv could not install the packages",
+            tail=2,
+        )
+    except (ChoreError, OSError) as error:
+        step.note(f"pip installs the packages, which takes longer: {' '.join(str(error).split())}")
+        return False
+    return True
 
 
 def _pip(
