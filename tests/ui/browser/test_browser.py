@@ -243,25 +243,64 @@ def test_the_overview_is_searched_and_filtered(seen: Visit, scene: Scene, ended:
     assert "jobs-state" not in page.url
     page.locator("#jobs-words").fill("fits nothing")
     expect(page.locator("[data-filter-note=jobs]")).to_contain_text("fits the filter")
+    page.get_by_role("button", name="Clear filter").click()
+    expect(page.locator(f'[id="job/{key}"]')).to_be_visible()
+    assert "jobs-words" not in page.url
+    expect(page.get_by_role("button", name="Clear filter")).to_be_hidden()
 
 
 def test_live_jobs_come_first_and_an_ended_one_has_its_result(seen: Visit, scene: Scene) -> None:
     page = seen.page
     scene.bucket("results")
-    report = "import json\njson.dump({'metrics': {'loss': 0.1145}}, open('/gcs/results/1/"
-    report += "vertex_cluster_progress.json', 'w'))\n"
+    report = (
+        "import json\nhistory = [{'step': step, 'metrics': {'loss': 1 / step}} for step in range(1, 90)]\n"
+        "json.dump({'metrics': {'loss': 0.1145}, 'history': history}, open('/gcs/results/1/"
+        "vertex_cluster_progress.json', 'w'))\n"
+    )
     code = "import os\nos.makedirs('/gcs/results/1', exist_ok=True)\n" + report
     directory = {"outputUriPrefix": "gs://results/1"}
     live = scene.create(pool(FLAG.format(name="first")), name="runs-still")
     key = scene.create(pool(code), name="has-ended", baseOutputDirectory=directory)
     scene.wait(key)
     expect(page.locator(f'[id="job/{key}"]')).to_contain_text("loss 0.1145")
+    points = page.locator(f'[id="job/{key}"] .trend polyline').get_attribute("points") or ""
+    heights = [float(one.partition(",")[2]) for one in points.split()]
+    assert heights == sorted(heights) and len(heights) == 24, "a falling loss is a falling line"
     expect(page.locator("#jobs tr").first).to_contain_text("runs-still")
     page.set_viewport_size({"width": 1440, "height": 900})
     heights = page.locator("#jobs tr:not([hidden])").evaluate_all("all => all.map((one) => one.offsetHeight)")
     assert max(heights) <= 37, heights
     scene.raise_flag("first")
     scene.wait(live)
+
+
+def test_jobs_are_sorted_by_their_result_and_grouped_by_resource(seen: Visit, scene: Scene) -> None:
+    page = seen.page
+    scene.bucket("groups")
+    for run, loss in enumerate((0.5, 0.25, 0.75), start=1):
+        code = f"import json, os\nos.makedirs('/gcs/groups/{run}')\njson.dump({{'metrics': {{'loss': {loss}}}}}, "
+        code += f"open('/gcs/groups/{run}/vertex_cluster_progress.json', 'w'))\n"
+        key = scene.create(
+            pool(code),
+            name=f"grouped-{run}",
+            labels=owned("grouped", run=f"grouped-{run}"),
+            baseOutputDirectory={"outputUriPrefix": f"gs://groups/{run}"},
+        )
+        scene.wait(key)
+    rows = page.locator("#jobs tr:not([hidden]) th a:first-of-type", has_text="grouped-")
+    expect(rows).to_have_text(["grouped-3", "grouped-2", "grouped-1"])
+    expect(page.locator("#jobs")).to_contain_text("loss 0.75")
+    head = page.get_by_role("columnheader", name="Progress or result")
+    head.get_by_role("button").press("Enter")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    expect(rows).to_have_text(["grouped-2", "grouped-1", "grouped-3"])
+    page.get_by_label("one row per resource").check()
+    expect(rows).to_have_text(["grouped-2"])
+    assert "jobs-groups=1" in page.url
+    page.get_by_role("button", name="3 runs").click()
+    expect(rows).to_have_text(["grouped-2", "grouped-1", "grouped-3"])
+    expect(page.locator("#jobs-words")).to_have_value("train/dev grouped")
+    expect(page.get_by_label("one row per resource")).not_to_be_checked()
 
 
 def test_hostile_texts_open_no_dialog(seen: Visit, ended: str) -> None:

@@ -17,6 +17,7 @@ from pulumi_vertex_training.ui.pages.curves.chart import (
     Series,
     curves,
     number_in_words,
+    spark,
     thinned,
 )
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
@@ -133,3 +134,8 @@ def test_memory_is_in_the_unit_that_is_readable() -> None:
 
     assert memory(20.0, 900.0) == ("MiB", "900 MiB")
     assert memory(2560.0, 512.0) == ("GiB", "0.5 GiB")
+
+
+def test_a_spark_line_spans_its_box_and_a_flat_one_is_in_its_middle() -> None:
+    assert spark((3.0, 1.0, 2.0)) == "0,1 30,15 60,8"
+    assert spark((5.0, 5.0)) == "0,8 60,8"
