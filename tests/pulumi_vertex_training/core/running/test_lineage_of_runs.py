@@ -45,7 +45,9 @@ def with_data(subject: Subject, *, directory: str = "staging_bucket=bucket") -> 
 
 
 WITH_BUCKET = with_data(CUSTOM_JOB)
-SHARED = with_data(CUSTOM_JOB, directory='base_output_directory=f"gs://{name}-bucket/out"')
+SHARED = with_data(
+    CUSTOM_JOB, directory='base_output_directory=pulumi.Output.concat("gs://", bucket.name, "/out")'
+)
 
 
 @pytest.fixture(params=[False, True], ids=["dynamic", "package"])
@@ -199,6 +201,45 @@ def test_runs_that_share_a_directory_have_files_beside_each_other(data_dir: Path
     first = key.replace("-2", "-1")
     assert set(objects(trial)) == {f"out/lineage-{each}.json" for each in (first, key)}
     assert lineage(trial, f"out/lineage-{first}.json")["data"][0]["uri"] == "gs://data/spec-1"
+    trial.engine.destroy()
+
+
+MODEL = """
+serving = {"image_uri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"}
+vt.Model("model", model_id=f"{name}-model", artifact_uri=files, container_spec=serving, description=note)
+"""
+
+
+def with_model(trial: Trial, declared: Declaration, folder: str, *, note: str = "note-1") -> str:
+    """Return the program with a model of the files in a folder of the bucket, which gets one."""
+    name = quote(f"{folder}/weights", safe="")
+    trial.control.call("POST", f"/upload/storage/v1/b/{trial.name}-bucket/o?uploadType=media&name={name}", {})
+    files = f"gs://{trial.name}-bucket/{folder}"
+    return f"{trial.subject.program(declared, trial.name)}files, note = {files!r}, {note!r}{MODEL}"
+
+
+def test_a_model_has_the_lineage_of_the_run_that_wrote_its_files(trial: Trial) -> None:
+    trial.up(A)
+    key = trial.run()["key"]
+    trial.engine.up(with_model(trial, A, f"{trial.name}/{key}/model"))
+    first = trial.engine.outputs()["model"]["lineage"]
+    assert (first["run"], first["data"][0]["uri"]) == (key, "gs://data/spec-1")
+    trial.engine.up(with_model(trial, A, f"{trial.name}/{key}/model", note="note-2"))
+    assert trial.engine.outputs()["model"]["description"] == "note-2"
+    assert trial.engine.outputs()["model"]["lineage"] == first
+    trial.engine.refresh()
+    assert trial.engine.refresh()
+    trial.engine.destroy()
+
+
+def test_a_model_in_a_shared_directory_has_none(data_dir: Path) -> None:
+    trial = Trial(subject=SHARED, data_dir=data_dir)
+    trial.up(A)
+    trial.engine.up(with_model(trial, A, "out/model"))
+    assert trial.engine.outputs()["model"]["lineage"]["run"] == trial.run()["key"]
+    trial.up(B)  # the program without the model
+    trial.engine.up(with_model(trial, B, "out/other"))
+    assert trial.engine.outputs()["model"].get("lineage") is None
     trial.engine.destroy()
 
 
