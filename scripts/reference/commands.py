@@ -92,6 +92,7 @@ GROUPS = (
             "doctor": ("doctor", "doctor --repair"),
             "completion": ("completion bash",),
             "plugin": ("plugin install",),
+            "mcp": ("mcp", "mcp --cwd infra --allow-deploy"),
         },
     ),
 )

@@ -10,7 +10,7 @@ import pytest
 from support.emulated.command import Ended, environment, run
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.replicas.images import folders
-from vertex_emulator.replicas.preparation import package_cache
+from vertex_emulator.replicas.preparation.packages import cache
 
 KEYS = tuple(str(digit) * 32 for digit in range(4))
 SIZE = 3 << 20
@@ -29,9 +29,9 @@ def folder(tmp_path: Path) -> data_folder.DataFolder:
         folders.ensure(folder.images, key, lambda root: {"entries": 1, "size": fill(root), "layers": []})
     for key in KEYS[2:]:
         entry = folder.venvs / key
-        (entry / package_cache.PACKAGES).mkdir(parents=True)
-        fill(entry / package_cache.PACKAGES)
-        package_cache.finish(entry, {})
+        (entry / cache.PACKAGES).mkdir(parents=True)
+        fill(entry / cache.PACKAGES)
+        cache.finish(entry, {})
     (folder.buckets / "mine").mkdir()
     (folder.images / "notes").mkdir()
     return folder
@@ -42,7 +42,7 @@ def prune(folder: data_folder.DataFolder, tmp_path: Path, *more: str) -> Ended:
 
 
 def test_what_live_jobs_use_stays(folder: data_folder.DataFolder, tmp_path: Path) -> None:
-    held = [folders.hold(folder.images, KEYS[0]), package_cache.hold(folder.venvs / KEYS[2])]
+    held = [folders.hold(folder.images, KEYS[0]), cache.hold(folder.venvs / KEYS[2])]
     try:
         document = prune(folder, tmp_path, "--json").json
         assert document["unpackedImages"] >= SIZE

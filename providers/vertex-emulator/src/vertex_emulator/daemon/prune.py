@@ -13,7 +13,7 @@ from vertex_emulator.daemon import disk_use
 from vertex_emulator.kernel import data_folder, ownership
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.replicas.images import folders
-from vertex_emulator.replicas.preparation import package_cache
+from vertex_emulator.replicas.preparation.packages import cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ def prune(data_dir: Path) -> Pruned:
         images, packages = _sizes(data_dir)
         if folder.images.is_dir():
             folders.clean(folder.images, keep_bytes=0)
-        package_cache.clean(folder.venvs, keep_bytes=0)
+        cache.clean(folder.venvs, keep_bytes=0)
         images_left, packages_left = _sizes(data_dir)
     except OSError as error:
         raise data_folder.unusable(data_dir, error) from error
