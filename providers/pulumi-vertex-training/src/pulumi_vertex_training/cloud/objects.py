@@ -177,7 +177,11 @@ def put_document(
     Raises Conflict as `upload` does, and NotFound for the bucket.
     """
     url = f"{clients.storage_url(endpoint)}/upload/storage/v1/b/{quote(bucket, safe='')}/o"
-    query = {"uploadType": "media", "name": name, "ifGenerationMatch": if_generation_match}
+    query: dict[str, str | int] = {
+        "uploadType": "media",
+        "name": name,
+        "ifGenerationMatch": if_generation_match,
+    }
     with translated(endpoint, f"upload gs://{bucket}/{name}", if_missing="Create the bucket first."):
         rest.call(endpoint, "POST", url, query=query, body=document)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_emulator.daemon import disk_use
-from vertex_emulator.kernel import data_folder, ownership
-from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.disk import data_folder, ownership
+from vertex_emulator.kernel.disk.data_folder import DataFolder
 from vertex_emulator.replicas.images import folders
 from vertex_emulator.replicas.preparation.packages import cache
 

@@ -97,7 +97,7 @@ def read(endpoint: Endpoint, keys: Sequence[str]) -> Compared:
             record=record,
             metrics=result.metrics,
             curves=metrics.by_name(curves),
-            facts=_facts(record, in_cents(spent)),
+            facts=_facts(record, in_cents(spent) if spent else ""),
         )
         for record, result, curves, spent in zip(records, results, reported, costs, strict=True)
     ]
