@@ -119,8 +119,8 @@ class Lineage:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def artifacts(self) -> Iterator[Image | Package | Data]:
-        yield from (*self.images, *self.packages, *self.data)
+    def artifacts(self) -> tuple[Image | Package | Data, ...]:
+        return (*self.images, *self.packages, *self.data)
 
 
 def address_of(directory: str, run: str) -> uris.GcsUri:
