@@ -70,7 +70,7 @@ _OUTPUTS: Mapping[str, str] = {
     "model": "Full name of the model that a pipeline has uploaded.",
     "model_version": "Number of the uploaded version.",
     "update_time": "Time of the last update (RFC 3339).",
-    "lineage": "What the model was made of: the contents of lineage.json of the run that wrote its files.",
+    "lineage": "Contents of lineage.json, the image, data and commit of the run that wrote the files.",
     "request": "Request that submits a run, in the API's JSON.",
 }
 _OTHER_HINTS: Mapping[str, Any] = {

@@ -1,6 +1,6 @@
 """`trace` over a stack with three runs, two images and a promoted model, on a real emulator.
 
-The deployments are those of the engine in the test's process; image, data, jobs and models are real.
+The engine in the test's process deploys the stack; image, data, jobs and models are real.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def test_a_thing_that_does_not_exist(
 def a_run_whose_job_has_no_record_is_found_by_its_model(
     stack: Stack, trace: Trace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Delete the records of two runs: that of the one without a model is not seen any more."""
+    """Delete the records of two runs: the run without a model is not seen any more."""
     image, key = stack.images[0], stack.key(2)
     for job in stack.runs()[:2]:
         stack.control.call("DELETE", f"/v1/{job['name']}")

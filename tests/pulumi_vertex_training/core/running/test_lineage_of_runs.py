@@ -193,7 +193,7 @@ def test_a_run_that_was_not_submitted_has_the_commit_of_the_one_that_is(
     trial.destroy()
 
 
-def test_runs_that_share_a_directory_have_files_beside_each_other(data_dir: Path) -> None:
+def test_runs_that_share_a_directory_have_a_file_each(data_dir: Path) -> None:
     trial = Trial(subject=SHARED, data_dir=data_dir)
     trial.up(A)
     trial.up(B)

@@ -172,16 +172,13 @@ def upload(
 def put_document(
     endpoint: Endpoint, bucket: str, name: str, document: Mapping[str, Any], *, if_generation_match: int
 ) -> None:
-    """Write a small JSON document, without Google's library, if its object has that generation; 0 is none.
+    """Write a small JSON document, without Google's library.
 
-    Raises Conflict as `upload` does, and NotFound for the bucket.
+    Its object must have that generation; 0 means that it must not exist. Raises Conflict as `upload` does,
+    and NotFound for the bucket.
     """
     url = f"{clients.storage_url(endpoint)}/upload/storage/v1/b/{quote(bucket, safe='')}/o"
-    query: dict[str, str | int] = {
-        "uploadType": "media",
-        "name": name,
-        "ifGenerationMatch": if_generation_match,
-    }
+    query: rest.Query = {"uploadType": "media", "name": name, "ifGenerationMatch": if_generation_match}
     with translated(endpoint, f"upload gs://{bucket}/{name}", if_missing="Create the bucket first."):
         rest.call(endpoint, "POST", url, query=query, body=document)
 

@@ -226,7 +226,7 @@ def _versions(endpoint: Endpoint, pool: ThreadPoolExecutor) -> list[ModelRecord]
 
 
 def _jobs(endpoint: Endpoint, pool: ThreadPoolExecutor) -> list[JobRecord]:
-    """Return the jobs of runs, the newest first, also those of ladders in other locations."""
+    """Return the jobs of runs, the newest first, also of ladders in other locations."""
 
     def listed(places: Iterable[str]) -> list[JobRecord]:
         calls = [(gateway, endpoint.at(place)) for place in places for gateway in gateways()]

@@ -1,4 +1,4 @@
-"""The files of a model: those of a job that wrote none (yet), and the lineage of the run that wrote them."""
+"""The files of a model: of a job that wrote none (yet), and the lineage of the run that wrote them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Model(Resource, module="model", name="Model"):
     drift: pulumi.Output[list[str]]
     """Differences that a refresh found and that no deployment changes back: another default version."""
     lineage: pulumi.Output[dict[str, Any] | None]
-    """What the model was made of: the contents of lineage.json of the run that wrote its files.
+    """Contents of lineage.json, the image, data and commit of the run that wrote the files.
 
     None if no run of a stack wrote them, or if several runs share the directory.
     """

@@ -42,7 +42,7 @@ def read(endpoint: Endpoint, directory: str | None, run: str) -> Lineage | None:
 
 
 def above(endpoint: Endpoint, address: GcsUri) -> tuple[Lineage, ...]:
-    """Return the lineages of the runs in whose output directory an address is; none if there are none.
+    """Return the lineages of the runs in whose output directory an address is, if there are any.
 
     Several runs share a directory that the program declares. Raises CloudError.
     """

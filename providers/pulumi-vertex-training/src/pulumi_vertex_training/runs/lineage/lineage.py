@@ -49,8 +49,9 @@ class Data:
     """Data of a run, by its gs:// address, or a dataset by its id.
 
     `kind` is `file` for one object, `folder` for a staged folder, `dataset` for a managed dataset, and
-    `address` for any other address, such as that of a folder that somebody else filled. `sha256` is that of a
-    staged file, and the first 16 digits of a staged folder's. `version` is an object's generation.
+    `address` for any other address, such as a folder that somebody else filled. `sha256` is the hash of a
+    staged file, or the first 16 digits of a staged folder's. `version` is an object's generation, or the
+    etag of a dataset.
     """
 
     uri: str
@@ -94,10 +95,10 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True)
 class Lineage:
-    """What a run was made of.
+    """The parts of a run.
 
-    `run` is its key, `reason` the code of the reason why it ran, `kind` that of its job. `program`, `stack`
-    and `resource` are Pulumi's names. `versions` are those of this package and of Python.
+    `run` is its key, `reason` the code of the reason why it ran, `kind` the noun of its job. `program`,
+    `stack` and `resource` are Pulumi's names. `versions` has this package and Python.
     """
 
     format: int = FORMAT
@@ -118,10 +119,6 @@ class Lineage:
     price: Price | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def artifacts(self) -> tuple[Image | Package | Data, ...]:
-        return (*self.images, *self.packages, *self.data)
-
 
 def address_of(directory: str, run: str) -> uris.GcsUri:
     """Return the address of a run's file in its output directory, which other runs may share."""
@@ -131,7 +128,7 @@ def address_of(directory: str, run: str) -> uris.GcsUri:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a name of an object, without its folder, is that of a lineage."""
+    """Return whether an object of this name, without its folder, is the file of a lineage."""
     return re.fullmatch(r"lineage(-[0-9a-f]{16}-\d+)?\.json", name) is not None
 
 
@@ -190,7 +187,7 @@ def _data(
 
 
 def _texts(task: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the arguments of a task, and its variables but that of the checkpoints."""
+    """Yield the arguments of a task, and its variables except for the folder of checkpoints."""
     yield from secret_arguments.arguments_of(task)
     for variable in task.get("env") or ():
         if variable.get("name") != VARIABLE:
