@@ -43,8 +43,8 @@ _BASES = {
 """Classes whose attributes are outputs of the resources that inherit from them."""
 
 _LEGEND = (
-    "Each begins with its type, its default, and what a change does: it replaces the resource, is made in\n"
-    "place, or does nothing. Instead of a class you can pass a dictionary.{rules}\n\n"
+    "Each begins with its type, its default, and what a change does: it replaces the resource, is made\n"
+    "in place, or does nothing. Instead of a class you can pass a dictionary.{rules}\n\n"
 )
 _RULES = " Rules are the checks of the argument before anything is sent."
 _PARTS = "A change of an argument is a change of the parts that use it: their pages tell what it does.\n\n"
