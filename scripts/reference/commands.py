@@ -258,10 +258,11 @@ def _usage(command: Parser, page: Path, *, with_arguments: bool) -> Iterator[str
     if not actions or not with_arguments:
         return
     positional = [each for each in actions if not each.option_strings]
-    words = [command.prog, *map(_usage_of, positional)]
-    words += [_usage_of(each) for each in actions if each.option_strings and each.required]
-    rest = [each for each in actions if each.option_strings and not each.required]
-    yield code(" ".join([*words, "[OPTIONS]"] if rest else words), "text")
+    required = [each for each in actions if each.option_strings and each.required]
+    if positional or required:  # without either, the example shows the usage
+        rest = len(actions) > len(positional) + len(required)
+        words = [command.prog, *map(_usage_of, (*positional, *required)), *(["[OPTIONS]"] if rest else [])]
+        yield code(" ".join(words), "text")
     options = [each for each in actions if each.option_strings]
     own = [each for each in options if _shared_row(each) is None]
     if positional or own:
