@@ -41,6 +41,6 @@ def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
 def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
     """Yield an emulator with a succeeded and a running pipeline."""
     with emulating(tmp_path_factory.mktemp("listed")) as emulator, emptied(emulator) as found:
-        found.wait(found.create(pipeline("", name="one", labels={"kind": "x"})))
+        found.wait(found.create(pipeline("", name="one")))
         found.create(pipeline(SLEEP, name="two"))
         yield found

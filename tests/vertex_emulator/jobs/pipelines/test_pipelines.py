@@ -124,13 +124,9 @@ def test_deleting(pipelines: Pipelines) -> None:
     ("query", "count"),
     [
         pytest.param("", 2, id="all"),
-        pytest.param('display_name="one"', 1, id="name"),
-        pytest.param("displayName:o*", 1, id="name-with-a-wildcard"),
         pytest.param('state="PIPELINE_STATE_SUCCEEDED"', 1, id="state"),
         pytest.param("training_task_definition:*custom_task*", 2, id="task"),
         pytest.param("training_task_definition:*automl*", 0, id="another-task"),
-        pytest.param("labels.kind=x", 1, id="label"),
-        pytest.param('create_time>"2020-01-01T00:00:00Z"', 2, id="time"),
     ],
 )
 def test_lists(listed: Pipelines, query: str, count: int) -> None:

@@ -48,17 +48,6 @@ class DatasetStore(Records):
             count = self._put(dataset, items)
             self.change(dataset, lambda message: self._counted(message, count))
 
-    def restore_items(self, dataset: str, items: Iterable[Item]) -> None:
-        """Add the items of a dataset from an archive, without changing the dataset's times."""
-        with self.transaction():
-            count = self._put(dataset, items)
-
-            def change(message: DynamicMessage) -> bool:
-                message.data_item_count = count
-                return True
-
-            self.change(dataset, change)
-
     def _put(self, dataset: str, items: Iterable[Item]) -> int:
         """Insert or update items and return the number of items of the dataset."""
         with self.database.transaction() as connection:
