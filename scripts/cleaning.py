@@ -58,13 +58,13 @@ def targets(layout: Layout) -> list[Path]:
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes that a folder takes on the disk; a file with several names counts once."""
-    seen: dict[tuple[int, int], int] = {}
+    """Return the bytes that deleting a folder frees: a file of the cache has another name in each .venv."""
+    freed = 0
     for folder, _, names in os.walk(path):
         for name in names:
             status = os.lstat(os.path.join(folder, name))  # noqa: PTH118 (many files)
-            seen[(status.st_dev, status.st_ino)] = status.st_blocks * 512
-    return sum(seen.values())
+            freed += status.st_blocks * 512 if status.st_nlink == 1 else 0
+    return freed
 
 
 def _refuse_resources(layout: Layout) -> None:

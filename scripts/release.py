@@ -1,11 +1,12 @@
 """Build the files of a release, check them, try each wheel alone, and deploy the template with them.
 
-`dist/` then has the sdist and the wheel of each distribution, and the archives of the plugin for programs in
-other languages. Publishing them is left to the user.
+`dist/` then has the sdist and the wheel of each distribution with its bill of materials, the archives of the
+plugin for programs in other languages, and the SHA-256 of all files. Publishing them is left to the user.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -43,9 +44,10 @@ def release(layout: Layout, report: Report) -> int:
         check(layout, built)
         step.done("passed")
     with report.step("Wheels") as step:
+        bills = []
         for name, command in _ALONE.items():
             step.progress(f"trying {name} in an environment of its own")
-            try_alone(layout, dist, name, command)
+            bills.append(try_alone(layout, dist, name, command))
         step.done("each works in an environment of its own")
     with trial(cli, wheel_of(built)) as deployment, report.step("Template") as step:
         step.progress("pulumi new: creating a project with an empty home")
@@ -54,6 +56,8 @@ def release(layout: Layout, report: Report) -> int:
         outputs = deployment.train()
         deployment.remove()
         step.done(outputs)
+    files = [*built, *archives, *bills]
+    report.line(f"{len(files)} files; their SHA-256 are in {write_sums(files)}")
     return 0
 
 
@@ -88,8 +92,11 @@ _ALONE = {
 """Arguments of Python that succeed if a distribution's wheel and its requirements are complete."""
 
 
-def try_alone(layout: Layout, dist: Path, name: str, command: Sequence[str]) -> None:
-    """Install a wheel of `dist` into an empty environment, and run a command. Raises ChoreError."""
+def try_alone(layout: Layout, dist: Path, name: str, command: Sequence[str]) -> Path:
+    """Install a wheel of `dist` into an empty environment, and run a command. Raises ChoreError.
+
+    Return the bill of materials of the wheel, by what was installed.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         python = Path(temporary, "bin", "python")
         _run(layout, [layout.python, "-m", "venv", temporary])
@@ -102,8 +109,19 @@ def try_alone(layout: Layout, dist: Path, name: str, command: Sequence[str]) -> 
             "--quiet",
             "--disable-pip-version-check",
         ]
-        _run(layout, [*pip, "--find-links", dist, name])
+        installed = Path(temporary, "installed.json")
+        _run(layout, [*pip, "--find-links", dist, "--report", installed, name])
         _run(layout, [python, "-I", *command])
+        (wheel,) = dist.glob(f"{name.replace('-', '_')}-*.whl")
+        return Path(_run(layout, [layout.python, "-m", "scripts.sbom", installed, wheel]))
+
+
+def write_sums(files: Sequence[Path]) -> Path:
+    """Write the SHA-256 of files of one folder, as `sha256sum --check` reads them. Return the path."""
+    sums = [(hashlib.sha256(file.read_bytes()).hexdigest(), file.name) for file in sorted(files)]
+    target = files[0].with_name("SHA256SUMS")
+    target.write_text("".join(f"{digest}  {name}\n" for digest, name in sums))
+    return target
 
 
 def _replace(dist: Path, built: list[Path]) -> list[Path]:
@@ -201,8 +219,8 @@ def _tracked(folder: Path) -> list[str]:
     return [name for name in listed.stdout.split("\0") if name and (folder / name).is_file()]
 
 
-def _run(layout: Layout, command: list[str | Path]) -> None:
-    run_quietly(
+def _run(layout: Layout, command: list[str | Path]) -> str:
+    return run_quietly(
         command, cwd=layout.root, env=os.environ, on_line=_ignore, failure=f"{command[2]} failed", tail=60
     )
 

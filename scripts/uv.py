@@ -48,9 +48,18 @@ def ensure(layout: Layout, python: Path, environ: Mapping[str, str]) -> Path:
     layout.cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-uv-", dir=layout.cache) as temporary:
         new = Path(temporary, "uv")
-        flags = ["--disable-pip-version-check", "--no-input", "--no-deps", "--no-compile", "--require-hashes"]
+        pip: list[str | Path] = [
+            python,
+            "-I",
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "--no-input",
+        ]
+        flags = ["--no-cache-dir", "--no-deps", "--no-compile", "--require-hashes"]
         run_quietly(
-            [python, "-I", "-m", "pip", "install", *flags, "--target", new, "-r", lock(layout)],
+            [*pip, *flags, "--target", new, "-r", lock(layout)],
             cwd=layout.root,
             env=environ,
             on_line=lambda _: None,
