@@ -224,22 +224,21 @@ def test_the_completion_of_a_job_is_known_in_a_preview_and_may_be_an_input(waits
 
 
 def test_a_program_reports_how_far_it_is_at_every_width(
-    shared_engine: Engine, request: pytest.FixtureRequest
+    engine: Engine, request: pytest.FixtureRequest
 ) -> None:
-    engine = shared_engine
     job = declare("reporting", REPORTING, "print('done')", more='staging_bucket=bucket, wait="done"')
     write(engine, 'bucket = vt.StagingBucket("reports", name="reports-bucket", force_destroy=True)\n', job)
-    terminal = terminals.start(engine, "up", "--yes", "--skip-preview", columns=80)
-    rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%", "created (")
-    for columns in (80, 100, 120):
-        terminal.capture("program", columns, *rows, record=request.config.getoption("--record"))
-    environ = {"VERTEX_TRAINING_DATA_DIR": str(engine.data_dir)}
-    jobs_live = run("jobs", "--live", "--json", env=environ).json["jobs"]
-    (listed,) = [one for one in jobs_live if one["displayName"] == "reporting"]
-    status = run("status", listed["id"], env=environ)
-    objects.upload(engine.endpoint(), "reports-bucket", "go", b"")
-    assert terminal.process.wait(timeout=TIMEOUT) == 0, terminal.text
-    eventually(lambda: "Duration:" in terminal.text, what=lambda: terminal.text)
+    with terminals.running(engine, "up", "--yes", "--skip-preview", columns=80) as terminal:
+        rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%", "created (")
+        for columns in (80, 100, 120):
+            terminal.capture("program", columns, *rows, record=request.config.getoption("--record"))
+        environ = {"VERTEX_TRAINING_DATA_DIR": str(engine.data_dir)}
+        jobs_live = run("jobs", "--live", "--json", env=environ).json["jobs"]
+        (listed,) = [one for one in jobs_live if one["displayName"] == "reporting"]
+        status = run("status", listed["id"], env=environ)
+        objects.upload(engine.endpoint(), "reports-bucket", "go", b"")
+        assert terminal.process.wait(timeout=TIMEOUT) == 0, terminal.text
+        eventually(lambda: "Duration:" in terminal.text, what=lambda: terminal.text)
     assert (listed["progress"]["percent"], listed["progress"]["metrics"]) == (28, {"loss": 1.7123})
     assert "Progress: 28%" in status.out
     said = diagnostics(terminal.text)

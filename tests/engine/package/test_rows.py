@@ -16,7 +16,7 @@ from support.client import terminal as terminals
 from support.client.engine import Engine
 from support.client.package_plugin import with_plugin
 from support.client.terminal import Terminal
-from support.waiting import eventually
+from support.waiting import TIMEOUT, eventually
 from vertex_emulator.client import launcher
 
 REPORTING = f"""
@@ -68,16 +68,14 @@ def test_rows_show_progress_at_every_width(engine: Engine, request: pytest.Fixtu
     engine.run("stack", "init", "dev", "--non-interactive").ok()
     launcher.ensure(engine.data_dir)
     buckets.create(engine.endpoint(), {"name": "reports-bucket", "location": "us-central1"})
-    terminal = terminals.start(engine, "up", "--yes", "--skip-preview", columns=80)
-    try:
+    with terminals.running(engine, "up", "--yes", "--skip-preview", columns=80) as terminal:
         eventually(lambda: has_shown(terminal, "live", "running"), what=lambda: terminal.infos("live"))
         rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%", "created (")
         for columns in (80, 100, 120):
             terminal.capture("package", columns, *rows, record=record)
-    finally:
         os.killpg(terminal.process.pid, signal.SIGINT)
-        terminal.process.wait(timeout=120)
-    eventually(
-        lambda: [info for info in terminal.infos("train") if info.startswith("keeps run")],
-        what=lambda: terminal.infos("train"),
-    )
+        terminal.process.wait(timeout=TIMEOUT)
+        eventually(
+            lambda: [info for info in terminal.infos("train") if info.startswith("keeps run")],
+            what=lambda: terminal.infos("train"),
+        )

@@ -6,10 +6,13 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -110,8 +113,12 @@ def _is_like(row: str, expected: str) -> bool:
     return longer.startswith(shorter) and len(longer) - len(shorter) <= _LETTERS
 
 
-def start(engine: Engine, *arguments: str, columns: int) -> Terminal:
-    """Start a command of the Pulumi CLI on a terminal. Its program is its descendant, so it is not warm."""
+@contextmanager
+def running(engine: Engine, *arguments: str, columns: int) -> Iterator[Terminal]:
+    """Run a command of the Pulumi CLI on a terminal until the block ends.
+
+    The command has to be an ancestor of its program, so this is not a warm one.
+    """
     leader, follower = pty.openpty()
     left_out = ("CI", "PULUMI_PYTHON_CMD")
     variables = {name: value for name, value in engine.environment.items() if name not in left_out}
@@ -136,4 +143,9 @@ def start(engine: Engine, *arguments: str, columns: int) -> Terminal:
             os.close(leader)
 
     threading.Thread(target=read, daemon=True).start()
-    return made
+    try:
+        yield made
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -157,6 +157,13 @@ class Output:
             for i, line in enumerate(lines):
                 print(f"  {'' if i else visible(name):<{width}}  {line}".rstrip())
 
+    def fact(self, label: str, text: str, *, wraps: bool) -> None:
+        """Print a text after its label. On a terminal, its lines continue below it if it `wraps`."""
+        for line in runnable(text).split("\n"):
+            for part in self._wrapped(line, len(label)) if wraps else [line]:
+                self.line(f"{label}{part}".rstrip())
+                label = " " * len(label)
+
     def _wrapped(self, text: str, indent: int) -> list[str]:
         if not self.terminal:
             return [text]

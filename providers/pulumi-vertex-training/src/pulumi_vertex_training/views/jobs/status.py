@@ -72,6 +72,9 @@ def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str,
 
 
 _WIDTH = 10
+_COPIED = frozenset({"All logs", "Shells", "Lineage", "Resource"})
+"""Facts that are copied whole, so no line of them is broken."""
+
 _OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind", "Shells", "Lineage"})
 """Facts with several lines. In any other one, such as a name, a line break is an escape."""
 _STYLES: Mapping[str, Style] = {
@@ -171,7 +174,7 @@ class Status(Answer):
         for name, value in facts:
             if value:
                 shown = visible_lines(value) if name in _OF_LINES else visible(value)
-                output.line(f"{name + ':':<{_WIDTH}}{shown}".replace("\n", f"\n{'':<{_WIDTH}}"))
+                output.fact(f"{name + ':':<{_WIDTH}}", shown, wraps=name not in _COPIED)
         print_trials(gateway_of(record.name).trials(record), self.cancelled, output)
         if self.replicas:
             output.gap()
