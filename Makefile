@@ -30,7 +30,7 @@ help:
 	@echo 'make bench        print the budget table with the figures of this machine'
 	@echo 'make soak         kill processes at random points, deploy again, and compare (hours): make soak ARGS="--kills 50"'
 	@echo 'make suites       run test suites of others against the emulator (10 minutes): make suites ARGS="--only gcsfs"'
-	@echo 'make screenshots  write the pictures of the dashboard in docs/ (with Chromium, by `make tools`)'
+	@echo 'make screenshots  take pictures of the dashboard, and compare their outlines (ARGS=--accept; ARGS=--docs: those in docs/)'
 	@echo 'make docs         build the documentation site into .local/site and check it (ARGS=--serve: at http://127.0.0.1:8000)'
 	@echo 'make verify-google   deploy to Google Cloud and compare: PROJECT=my-project BUDGET=3 (dollars), or ARGS=--rehearse'
 	@echo

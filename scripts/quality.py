@@ -75,7 +75,7 @@ def suites(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
 
 
 def screenshots(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Write the pictures of the dashboard in docs/."""
+    """Take pictures of the dashboard, and compare their outlines with the accepted ones."""
     env = _prepare(layout, report)
     client_tools.ensure_browser(layout, report)
     client_tools.ensure_font(layout, report)

@@ -1,8 +1,7 @@
 """The outline of a page: where each of its parts is and how large, and which texts are cut.
 
-An outline holds what a picture holds and a reader would miss: a part that is gone or new, moved, squeezed, covers
-another or is cut. It is text, so a difference names the part, and a few pixels more or less are tolerated.
-Colours are axe's matter.
+An outline shows a part that is gone or new, has moved or is squeezed, as a picture does. It is text, so a
+difference names the part, and a few pixels more or less are tolerated. Colours are axe's matter.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _OUTLINE = """(most) => {
   const add = (name, one) => {
     const box = one.getBoundingClientRect();
     if (!box.width || !box.height || box.width <= 1) return;
-    if (one.checkVisibility && !one.checkVisibility({visibilityProperty: true, opacityProperty: true})) return;
+    if (!one.checkVisibility({visibilityProperty: true, opacityProperty: true})) return;
     found[name] = [box.left + scrollX, box.top + scrollY, box.width, box.height].map(Math.round);
   };
-  const all = (selector, name, root = document) =>
-    [...root.querySelectorAll(selector)].forEach((one, number) => add(`${name}${number ? ` ${number + 1}` : ""}`, one));
+  const all = (selector, name) =>
+    document.querySelectorAll(selector).forEach((one, place) => add(place ? `${name} ${place + 1}` : name, one));
   add("header", document.querySelector("header"));
   add("place", document.querySelector(".place"));
   all("header nav li", "tab");
@@ -57,7 +56,7 @@ _OUTLINE = """(most) => {
   document.querySelectorAll("main table").forEach((table, number) => {
     const name = `table ${number + 1}`;
     add(name, table);
-    [...table.querySelectorAll("thead th")].forEach((cell, column) => add(`${name} head ${column + 1}`, cell));
+    table.querySelectorAll("thead th").forEach((cell, column) => add(`${name} head ${column + 1}`, cell));
     const rows = [...table.querySelectorAll("tbody tr")].filter((row) => row.getBoundingClientRect().height);
     rows.slice(0, most).forEach((row, place) => {
       add(`${name} row ${place + 1}`, row);
@@ -92,10 +91,12 @@ _NARROW = """() => {
     return "";
   };
   for (const one of document.querySelectorAll("main :is(h1, h2, h3, th, dt, dd, .state)")) {
-    if (one.innerText.trim() && getComputedStyle(one).color === groundOf(one)) found.push(`unseen: ${one.innerText}`);
+    const text = one.innerText.trim();
+    if (text && getComputedStyle(one).color === groundOf(one)) found.push(`unseen: ${text}`);
   }
   for (const one of document.querySelectorAll("main button, main .pool h3, main h2")) {
-    if (one.getBoundingClientRect().width > 1 && one.scrollWidth > one.clientWidth + 1) found.push(`cut: ${one.innerText}`);
+    const isShown = one.getBoundingClientRect().width > 1;
+    if (isShown && one.scrollWidth > one.clientWidth + 1) found.push(`cut: ${one.innerText}`);
   }
   return found;
 }"""

@@ -53,5 +53,7 @@ def differing(expected: Mapping[str, Outline], found: Mapping[str, Outline]) -> 
 
 def written(found: Mapping[str, Outline]) -> str:
     """Return the text of the file of outlines: a line for each, so that a change of one is seen as one."""
-    lines = [f"{json.dumps(name)}: {json.dumps(one, separators=(',', ':'))}" for name, one in sorted(found.items())]
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(one, separators=(',', ':'))}" for name, one in sorted(found.items())
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -278,8 +278,9 @@ def test_jobs_are_sorted_by_their_result_and_grouped_by_resource(seen: Visit, sc
     page = seen.page
     scene.bucket("groups")
     for run, loss in enumerate((0.5, 0.25, 0.75), start=1):
-        code = f"import json, os\nos.makedirs('/gcs/groups/{run}')\njson.dump({{'metrics': {{'loss': {loss}}}}}, "
-        code += f"open('/gcs/groups/{run}/vertex_cluster_progress.json', 'w'))\n"
+        file = f"/gcs/groups/{run}/vertex_cluster_progress.json"
+        code = f"import json, os\nos.makedirs('/gcs/groups/{run}')\n"
+        code += f"json.dump({{'metrics': {{'loss': {loss}}}}}, open('{file}', 'w'))\n"
         key = scene.create(
             pool(code),
             name=f"grouped-{run}",

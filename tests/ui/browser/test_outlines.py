@@ -99,6 +99,12 @@ FAULTS = {
 }
 """What goes wrong in a style sheet, and how it is reported."""
 
+INSERT = """(rule) => {
+    const sheet = document.styleSheets[0];
+    sheet.insertRule(rule, sheet.cssRules.length);
+}"""
+DELETE = "document.styleSheets[0].deleteRule(document.styleSheets[0].cssRules.length - 1)"
+
 
 def test_what_a_picture_would_show_is_reported(
     seen: Visit, dashboard: Dashboard, keys: Mapping[str, str]
@@ -110,24 +116,22 @@ def test_what_a_picture_would_show_is_reported(
     before = {name: outline(page)}
     assert list(differing(before, {name: outline(page)})) == [] and cramped(page) == []
     for rule, said in FAULTS.items():
-        page.evaluate("(rule) => document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length)", rule)
+        page.evaluate(INSERT, rule)
         page.wait_for_timeout(50)
         found = [*differing(before, {name: outline(page)}), *cramped(page), *serious(page, COLOURS)]
         assert any(said in line for line in found), (rule, found)
-        page.evaluate("document.styleSheets[0].deleteRule(document.styleSheets[0].cssRules.length - 1)")
+        page.evaluate(DELETE)
     page.wait_for_timeout(50)
     assert list(differing(before, {name: outline(page)})) == []
 
 
-def test_names_that_break_are_reported(
-    seen: Visit, dashboard: Dashboard, keys: Mapping[str, str]
-) -> None:
+def test_names_that_break_are_reported(seen: Visit, dashboard: Dashboard, keys: Mapping[str, str]) -> None:
     """The fault that a table of experiments once had: names of two letters a line."""
     page = seen.page
     page.set_viewport_size({"width": 1440, "height": HEIGHT})
     opened(page, dashboard, "experiment", keys)
     rule = ".runs th:first-child { min-width: 0 !important; max-width: 40px !important; width: 40px }"
-    page.evaluate("(rule) => document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length)", rule)
+    page.evaluate(INSERT, rule)
     assert any(line.startswith("narrow: sgd") for line in cramped(page))
 
 

@@ -45,7 +45,9 @@ def main(arguments: list[str]) -> int:
     """Write the pictures. Return 1 if an outline differs from the accepted one."""
     parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__)
     parser.add_argument("--accept", action="store_true", help="keep the outlines as the expected ones")
-    parser.add_argument("--docs", action="store_true", help="write the pictures of the guide in docs/, instead")
+    parser.add_argument(
+        "--docs", action="store_true", help="write the pictures of the guide in docs/, instead"
+    )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
         data_dir = Path(temporary, "emulator")

@@ -32,6 +32,7 @@ STATES = {
 """The address of each state; `make` returns what is between the braces."""
 
 WIDTHS = (1440, 1024, 390)
+PARAMETERS = ("learning_rate", "momentum", "dropout", "decay", "warmup")
 
 _GRID = study_spec(
     discrete("rate", 0.1, 0.2, 0.3, 0.4, 0.5),
@@ -45,8 +46,8 @@ import json, math, os, sys, time
 print("joined the cluster", flush=True)
 os.makedirs("/gcs/flags/live", exist_ok=True)
 history = [
-    {"step": step, "metrics": {"loss": 2.3 * math.exp(-step / 300) + 0.4, "accuracy": 0.8 - 0.7 * math.exp(-step / 300)}}
-    for step in range(10, 1190, 10)
+    {"step": step, "metrics": {"loss": 2.3 * left + 0.4, "accuracy": 0.8 - 0.7 * left}}
+    for step, left in ((step, math.exp(-step / 300)) for step in range(10, 1190, 10))
 ]
 found = {**history[-1], "total": 2600, "secondsPerStep": 0.52, "history": history}
 if os.environ["CLUSTER_SPEC"].count('"type":"workerpool0"'):
@@ -101,7 +102,7 @@ def make(scene: Scene) -> dict[str, str]:
 
 
 def _crowd(scene: Scene) -> str:
-    """Create jobs until there are 204. Every third one was cancelled. Return the key of one with 50 replicas."""
+    """Create jobs until there are 204, and cancel every third. Return the key of one with 50 replicas."""
     Control(url=scene.emulator.url, token=scene.emulator.token).set_start_delay(86400)
     first = scene.create(
         pool(""), pool("", replicas=49), name=f"{LONG}-on-50-machines", labels=owned("wide", run="wide-1")
@@ -131,6 +132,6 @@ def _experiment(scene: Scene) -> None:
             scene,
             LONG,
             f"sgd-with-momentum-and-a-rather-long-name-{number}",
-            _params={name: 0.1 * (number + 1) for name in ("learning_rate", "momentum", "dropout", "decay", "warmup")},
+            _params=dict.fromkeys(PARAMETERS, 0.1 * (number + 1)),
             _metrics={f"{name}_loss": 0.1 + number / 7 for name in ("train", "val", "test", "aux", "ema")},
         )

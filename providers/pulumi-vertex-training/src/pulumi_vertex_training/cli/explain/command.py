@@ -82,7 +82,7 @@ def _drawing(options: argparse.Namespace, output: Output) -> Drawing | None:
 
 
 def _as_svg(explained: Explanation) -> str:
-    """Draw the pools with the cost of an hour, which is left out for a tuning job: it runs several trials."""
+    """Draw the pools with the cost of an hour. A tuning job has none: it is the cost of several trials."""
     has_cost = explained.job is explained.document and explained.cost is not None
     return svg.picture(_pools(explained), hourly=cost_words.hourly(explained.cost) if has_cost else "")
 

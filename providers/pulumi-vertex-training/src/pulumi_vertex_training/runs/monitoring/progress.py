@@ -96,9 +96,9 @@ def _report(document: object) -> Report | None:
 
 
 def _trend(history: object, metric: str) -> tuple[float, ...]:
-    entries = (
-        [one.get("metrics") for one in history if isinstance(one, dict)] if isinstance(history, list) else []
-    )
+    """Return some of the values of a metric."""
+    reports = history if isinstance(history, list) else []
+    entries = [one.get("metrics") for one in reports if isinstance(one, dict)]
     values = [_number(one.get(metric)) for one in entries if isinstance(one, dict)]
     known = [value for value in values if value is not None]
     if len(known) <= _TREND:

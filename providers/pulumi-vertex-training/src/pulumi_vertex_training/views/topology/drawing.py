@@ -41,7 +41,7 @@ _ROWS, _MOST_GROUPS = 6, 6
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """A pool with replicas. `words` are its role, number and machines; in a change also the number before."""
+    """A pool with replicas. `words` are its role, number and machines, in a change with the number before."""
 
     index: int
     role: str

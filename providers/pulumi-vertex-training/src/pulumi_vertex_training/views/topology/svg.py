@@ -238,7 +238,7 @@ def _text(
 
 
 def _long(text: str, size: int, *, bold: bool = False) -> float:
-    """Return the width of a text in pixels, by the widest letters of common fonts."""
+    """Return the width of a text in pixels, with wide letters: the font of the reader is not known here."""
     return sum(_widths(visible(text), size, bold=bold))
 
 
