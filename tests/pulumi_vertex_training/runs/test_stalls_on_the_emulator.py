@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,12 @@ import pytest
 import vertex_cluster
 from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
+from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.package.waits.job_wait import JobWait, WaitOptions
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis, examine
 from pulumi_vertex_training.ui.source import job as job_page
 from pulumi_vertex_training.views.jobs import status
@@ -82,6 +87,18 @@ def jobs(endpoint: Endpoint) -> Mapping[str, JobRecord]:
     }
 
 
+@dataclass
+class Rows:
+    """A host that keeps the lines on the rows of resources."""
+
+    lines: list[str] = field(default_factory=list)
+    engine: None = None
+
+    def report(self, _urn: str, message: str, *, passing: bool) -> None:
+        assert passing
+        self.lines.append(message)
+
+
 def command(data_dir: Path, tmp_path: Path, *words: str) -> Ended:
     return run(*words, env=environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(data_dir)))
 
@@ -138,6 +155,20 @@ def test_a_replica_that_is_far_behind_is_shown_while_the_job_runs(
     assert straggler["behind"] > straggler["step"]
     page = job_page.read(endpoint, "customJobs", record.job_id)
     assert [text.partition(" is ")[0] for text in page.stragglers] == ["workerpool2-0"]
+    host = Rows()
+    OPERATION.configure({"vertex-training:dataDir": str(data_dir)}.get, host)
+    place = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+    wait = JobWait(
+        urn="urn:pulumi:dev::p::t::uneven",
+        id=record.name,
+        outputs={**place, "base_output_directory": "gs://stalls/uneven/"},
+        declared=DECLARED,
+        options=WaitOptions(wait="done"),
+    )
+    waiting = threading.Thread(target=wait.run)
+    waiting.start()
+    eventually(lambda: any(", workerpool2-0 is " in line for line in host.lines), what=lambda: host.lines)
     custom_jobs.cancel(endpoint, record.name)
     eventually(lambda: custom_jobs.get(endpoint, record.name).state.is_terminal)
+    waiting.join()
     assert status.stragglers_of(endpoint, custom_jobs.get(endpoint, record.name)) == ()
