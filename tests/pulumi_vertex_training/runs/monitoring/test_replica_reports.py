@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEWAY
 from pulumi_vertex_training.runs.monitoring.progress import Report
 from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, far_behind, in_words
+from pulumi_vertex_training.views.jobs import status
+from support.client.in_process.trials import Trial
+from support.client.kills.subjects import TUNING_JOB, Declaration
+from support.waiting import eventually
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
 
@@ -44,3 +53,27 @@ def test_a_report_without_a_time_counts_for_nothing() -> None:
 def test_the_words() -> None:
     straggler = Straggler(replica="workerpool1-0", step=12, behind=340, time="")
     assert in_words(straggler) == "workerpool1-0 is 340 steps behind, at step 12"
+
+
+def test_a_replica_of_a_trial_is_named_with_the_trial(data_dir: Path, endpoint: Endpoint) -> None:
+    subject = dataclasses.replace(
+        TUNING_JOB,
+        needs=('bucket = vt.StagingBucket("bucket", name=f"{name}-bucket", force_destroy=True)\n',),
+        text=TUNING_JOB.text.replace("    **{", "    staging_bucket=bucket, **{"),
+    )
+    trial = Trial(subject=subject, data_dir=data_dir)
+    trial.up(Declaration())
+    (job,) = trial.records()
+
+    def states() -> list[str]:
+        return [one.state for one in GATEWAY.trials(GATEWAY.get(endpoint, job["name"]))]
+
+    eventually(lambda: states() == ["ACTIVE", "ACTIVE"], what=states)
+    for replica, step in (("workerpool0-0", 100), ("workerpool1-0", 40)):
+        name = f"{trial.name}/{trial.run()['key']}/2/vertex_cluster_replicas/{replica}.json"
+        path = f"/upload/storage/v1/b/{trial.name}-bucket/o?uploadType=media&name={quote(name, safe='')}"
+        report = {"step": step, "time": NOON.isoformat(), "secondsPerStep": 0.5}
+        trial.control.call("POST", path, report)
+    (found,) = status.stragglers_of(endpoint, GATEWAY.get(endpoint, job["name"]))
+    assert in_words(found) == "trial-2/workerpool1-0 is 60 steps behind, at step 40"
+    trial.engine.destroy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -51,12 +51,25 @@ def report_of(endpoint: Endpoint, record: JobRecord) -> Report | None:
 
 
 def stragglers_of(endpoint: Endpoint, record: JobRecord) -> tuple[Straggler, ...]:
-    """Return the replicas of a running job that are far behind, as far as their files can be read."""
+    """Return the replicas of a running job that are far behind, as far as their files can be read.
+
+    A trial has a directory of its own; its replicas are named as in the log: `trial-3/workerpool1-0`.
+    """
     kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     if record.state is not JobState.JOB_STATE_RUNNING:
         return ()
+    trials = [one.id for one in gateway_of(record.name).trials(record) if one.state == "ACTIVE"]
     try:
-        return replica_reports.stragglers(endpoint, kind.directory_of(record.wire))
+        directory = kind.directory_of(record.wire)
+        if not trials or not directory:
+            return replica_reports.stragglers(endpoint, directory)
+        with ThreadPoolExecutor(min(len(trials), _READS_AT_A_TIME)) as pool:
+            each = pool.map(lambda id_: replica_reports.stragglers(endpoint, f"{directory}{id_}/"), trials)
+            return tuple(
+                replace(one, replica=f"trial-{id_}/{one.replica}")
+                for id_, found in zip(trials, each, strict=True)
+                for one in found
+            )
     except (CloudError, ValueError):
         return ()
 
