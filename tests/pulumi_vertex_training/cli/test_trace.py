@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cli.main import main
-from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.ui.source import job as job_page
 from support.client.in_process.small_engine import SmallEngine
+from support.emulated.ui.dashboard import running
 from support.waiting import eventually
 from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
@@ -61,7 +60,6 @@ class Stack:
     """The deployed stack. `runs` are the jobs of its runs, oldest first; `images` and `commits` theirs."""
 
     data_dir: Path
-    endpoint: Endpoint
     engine: SmallEngine
     control: Control
     images: list[str]
@@ -91,13 +89,12 @@ class Stack:
 
 
 @pytest.fixture(scope="module")
-def stack(data_dir: Path, endpoint: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Stack:
+def stack(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Stack:
     """Run twice with one image, then with another one, each from a commit; register two of the models."""
     folder = tmp_path_factory.mktemp("program")
     running = launcher.ensure(data_dir)
     made = Stack(
         data_dir=data_dir,
-        endpoint=endpoint,
         engine=SmallEngine({"vertex-training:dataDir": str(data_dir)}),
         control=Control(url=running.url, token=running.token),
         images=[],
@@ -204,8 +201,9 @@ def people_read_it(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", stack.runs()[0]["name"], "--data-dir", str(stack.data_dir)]) == 0
     assert f"Lineage:  image {stack.images[0]}" in capsys.readouterr().out
     job = stack.runs()[0]["name"].rpartition("/")[2]
-    page = job_page.read(stack.endpoint, "customJobs", job)
-    assert ("commit", stack.commits[0]) in page.lineage
+    with running("--data-dir", str(stack.data_dir)) as dashboard:
+        html = dashboard.text(f"/jobs/customJobs/{job}")
+    assert f"<dt>commit</dt><dd><code>{stack.commits[0]}</code></dd>" in html
 
 
 def the_model_and_the_runs_have_the_same(
