@@ -71,6 +71,7 @@ The job of each trial
 
 Cost in us-central1
   $1.47 an hour, at most $741.73 for 6 trials, each until the default timeout of 7 d.
+  Chief $0.49, workers $0.98.
   No region is given; `--location` chooses one.
 """
 PIPELINE_PAGE = """\
