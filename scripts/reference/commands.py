@@ -92,7 +92,7 @@ GROUPS = (
             "doctor": ("doctor", "doctor --repair"),
             "completion": ("completion bash",),
             "plugin": ("plugin install",),
-            "mcp": ("mcp", "mcp --cwd infra --allow-deploy"),
+            "mcp": ("mcp --cwd infra", "mcp --endpoint google --project my-project --location us-central1"),
         },
     ),
 )
