@@ -45,7 +45,7 @@ ANSWERS: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What the client saw: the tools, and the text of each answer with whether it is an error.
+    """The tools that the client saw, and the text of each answer with whether it is an error.
 
     `printed` are the same of the commands themselves.
     """

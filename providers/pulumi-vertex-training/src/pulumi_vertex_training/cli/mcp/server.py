@@ -72,7 +72,7 @@ class Session:
         return {tool.name: tool for tool in offered}
 
     async def call(self, name: str, given: Mapping[str, Any]) -> Ended:
-        """Run a tool. Raises InputError for a tool or an argument that there is not."""
+        """Run a tool. Raises InputError for an unknown tool or argument."""
         if name not in self.tools:
             raise InputError(f"There is no tool {name!r}.{did_you_mean(name, self.tools)}", path="name")
         tool = self.tools[name]
