@@ -321,7 +321,7 @@ def test_a_cancelled_job_stops_its_trials(emulator: JobEmulator) -> None:
     same="every field is returned; the trials' custom jobs are deleted with the job",
 )
 def test_a_job_that_has_ended(emulator: JobEmulator) -> None:
-    """It is listed, cannot be cancelled, and can be deleted."""
+    """List it, refuse to cancel it, and delete it."""
     name = create(emulator, pool(QUICK + wait_for_flags("go")), trials=1)
     wait_for_trials(emulator, name, 1, "ACTIVE")
     assert emulator.delete(name).json()["error"]["status"] == "FAILED_PRECONDITION"

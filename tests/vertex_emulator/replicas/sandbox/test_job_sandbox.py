@@ -261,7 +261,7 @@ def test_an_orphan_that_has_ended_is_gone(emulator: JobEmulator) -> None:
 
 
 def test_a_path_is_shown_once(tmp_path: Path) -> None:
-    """A folder in between that only its owner can enter, or that is hidden, does not show what is in it."""
+    """Keep a path below a folder that only its owner can enter, or that is hidden."""
     prefix = tmp_path / "prefix"
     plain, closed, hidden = (prefix / name / "packages" for name in ("lib", "closed", "data"))
     for path in (plain, closed, hidden):

@@ -126,13 +126,13 @@ class VertexService:
             data_dir, self.jobs, database=database, clock=clock, scheduler=scheduler, timeouts=timeouts
         )
         for runs in (self.tuning, pipelines):
-            runs.report(created=notifier.created, ended=notifier.ended)
+            runs.store.report(created=notifier.created, ended=notifier.ended)
 
         def job_ended(record: Record) -> None:
             notifier.ended(record)
             self._tensorboards.uploads.ended(record)
 
-        self.jobs.report(created=notifier.created, ended=job_ended)
+        self.jobs.store.report(created=notifier.created, ended=job_ended)
         self._logging = CloudLogging(database, clock, self._log_sources)
         self._own_api = OwnApi()
         self._schedules = CloudScheduler(database, operations, clock, scheduler, self._own_api)

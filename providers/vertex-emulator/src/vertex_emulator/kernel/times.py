@@ -20,6 +20,11 @@ def from_microseconds(since_1970: int) -> str:
     return f"{_whole_second(seconds)}.{fraction:06d}Z"
 
 
+def milliseconds(clock: Clock) -> str:
+    """Return the time of the emulator's clock as the service has it in the names of folders."""
+    return f"{now(clock)[:-4]}Z"
+
+
 @lru_cache(maxsize=64)
 def _whole_second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

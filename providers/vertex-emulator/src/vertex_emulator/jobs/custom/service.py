@@ -78,18 +78,18 @@ class JobService:
     ) -> None:
         self._data_dir = data_dir
         self._clock = Clock(data_dir / FILE) if time is None else time
-        self._store = JobStore(database, self._clock)
+        self.store = JobStore(database, self._clock)
         self._supervisors = supervisors or Supervisors(timeouts)
         self._reconciler = Reconciler(
             data_dir / "jobs",
-            self._store,
+            self.store,
             self._supervisors,
             waiting_jobs(database),
             self._clock,
             scheduler,
             timeouts,
         )
-        self._watcher = JobWatcher(self._store, self._reconciler, scheduler)
+        self._watcher = JobWatcher(self.store, self._reconciler, scheduler)
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
         self.contract = ClusterContract()
@@ -102,7 +102,7 @@ class JobService:
         self._usage = UsageRoutes(self.records, self.replicas)
         self._queue = Queue(
             self._reconciler,
-            self._store,
+            self.store,
             self.quotas,
             self.capacities,
             self.slots,
@@ -111,7 +111,7 @@ class JobService:
         )
         self._all_jobs = AllJobs(
             data_dir / "jobs",
-            self._store,
+            self.store,
             self._reconciler,
             operations.stored,
             self.quotas,
@@ -127,7 +127,7 @@ class JobService:
         )
         self._methods = JobMethods(
             descriptors.JOB_SERVICE,
-            self._store,
+            self.store,
             operations,
             self._clock,
             states=store.names(),
@@ -239,7 +239,7 @@ class JobService:
     def cancel(self, record: Record) -> None:
         """Ask a job to stop. Raises `RpcError`, also if the job has ended."""
         now = times.now(self._clock)
-        changed = self._store.change(record.id, lambda job: store.enter(job, store.CANCELLING, at=now))
+        changed = self.store.change(record.id, lambda job: store.enter(job, store.CANCELLING, at=now))
         stopping(CUSTOM_JOBS, record.name, changed)
         try:
             self._reconciler.request_cancel(record.id)
@@ -286,7 +286,7 @@ class JobService:
             place, custom_job, addition=addition, job_id=job_id, allow_unknown_types=allow_unknown_types
         )
         self._starts.wake()
-        record = self._store.find(job_id)
+        record = self.store.find(job_id)
         if record is None:
             raise CUSTOM_JOBS.missing(job.name)
         return replace(record, message=job)
@@ -297,32 +297,26 @@ class JobService:
 
     def recorded_live(self) -> Sequence[Record]:
         """Return the jobs that have not ended, as they were last refreshed."""
-        return self._store.live()
-
-    def report(
-        self, *, created: Callable[[str, str, Any], object], ended: Callable[[Record], object]
-    ) -> None:
-        """Call `created` with each new job, and `ended` with each that ends, within the transaction."""
-        self._store.created, self._store.ended = created, ended
+        return self.store.live()
 
     def holding_machines(self) -> Sequence[Record]:
         """Return the jobs that have not ended and are not queued."""
         self._reconciler.live()
-        return self._store.holding_quota()
+        return self.store.holding_quota()
 
     def jobs_on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
         """Return the live jobs of a persistent resource, queued ones included."""
         self._reconciler.live()
         return [
             record
-            for record in self._store.live()
+            for record in self.store.live()
             if record.message.job_spec.persistent_resource_id == resource_id
             and (record.place.number, record.location) == (place.number, place.location)
         ]
 
     def record(self, job_id: str) -> Record | None:
         """Return the current record of a job, or None."""
-        record = self._store.find(job_id)
+        record = self.store.find(job_id)
         return record and self._reconciler.refresh(record)
 
     def folder(self, job_id: str) -> JobFolder:
@@ -342,7 +336,7 @@ class JobService:
 
     def remove(self, job_id: str) -> None:
         """Remove a job that has ended, with its folder."""
-        self._store.delete(job_id)
+        self.store.delete(job_id)
         self._reconciler.remove(job_id)
 
     # For the admin view
@@ -351,8 +345,8 @@ class JobService:
         """Return the current records: of one job, or of all with the newest first."""
         self.live_jobs()
         if job_id is None:
-            return self._store.everywhere()
-        record = self._store.find(job_id)
+            return self.store.everywhere()
+        record = self.store.find(job_id)
         return [record] if record else []
 
     def replicas(self, record: Record) -> Sequence[progress.ReplicaProgress]:
@@ -366,9 +360,9 @@ class JobService:
     def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
         """Yield the logs of one job, or of all jobs."""
         if job_id is None:
-            records = self._store.everywhere()
+            records = self.store.everywhere()
         else:
-            stored = self._store.find(job_id)
+            stored = self.store.find(job_id)
             records = [stored] if stored else []
         for record in records:
             yield logging_api.LogSource(

@@ -70,10 +70,8 @@ def demand_of(job: DynamicMessage) -> Mapping[str, int]:
 
 
 CUSTOM_JOB = "google.cloud.aiplatform.v1.CustomJob"
-CUSTOM_JOBS = Collection(
-    id="customJobs",
-    message=CUSTOM_JOB,
-    noun="CustomJob",
+CUSTOM_JOBS = Collection.of(
+    CUSTOM_JOB,
     state_of=state_of,
     is_live=lambda state: state not in TERMINAL,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from vertex_emulator.job_folder.outcome import INTERNAL
@@ -95,12 +95,6 @@ class PipelineService(Service):
     def live(self) -> int:
         return len(self.store.live())
 
-    def report(
-        self, *, created: Callable[[str, str, Any], object], ended: Callable[[Record], object]
-    ) -> None:
-        """Call `created` with each new pipeline, and `ended` with each that ends, within the transaction."""
-        self.store.created, self.store.ended = created, ended
-
     def end_imported(self, at: str) -> int:
         """End the live pipelines of a snapshot."""
 
@@ -160,7 +154,8 @@ class PipelineService(Service):
         try:
             backing.check(place, backing.job(pipeline, spec), allow_unknown_types=allow_unknown_types)
         except RpcError as error:
-            raise _of_inputs(error) from error
+            path = "training_pipeline.training_task_inputs."
+            raise error.renamed(lambda text: _FIELD_OF_JOB.sub(path, text)) from error
         if pipeline.HasField("input_data_config"):
             self._check_data(place, pipeline.input_data_config)
         if pipeline.HasField("model_to_upload"):
@@ -201,13 +196,3 @@ class PipelineService(Service):
                 raise MODELS.missing(pipeline.parent_model)
         elif pipeline.model_id and models.get(place, pipeline.model_id) is not None:
             raise MODELS.exists(model_name(place, pipeline.model_id))
-
-
-def _of_inputs(error: RpcError) -> RpcError:
-    """Return the error of a pipeline's job with the field names of the pipeline."""
-
-    def rename(text: str) -> str:
-        return _FIELD_OF_JOB.sub("training_pipeline.training_task_inputs.", text)
-
-    violations = [Violation(rename(each.field), rename(each.description)) for each in error.violations]
-    return RpcError(error.code, rename(error.message), violations)

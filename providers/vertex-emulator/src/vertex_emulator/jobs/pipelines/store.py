@@ -45,10 +45,8 @@ def enter(pipeline: DynamicMessage, state: str, *, at: str, code: int = 0, messa
 
 
 PIPELINE = f"{V1}.TrainingPipeline"
-PIPELINES = Collection(
-    id="trainingPipelines",
-    message=PIPELINE,
-    noun="TrainingPipeline",
+PIPELINES = Collection.of(
+    PIPELINE,
     state_of=state_of,
     is_live=lambda state: state not in TERMINAL,
 )

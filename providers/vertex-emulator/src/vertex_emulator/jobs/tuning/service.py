@@ -8,7 +8,7 @@ memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -33,7 +33,7 @@ from vertex_emulator.server.http.bodies import body_of
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, invalid_fields
+from vertex_emulator.server.rpc.methods import Binding, RpcError, invalid_fields
 from vertex_emulator.services.logging.entries import LogSource
 from vertex_emulator.services.vertex import names
 from vertex_emulator.services.vertex.job_methods import JobMethods, stopping
@@ -67,10 +67,8 @@ class Seed:
         return self._get(request, match)
 
 
-TUNING_JOBS = Collection(
-    id="hyperparameterTuningJobs",
-    message=f"{descriptors.VERTEX_AI}.HyperparameterTuningJob",
-    noun="HyperparameterTuningJob",
+TUNING_JOBS = Collection.of(
+    f"{descriptors.VERTEX_AI}.HyperparameterTuningJob",
     state_of=store.state_of,
     is_live=lambda state: state not in store.TERMINAL,
 )
@@ -91,13 +89,13 @@ class TuningService(Service):
     ) -> None:
         self._jobs = jobs
         self._clock = clock
-        self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
+        self.store = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
-        self._driver = Driver(self._records, self._notes, jobs, clock, scheduler)
+        self._driver = Driver(self.store, self._notes, jobs, clock, scheduler)
         self._seed = Seed()
         self._methods = JobMethods(
             descriptors.JOB_SERVICE,
-            self._records,
+            self.store,
             operations,
             clock,
             states=store.names(),
@@ -118,13 +116,7 @@ class TuningService(Service):
 
     def live(self) -> int:
         """Return the number of live jobs."""
-        return len(self._records.live())
-
-    def report(
-        self, *, created: Callable[[str, str, Any], object], ended: Callable[[Record], object]
-    ) -> None:
-        """Call `created` with each new job, and `ended` with each that ends, within the transaction."""
-        self._records.created, self._records.ended = created, ended
+        return len(self.store.live())
 
     def end_imported(self, at: str) -> int:
         """End the live tuning jobs of a snapshot, with their trials."""
@@ -137,12 +129,12 @@ class TuningService(Service):
                 trial.infeasible_reason = all_jobs.interruption_message("trial", state)
                 trial.end_time.FromJsonString(at)
 
-        return self._records.end_all(end)
+        return self.store.end_all(end)
 
     def remove_all(self) -> None:
         """Delete all tuning jobs. The caller ends their custom jobs."""
         with self._driver.lock:
-            self._records.clear()
+            self.store.clear()
             self._notes.clear()
             self._seed.value = None
 
@@ -173,7 +165,7 @@ class TuningService(Service):
         try:
             self._jobs.check(place, _trial_job(tuning_job), allow_unknown_types=allow_unknown_types)
         except RpcError as error:
-            renamed = _renamed(error)
+            renamed = error.renamed(lambda text: _JOB_SPEC.sub("trial_job_spec", text))
             if error.code != "INVALID_ARGUMENT" or not renamed.violations:
                 if not violations:
                     raise renamed from error
@@ -215,10 +207,10 @@ class TuningService(Service):
         submission.fill_in(job.trial_job_spec)
         store.begin(job, at=times.now(self._clock))
         seed = self._seed.value if self._seed.value is not None else int(job_id)
-        with self._records.transaction():
-            self._records.insert(place, job_id, job)
+        with self.store.transaction():
+            self.store.insert(place, job_id, job)
             self._notes.write(job_id, StudyNote(seed=seed, variables=addition.variables))
-        record = self._records.find(job_id)
+        record = self.store.find(job_id)
         self._driver.wake()
         if record is None:
             raise TUNING_JOBS.missing(job.name)
@@ -226,7 +218,7 @@ class TuningService(Service):
 
     def record(self, job_id: str) -> Record | None:
         """Return the current record of a job."""
-        return self._records.find(job_id)
+        return self.store.find(job_id)
 
     def request_cancel(self, job_id: str) -> None:
         """Request cancellation of a job; do nothing if it has ended or is gone."""
@@ -243,14 +235,14 @@ class TuningService(Service):
                 custom_job = self._jobs.record(trial.custom_job)
                 if custom_job is not None and not custom_job.live:
                     self._jobs.remove(custom_job.id)
-            with self._records.transaction():
-                self._records.delete(job_id)
+            with self.store.transaction():
+                self.store.delete(job_id)
                 self._notes.delete(job_id)
 
     def _ask_to_cancel(self, job_id: str) -> Record | None:
         now = times.now(self._clock)
         with self._driver.lock:
-            changed = self._records.change(job_id, lambda job: store.enter(job, store.CANCELLING, at=now))
+            changed = self.store.change(job_id, lambda job: store.enter(job, store.CANCELLING, at=now))
         self._driver.wake()
         return changed
 
@@ -265,13 +257,3 @@ def _trial_job(tuning_job: DynamicMessage) -> DynamicMessage:
     if tuning_job.HasField("encryption_spec"):
         job.encryption_spec.CopyFrom(tuning_job.encryption_spec)
     return job
-
-
-def _renamed(error: RpcError) -> RpcError:
-    """Return the error of a custom job with the field names of the tuning job."""
-
-    def rename(text: str) -> str:
-        return _JOB_SPEC.sub("trial_job_spec", text)
-
-    violations = [Violation(rename(each.field), rename(each.description)) for each in error.violations]
-    return RpcError(error.code, rename(error.message), violations)

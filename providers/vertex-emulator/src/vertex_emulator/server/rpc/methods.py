@@ -169,6 +169,11 @@ class RpcError(Exception):
         self.message = message
         self.violations = tuple(violations)
 
+    def renamed(self, rename: Callable[[str], str]) -> RpcError:
+        """Return the error with other names of fields, in its message too."""
+        violations = [Violation(rename(each.field), rename(each.description)) for each in self.violations]
+        return RpcError(self.code, rename(self.message), violations)
+
     def http_error(self) -> HttpError:
         """Return the error as an HTTP response."""
         details: tuple[Mapping[str, Any], ...] = ()

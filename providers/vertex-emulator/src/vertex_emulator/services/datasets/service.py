@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 
-from vertex_emulator.kernel import background
+from vertex_emulator.kernel import background, times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database, DatabaseClosedError
 from vertex_emulator.kernel.projects import Place
@@ -194,10 +193,8 @@ class DatasetService(Service):
                 [Violation("export_config.gcs_destination.output_uri_prefix", "Required field is not set.")]
             )
         split = _split(config)
-        moment = datetime.fromtimestamp(self._clock.microseconds() / 1e6, tz=timezone.utc)
-        stamp = moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
         folder = directory(config.gcs_destination.output_uri_prefix)
-        folder += f"export-data-{record.message.display_name}-{stamp}/"
+        folder += f"export-data-{record.message.display_name}-{times.milliseconds(self._clock)}/"
 
         def work() -> DynamicMessage:
             return self._exported(self.exporter.export(record, split, folder), config)

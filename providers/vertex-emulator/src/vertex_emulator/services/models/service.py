@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
 
+from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
@@ -245,10 +245,8 @@ class ModelService(Service):
                 f"{config.export_format_id or EXPORT_FORMAT!r}. "
                 f"Its formats: {', '.join(formats) or 'none, as it has no files'}.",
             )
-        moment = datetime.fromtimestamp(self._clock.microseconds() / 1e6, tz=timezone.utc)
-        stamp = moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
         target = directory(config.artifact_destination.output_uri_prefix)
-        target += f"model-export-{model.display_name}-{stamp}/"
+        target += f"model-export-{model.display_name}-{times.milliseconds(self._clock)}/"
         source = directory(model.artifact_uri)
         try:
             for uri in self._objects.below(source):

@@ -134,7 +134,7 @@ def _checked(aliases: Sequence[str]) -> tuple[str, ...]:
 
 
 MODEL = f"{V1}.Model"
-MODELS = Collection(id="models", message=MODEL, noun="Model")
+MODELS = Collection.of(MODEL)
 _OF_THE_MODEL = ("display_name", "description", "encryption_spec", "create_time", "update_time")
 _BATCH = 200
 

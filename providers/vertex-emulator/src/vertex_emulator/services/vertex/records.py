@@ -121,11 +121,14 @@ class Records:
         self._message = type(descriptors.message(collection.message))
         self.table = table
         self._history: ChangeHistory[sqlite3.Row] = ChangeHistory(clock=time.seconds)
-        self.ended: Callable[[Record], object] = lambda _: None
-        """Called with each resource that ends, within the transaction of its end."""
-        self.created: Callable[[str, str, DynamicMessage], object] = lambda _collection, _id, _message: None
-        """Called with each new resource, within the transaction of its creation."""
+        self.report(created=lambda _collection, _id, _message: None, ended=lambda _: None)
         database.migrate(component or table, schema or (_schema(table),))
+
+    def report(
+        self, *, created: Callable[[str, str, DynamicMessage], object], ended: Callable[[Record], object]
+    ) -> None:
+        """Call `created` with each new resource, and `ended` with each that ends, in its transaction."""
+        self._created, self._ended = created, ended
 
     def transaction(self) -> AbstractContextManager[object]:
         """Return a context whose writes are committed together, or not at all."""
@@ -154,7 +157,7 @@ class Records:
             )
             self._history.record(_key(place, resource_id), before=None, counts=True)
             self._note(resource_id)
-            self.created(self.collection.id, resource_id, message)
+            self._created(self.collection.id, resource_id, message)
 
     def get(self, place: Place, resource_id: str) -> Record | None:
         """Return the resource of a location, or None."""
@@ -247,7 +250,7 @@ class Records:
             self._note(record.id)
             changed = self._record(self._locked(connection, resource_id, place))
             if record.live and not changed.live:
-                self.ended(changed)
+                self._ended(changed)
             return changed
 
     def end_all(self, end: Callable[[DynamicMessage], object], *, condition: str = "live") -> int:

@@ -1,1 +1,1 @@
-"""The Python packages of replicas: their installation, their cache, and those of Google's images."""
+"""The Python packages of replicas, their installation and cache, and the packages of Google's images."""
