@@ -33,7 +33,7 @@ _OUTLINE = """(most) => {
     found[name] = [box.left + scrollX, box.top + scrollY, box.width, box.height].map(Math.round);
   };
   const all = (selector, name) =>
-    document.querySelectorAll(selector).forEach((one, place) => add(place ? `${name} ${place + 1}` : name, one));
+    document.querySelectorAll(selector).forEach((one, i) => add(i ? `${name} ${i + 1}` : name, one));
   add("header", document.querySelector("header"));
   add("place", document.querySelector(".place"));
   all("header nav li", "tab");
@@ -77,6 +77,15 @@ _NARROW = """() => {
     const text = cell.innerText.trim();
     const needed = Math.min(context.measureText("abcdef").width, context.measureText(text).width);
     if (inner + 1 < needed) found.push(`narrow: ${text}`);
+    for (const node of cell.childNodes) {
+      if (node.nodeType !== Node.TEXT_NODE || !node.data.trim()) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const part = range.getBoundingClientRect();
+      const seen = cell.getBoundingClientRect().right - parseFloat(style.paddingRight) - part.left;
+      const least = Math.min(context.measureText("abcdef").width, part.width);
+      if (part.width && seen + 1 < least) found.push(`narrow: ${node.data.trim()}`);
+    }
     const isFigure = cell.classList.contains("number") || cell.closest(".strip");
     if (isFigure && cell.scrollWidth > cell.clientWidth + 1) found.push(`cut: ${text}`);
   }
