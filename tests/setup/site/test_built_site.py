@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     assert list(problems(site)) == []
-    text = (site / "get-started" / "install.html").read_text()
+    text = (site / "get-started" / "versions.html").read_text()
     assert f'href="{REPOSITORY}/CHANGELOG.md"' in text
 
 
