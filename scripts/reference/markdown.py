@@ -36,8 +36,9 @@ def table(page: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) ->
 def value_row(name: str, kind: str, default: str, change: str, meaning: str) -> tuple[str, str]:
     """Return a row of two cells: a name, and its type, default and change above its meaning."""
     given = f"default {default}" if default and default != "required" else default
-    facts = "; ".join(each for each in (", ".join(each for each in (kind, given) if each), change) if each)
-    return f"`{name}`", f"{facts}<br>{meaning}" if facts else meaning
+    effect = {"nothing": "does nothing", "in place": "updated in place"}.get(change, change)
+    facts = "; ".join(each for each in (", ".join(each for each in (kind, given) if each), effect) if each)
+    return f"`{name}`", f"*{facts}*<br>{meaning}" if facts else meaning
 
 
 def cell(page: Path, text: str) -> str:
