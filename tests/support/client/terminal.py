@@ -66,7 +66,7 @@ class Terminal:
     def capture(self, name: str, columns: int, *shows: str, record: bool = False) -> None:
         """Compare the table in so many columns with the file of this name, once its rows have these texts.
 
-        Resources are in the order of their types, and rows below them in that of their names: what happens
+        Resources are in the order of their types, and rows below them in the order of names: what happens
         at the same time has no order of its own.
         """
         self.resize(columns)
