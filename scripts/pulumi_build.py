@@ -1,6 +1,6 @@
 """Build the Pulumi CLI from Go modules, for machines that reach package registries but not Pulumi's site.
 
-The version is that of the release (`pulumi_release`).
+The version is the one of the release (`pulumi_release`).
 
 `go install module@version` fails because the CLI's go.mod has replace lines. So tools/ has two small modules
 that name the CLI and the Python language host as tools. They cannot be one module: the last version of the

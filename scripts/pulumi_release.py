@@ -1,6 +1,6 @@
 """Download the pinned official release of the Pulumi CLI, and unpack it if its SHA-256 is the known one.
 
-The hashes are those of Pulumi's own Homebrew formula for this version, which Pulumi's release writes
+The hashes are in Pulumi's own Homebrew formula for this version, which Pulumi's release writes
 (pulumi/homebrew-tap, Formula/pulumi.rb). A configuration of Nix by others has the same four.
 """
 

@@ -85,7 +85,7 @@ def environment(layout: Layout, python: Path, environ: Mapping[str, str]) -> dic
         on_line=lambda _: None,
         failure="The settings of pip cannot be read",
     )
-    settings = dict(_SETTING.findall(printed))  # those of the environment come last
+    settings = dict(_SETTING.findall(printed))  # the environment's settings come last
     if unknown := sorted(_UNKNOWN & settings.keys()):
         raise ChoreError(f"uv does not have pip's setting {unknown[0]}.")
     own = {

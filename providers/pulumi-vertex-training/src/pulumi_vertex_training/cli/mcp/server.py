@@ -58,7 +58,7 @@ class Ended:
 class Session:
     """The tools of one server.
 
-    `options` are those of `vertex-training mcp`. `folder` has a file for each plan, and the outputs of
+    `options` come from `vertex-training mcp`. `folder` has a file for each plan, and the outputs of
     deployments. `plans` has the options of each plan's stack, by its name.
     """
 

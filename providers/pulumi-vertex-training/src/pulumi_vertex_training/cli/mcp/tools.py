@@ -136,7 +136,7 @@ def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def words_of(tool: Tool, arguments: Mapping[str, Any], options: argparse.Namespace) -> list[str]:
-    """Return the command line without its program. `options` are those of the server. Raises InputError."""
+    """Return the command line without its program. `options` belong to the server. Raises InputError."""
     words, positional = [tool.command, *tool.fixed], []
     if tool.program != OWN:
         return [*words, *(f"--{name}={value}" for name, value in arguments.items())]
