@@ -14,13 +14,13 @@ _CLASS_DEFINITION = re.compile(r"classDef (\w+) [\w:#, -]+")
 
 @dataclass
 class Chart:
-    """A flowchart: the title and the nodes of its frame, the nodes beside it, its edges, and the fates."""
+    """A flowchart: its frame with title and nodes, the nodes beside it, the edges and the changed nodes."""
 
     title: str = ""
     cluster: dict[str, str] = field(default_factory=dict)
     apart: dict[str, str] = field(default_factory=dict)
     edges: set[tuple[str, str, str]] = field(default_factory=set)
-    fates: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, str] = field(default_factory=dict)
 
     @property
     def nodes(self) -> dict[str, str]:
@@ -46,10 +46,10 @@ def read(text: str) -> Chart:
             assert match and match[1] not in chart.nodes, line
             (chart.cluster if inside else chart.apart)[match[1]] = _text(match[2])
             if match[3]:
-                chart.fates[match[1]] = match[3]
+                chart.changes[match[1]] = match[3]
     assert not inside, "the frame has no end"
     assert {name for edge in chart.edges for name in (edge[0], edge[2])} <= {"cluster", *chart.nodes}
-    assert set(chart.fates.values()) == defined
+    assert set(chart.changes.values()) == defined
     return chart
 
 

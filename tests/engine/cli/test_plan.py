@@ -173,9 +173,9 @@ def test_markdown_has_a_picture_of_each_topology_that_changes(steps: Steps) -> N
     )
     assert set(pictures) == {"train", "gone", "new"}
     train = mermaid.read(pictures["train"])
-    assert "workers 2 -> 4 x " in train.nodes["p1"] and train.fates == {"p1": "resized"}
-    assert set(mermaid.read(pictures["gone"]).fates.values()) == {"removed"}
-    assert set(mermaid.read(pictures["new"]).fates.values()) == {"added"}
+    assert "workers 2 -> 4 x " in train.nodes["p1"] and train.changes == {"p1": "resized"}
+    assert set(mermaid.read(pictures["gone"]).changes.values()) == {"removed"}
+    assert set(mermaid.read(pictures["new"]).changes.values()) == {"added"}
 
 
 def test_a_plan_that_cannot_be_made_is_a_comment_with_the_reason(steps: Steps) -> None:

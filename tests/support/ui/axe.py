@@ -1,4 +1,4 @@
-"""What axe, the checker of accessibility, finds on a page."""
+"""Violations of accessibility on a page, found by axe."""
 
 from __future__ import annotations
 

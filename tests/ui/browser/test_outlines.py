@@ -97,7 +97,7 @@ FAULTS = {
     "h1 { color: var(--ground) }": "unseen: resnet50",
     "h1 { color: var(--line) }": "color-contrast",
 }
-"""What goes wrong in a style sheet, and how it is reported."""
+"""Faults of a style sheet, and how each is reported."""
 
 INSERT = """(rule) => {
     const sheet = document.styleSheets[0];
@@ -126,7 +126,7 @@ def test_what_a_picture_would_show_is_reported(
 
 
 def test_names_that_break_are_reported(seen: Visit, dashboard: Dashboard, keys: Mapping[str, str]) -> None:
-    """The fault that a table of experiments once had: names of two letters a line."""
+    """Repeat a fault of the table of experiments: names of two letters a line."""
     page = seen.page
     page.set_viewport_size({"width": 1440, "height": HEIGHT})
     opened(page, dashboard, "experiment", keys)

@@ -40,7 +40,7 @@ def test_a_box_is_as_wide_as_its_number_of_replicas_needs(count: int, marks: str
     assert (box.marks, box.columns, len(box.names)) == (marks, columns, count)
 
 
-def test_the_evaluator_is_apart_beside_a_cluster_only() -> None:
+def test_a_cluster_has_its_evaluator_apart() -> None:
     both = drawing_of([pool(), EMPTY, EMPTY, pool()])
     assert both.apart is not None and both.apart.index == 3 and [box.index for box in both.cluster] == [0]
     assert drawing_of([EMPTY, EMPTY, EMPTY, pool()]).apart is None

@@ -24,7 +24,7 @@ def test_a_picture_has_a_node_for_each_pool_with_replicas(pools):
         assert text == ""
         return
     chart = mermaid.read(text)
-    assert set(chart.nodes) == set(present) and not chart.fates
+    assert set(chart.nodes) == set(present) and not chart.changes
     for name, one in present.items():
         assert f" {one.replica_count} x {one.machine_type}" in chart.nodes[name]
 
@@ -47,7 +47,7 @@ def test_a_picture_of_a_change_has_the_fate_of_each_pool(old, new):
         fate = "changed" if machine != new_machine else fate
         if not count or not new_count:
             fate = "removed" if count else "added"
-        assert chart.fates.get(f"p{i}", "") == fate
+        assert chart.changes.get(f"p{i}", "") == fate
         words = chart.nodes[f"p{i}"]
         assert words.endswith(f"({fate})") == bool(fate)
         if count and new_count and count != new_count:

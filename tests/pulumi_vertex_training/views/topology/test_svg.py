@@ -110,7 +110,7 @@ def test_a_frame_joins_the_cluster_and_a_dotted_line_the_evaluator(
     assert ("one cluster: each replica reaches every other" in texts(root)) is framed
     assert ("reads what the chief saves" in texts(root)) is dotted
     assert (root.find(f"{SVG}path") is not None) is dotted
-    assert not any(one.endswith("...") for one in texts(root)), "every text has its room"
+    assert not any(one.endswith("...") for one in texts(root)), "no text is cut"
 
 
 def test_text_of_others_is_text() -> None:
@@ -143,7 +143,7 @@ def test_a_pool_of_more_replicas_than_squares_fit_is_one_box_with_their_number()
 
 
 def test_no_box_is_much_larger_than_its_content_needs() -> None:
-    """The boxes of 200 replicas: the chief's is narrow and low, that of 193 workers is wide."""
+    """Draw 200 replicas: the box of the chief is narrow and low, the box of 193 workers is wide."""
     root = parsed([pool(), pool(193), pool(5), pool()])
     boxes = [one for one in rectangles(root) if one[3] > 60][1:]
     (_, _, chief, low), (_, _, workers, high) = boxes[:2]

@@ -96,7 +96,7 @@ class RunBefore:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A job as its page shows it. `machines` are those of all pools, `report` is the latest of a live job."""
+    """A job as its page shows it. `machines` are the totals, `report` is the latest of a live job."""
 
     endpoint: Endpoint
     record: JobRecord

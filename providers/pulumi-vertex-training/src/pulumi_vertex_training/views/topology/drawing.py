@@ -53,7 +53,7 @@ class Box:
 
     @property
     def is_apart(self) -> bool:
-        """Whether it is no part of the cluster."""
+        """True if it is no part of the cluster."""
         return self.index == EVALUATORS
 
     @property
@@ -113,7 +113,7 @@ def drawing_of(pools: Sequence[WorkerPoolSpec], *, hourly: str = "") -> Drawing:
 def drawing_of_change(changes: Sequence[PoolChange]) -> Drawing:
     """Return the drawing of pools that change; one without boxes if their numbers and machines stay the same.
 
-    `changes` are those of `topology.difference.compare`, which has unchanged pools as well.
+    `changes` come from `topology.difference.compare`, which returns unchanged pools as well.
     """
     boxes = tuple(_changed_box(change) for change in changes)
     if not any(box.fate for box in boxes):

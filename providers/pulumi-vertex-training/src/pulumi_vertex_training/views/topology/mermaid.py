@@ -47,8 +47,8 @@ def _lines(drawing: Drawing) -> Iterator[str]:
     if drawing.apart is not None:
         yield _node(drawing.apart)
         yield f"cluster -.-> p{drawing.apart.index}"
-    fates = {box.fate for box in drawing.boxes}
-    yield from (f"classDef {name} {style}" for name, style in _STYLES.items() if name in fates)
+    found = {box.fate for box in drawing.boxes}
+    yield from (f"classDef {name} {style}" for name, style in _STYLES.items() if name in found)
 
 
 def _node(box: Box) -> str:
