@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from support.client.ui import states
+from support.client.ui.outlines import HEIGHT, OUTLINES, differing, opened, outlines
 from support.client.ui.states import STATES, WIDTHS
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import Scene
@@ -19,7 +20,6 @@ from support.ui import browser as browsers
 from support.ui.axe import COLOURS, serious
 from support.ui.browser import Visit, visit
 from support.ui.outline import Outline, cramped, outline
-from support.ui.states import HEIGHT, OUTLINES, differing, opened, outlines
 from support.waiting import TIMEOUT
 from vertex_emulator.client.launcher import Emulator
 

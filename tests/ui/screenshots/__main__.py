@@ -18,11 +18,11 @@ from playwright.sync_api import Browser, Page, expect  # noqa: E402
 
 from support.client.ui import everything as scenes  # noqa: E402
 from support.client.ui import experiments, stage, states  # noqa: E402
+from support.client.ui.outlines import OUTLINES, differing, opened, outlines, written  # noqa: E402
 from support.emulated.ui.dashboard import Dashboard, running  # noqa: E402
 from support.emulated.ui.scene import Scene  # noqa: E402
 from support.ui import browser as browsers  # noqa: E402
 from support.ui.browser import WIDE, Scheme, visit  # noqa: E402
-from support.ui.states import OUTLINES, differing, opened, outlines, written  # noqa: E402
 from vertex_emulator.client import launcher  # noqa: E402
 from vertex_emulator.daemon import reset  # noqa: E402
 

@@ -12,7 +12,7 @@ from support.client.ui.states import JOBS, STATES, WIDTHS
 from support.emulated.ui.dashboard import Dashboard
 from support.ui.outline import Box, Outline, differences, outline
 
-OUTLINES = Path(__file__).parents[2] / "ui" / "browser" / "outlines.json"
+OUTLINES = Path(__file__).parents[3] / "ui" / "browser" / "outlines.json"
 """The accepted outlines by state and width: `make screenshots ARGS=--accept` writes them."""
 
 HEIGHT = 900
