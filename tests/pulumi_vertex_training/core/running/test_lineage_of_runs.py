@@ -18,7 +18,7 @@ from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.secret_masking import KEY, SECRETS
 from pulumi_vertex_training.kinds.custom_job.provider import CustomJobInputs
-from pulumi_vertex_training.package import names
+from pulumi_vertex_training.package.wire import names
 from pulumi_vertex_training.runs.lineage.commit import commit_of
 from support.client.in_process.climbs import ClimbTrial, ladder
 from support.client.in_process.climbs import trial as climb_trial
