@@ -43,3 +43,17 @@ def test_rows_of_one_line_are_cut_and_the_first_column_is_whole(
     assert len(lines) == 3 and max(map(len, lines)) <= columns
     assert all(ROW[0] in line for line in lines[1:])
     assert ("…" in lines[1]) == (columns < 80)
+
+
+def test_a_fact_continues_below_its_text_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for terminal in (True, False):
+        output = Output(as_json=False, terminal=terminal)
+        output.fact("Error:    ", "a sentence of more than thirty letters\n  File", wraps=True)
+        output.fact("Command:  ", "vertex-training logs 1234567890123456789", wraps=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["Error:    a sentence of more than thirty", "          letters", "            File"]
+    assert lines[4:6] == ["Error:    a sentence of more than thirty letters", "            File"]
+    assert lines[3] == lines[6] == "Command:  vertex-training logs 1234567890123456789"

@@ -9,6 +9,7 @@ from pulumi_vertex_training.cli.teams.plan import comment as comments
 from pulumi_vertex_training.cli.teams.plan.comment import comment, comment_of_failure, marker
 from pulumi_vertex_training.cli.teams.plan.live import LiveJob
 from pulumi_vertex_training.cli.teams.plan.plan import Plan, read
+from pulumi_vertex_training.cli.teams.plan.view import starts_of
 from pulumi_vertex_training.engine_values import ENGINES_UNKNOWN
 from pulumi_vertex_training.runs.monitoring.progress import Report
 from support import mermaid
@@ -150,6 +151,17 @@ def test_a_replaced_job_has_the_reason_for_its_run(op, old, new, why):
     }
     (change,) = plan(row).changes
     assert change.reason == why
+
+
+def test_a_plan_says_which_jobs_it_runs():
+    bucket = step("update", "data", {"labels": {}}, {"labels": {"a": "b"}}, resource="StagingBucket")
+    assert starts_of(plan(bucket)) == "It runs no job."
+    assert starts_of(plan()) == ""
+    hidden = {"display_name": "digits", "worker_pool_specs": SECRET}
+    jobs = (step("replace", "old", inputs(1), inputs(1, 4)), step("create", "new", None, hidden))
+    gone = step("delete", "gone", inputs(1), None)
+    assert starts_of(plan(bucket, gone, *jobs)) == "It runs old (5 replicas), new."
+    assert starts_of(plan(*jobs, messages=(("error", "wrong"),))) == ""
 
 
 def test_a_new_and_a_removed_job_with_secret_pools_say_so():
