@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from scripts import uv
 from scripts.layout import Layout
@@ -24,6 +25,9 @@ from scripts.report import ChoreError, Report, Step
 RUNTIME_LOCK = "requirements.txt"
 DEVELOPMENT_LOCK = "requirements-dev.txt"
 _STEP = "Python packages"
+Uv: TypeAlias = "tuple[Path, dict[str, str]]"
+"""The program uv, and its environment."""
+
 _OFFLINE = "If PyPI cannot be reached, name another index in PIP_INDEX_URL or in pip's configuration."
 
 
@@ -84,13 +88,14 @@ def _bring_up_to_date(
     if not layout.python.exists():
         _create(layout, step, environ)
     _stamp_file(layout.venv).unlink(missing_ok=True)
+    program = _uv(layout, step, environ)
     lock = layout.root / (DEVELOPMENT_LOCK if development else RUNTIME_LOCK)
     done = "this clone's own packages"
     if stamp is None or (stamp.runtime, stamp.development) != (goal.runtime, goal.development):
-        _install(layout, lock, step, environ)
+        _install(layout, lock, step, environ, program)
         done = f"{count_requirements(lock)} packages from {lock.name}"
     if stamp is None or stamp.project != goal.project:
-        _install_clone(layout, step, environ)
+        _install_clone(layout, step, environ, program)
     goal.write(layout.venv)
     return done
 
@@ -171,7 +176,7 @@ def _create(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
     )
 
 
-def _install(layout: Layout, lock: Path, step: Step, environ: Mapping[str, str]) -> None:
+def _install(layout: Layout, lock: Path, step: Step, environ: Mapping[str, str], uv: Uv | None) -> None:
     total, seen = count_requirements(lock), 0
 
     def on_line(line: str) -> None:
@@ -185,32 +190,44 @@ def _install(layout: Layout, lock: Path, step: Step, environ: Mapping[str, str])
     step.progress(f"installing {total} packages from {lock.name}")
     # Compiling would take most of the time, and most modules are never imported (pulumi-gcp is large).
     wanted = ("--require-hashes", "--no-deps", "-r", lock)
-    if not _install_with_uv(layout, step, environ, *wanted):
+    if not _install_with_uv(layout, step, uv, *wanted):
         _pip(layout, environ, on_line, *wanted, "--no-compile")
 
 
-def _install_clone(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
+def _install_clone(layout: Layout, step: Step, environ: Mapping[str, str], uv: Uv | None) -> None:
     step.progress("installing this clone's own packages")
     editable = [word for folder in layout.distributions for word in ("--editable", folder)]
     wanted = ("--no-deps", "--no-build-isolation", *editable)
-    if not _install_with_uv(layout, step, environ, *wanted):
+    if not _install_with_uv(layout, step, uv, *wanted):
         _pip(layout, environ, _ignore, *wanted)
 
 
-def _install_with_uv(layout: Layout, step: Step, environ: Mapping[str, str], *arguments: str | Path) -> bool:
-    """Install with uv. Return False if that is not possible here, which pip then reports if it fails, too."""
+def _uv(layout: Layout, step: Step, environ: Mapping[str, str]) -> Uv | None:
+    """Return uv with its environment, or None where pip has to install the packages."""
     own = _environment(environ)
     try:
         program = uv.ensure(layout, layout.python, own)
+        return program, uv.environment(layout, layout.python, own)
+    except (ChoreError, OSError) as error:
+        step.note(f"pip installs the packages, which takes longer: {' '.join(str(error).split())}")
+        return None
+
+
+def _install_with_uv(layout: Layout, step: Step, uv: Uv | None, *arguments: str | Path) -> bool:
+    """Install with uv. Return False if that is not possible here: pip reports why, if it fails, too."""
+    if uv is None:
+        return False
+    program, env = uv
+    try:
         run_quietly(
             [program, "pip", "install", "--python", layout.python, *arguments],
             cwd=layout.root,
-            env=uv.environment(layout, layout.python, own),
+            env=env,
             on_line=_ignore,
             failure="uv could not install the packages",
             tail=2,
         )
-    except (ChoreError, OSError) as error:
+    except ChoreError as error:
         step.note(f"pip installs the packages, which takes longer: {' '.join(str(error).split())}")
         return False
     return True

@@ -63,11 +63,11 @@ def ensure(layout: Layout, python: Path, environ: Mapping[str, str]) -> Path:
             cwd=layout.root,
             env=environ,
             on_line=lambda _: None,
-            failure="uv cannot be installed",
+            failure="uv could not be installed",
             tail=2,
         )
         if not (new / "bin" / "uv").exists():
-            raise ChoreError("uv cannot be installed: pip installed no program.")
+            raise ChoreError("uv could not be installed: pip wrote no program.")
         shutil.rmtree(program.parents[1], ignore_errors=True)
         new.rename(program.parents[1])
     return program

@@ -53,7 +53,8 @@ def install(clone: Layout, report: Report, tmp_path: Path) -> list[str]:
     (tmp_path / "log").unlink(missing_ok=True)
     environ = {"PATH": "/usr/bin:/bin"}
     lock = clone.root / "requirements.txt"
-    python_packages._install(clone, lock, Step(report, "Python packages"), environ)
+    step = Step(report, "Python packages")
+    python_packages._install(clone, lock, step, environ, python_packages._uv(clone, step, environ))
     return (tmp_path / "log").read_text().splitlines()
 
 
