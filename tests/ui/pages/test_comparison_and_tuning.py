@@ -60,7 +60,7 @@ def test_two_runs_are_side_by_side(dashboard: Dashboard, made: Everything) -> No
     curves = [json.loads(unescape(one)) for one in re.findall(r'data-curve="([^"]*)"', html)]
     assert [[one["name"] for one in chart["series"]] for chart in curves] == [["run 1", "run 2"]]
     assert "workers: 1 -&gt; 3 x n1-standard-4" in html
-    assert "its spec changed" in html and "Cost" in html and "succeeded" in html
+    assert "its spec changed" in html and "cost <b>&lt;1¢</b>" in html and "succeeded" in html
     assert "&lt;img src=x onerror=alert(1)&gt;" in html and "<img" not in html
     assert html.count("checked") == 2
 

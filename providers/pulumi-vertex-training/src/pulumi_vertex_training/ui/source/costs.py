@@ -71,11 +71,11 @@ def _jobs_at_once(record: JobRecord) -> int:
     return max(1, min((int(count) for count in counts if isinstance(count, int | str)), default=1))
 
 
-def in_cents(spent: Spent) -> str:
+def in_cents(spent: Spent | None) -> str:
     """Return an amount as on a bill: a job of a second costs less than a cent."""
-    if spent.total is not None and 0 < spent.total < _CENT:
-        return "<1¢"
-    return f"${spent.total:,.2f}" if spent.total else words.spent(spent)
+    if spent is None or not spent.total:
+        return words.spent(spent)
+    return "<1¢" if spent.total < _CENT else f"${spent.total:,.2f}"
 
 
 def _rate(record: JobRecord) -> Spent | None:
