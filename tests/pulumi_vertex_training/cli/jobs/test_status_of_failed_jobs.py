@@ -60,7 +60,13 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
 
     document = run("status", "digits", "--json", env=env).json
     others = ("progress.", "notifications", "stragglers")
-    elsewhere = {"rung", "waitsFor", "webAccessUris", *(key for key in KEYS if key.startswith(others))}
+    elsewhere = {
+        "rung",
+        "waitsFor",
+        "webAccessUris",
+        "lineage",
+        *(key for key in KEYS if key.startswith(others)),
+    }
     assert set(paths(document)) == KEYS - elsewhere
     json_schema.check("status", document)
     assert document["progress"] is None
