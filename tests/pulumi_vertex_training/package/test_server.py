@@ -361,7 +361,7 @@ def test_the_plugin_starts_without_the_sdk_and_the_clients_of_google() -> None:
     """Import neither: a program in YAML starts the plugin twice, and each of them takes a second."""
     code = (
         "import sys\n"
-        "from pulumi_vertex_training.package import sdk\n"
+        "from pulumi_vertex_training.package.wire import sdk\n"
         "sdk.load_messages_alone()\n"
         "import pulumi_vertex_training.package.server\n"
         "print({'pulumi.resource', 'google.api_core', 'google.auth'} & set(sys.modules))"
