@@ -103,7 +103,7 @@ _NARROW = """() => {
     const text = one.innerText.trim();
     if (text && getComputedStyle(one).color === groundOf(one)) found.push(`unseen: ${text}`);
   }
-  for (const one of document.querySelectorAll("main button, main .pool h3, main h2")) {
+  for (const one of document.querySelectorAll("main button, main .pool, main .pool h3, main h2")) {
     const isShown = one.getBoundingClientRect().width > 1;
     if (isShown && one.scrollWidth > one.clientWidth + 1) found.push(`cut: ${one.innerText}`);
   }

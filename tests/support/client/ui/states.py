@@ -102,10 +102,10 @@ def make(scene: Scene) -> dict[str, str]:
 
 
 def _crowd(scene: Scene) -> str:
-    """Create jobs until there are 204, and cancel every third. Return the key of one with 50 replicas."""
+    """Create jobs until there are 204, and cancel every third. Return the key of one with 200 replicas."""
     Control(url=scene.emulator.url, token=scene.emulator.token).set_start_delay(86400)
     first = scene.create(
-        pool(""), pool("", replicas=49), name=f"{LONG}-on-50-machines", labels=owned("wide", run="wide-1")
+        pool(""), pool("", replicas=199), name=f"{LONG}-on-200-machines", labels=owned("wide", run="wide-1")
     )
     known = scene.call("GET", f"{PARENT}/customJobs?pageSize=500").json()["customJobs"]
     others = scene.call("GET", f"{PARENT}/trainingPipelines").json().get("trainingPipelines", [])

@@ -66,7 +66,8 @@ def _parts(model: Job) -> Mapping[str, Part]:
 
 
 def _topology(model: Job) -> Mapping[str, Any]:
-    return {"job": model, "normal": _normal(model), "caption": drawing.CLUSTER, "apart": drawing.APART}
+    words = {"caption": drawing.CLUSTER, "apart": drawing.APART}
+    return {"job": model, "normal": _normal(model), "group": drawing.GROUP, **words}
 
 
 def _normal(model: Job) -> str:
