@@ -53,7 +53,7 @@ _OUTLINE = """(most) => {
     const one = document.getElementById(part);
     if (one) add(part, one);
   }
-  document.querySelectorAll("main table").forEach((table, number) => {
+  document.querySelectorAll("main table:not(.u-legend)").forEach((table, number) => {
     const name = `table ${number + 1}`;
     add(name, table);
     table.querySelectorAll("thead th").forEach((cell, column) => add(`${name} head ${column + 1}`, cell));
