@@ -22,9 +22,12 @@ _ROWS = 2
 """Rows of each table that are part of an outline."""
 
 _OUTLINE = """(most) => {
-  // Ages, and the states of replicas that end beside the chief, differ from run to run.
+  // Ages, times and the states of replicas that end beside the chief differ from run to run.
   for (const one of document.querySelectorAll("time[data-age]")) one.textContent = "10m00s";
   for (const one of document.querySelectorAll(".pool .word")) one.textContent = "";
+  for (const row of document.querySelectorAll(".compare tbody tr")) {
+    if (/^(Created|Cost|Ran for)/.test(row.textContent.trim())) row.remove(); // it is there if it differs
+  }
   const found = {};
   const add = (name, one) => {
     const box = one.getBoundingClientRect();
