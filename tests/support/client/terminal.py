@@ -66,8 +66,8 @@ class Terminal:
     def capture(self, name: str, columns: int, *shows: str, record: bool = False) -> None:
         """Compare the table in so many columns with the file of this name, once its rows have these texts.
 
-        Resources are in the order of their types, and rows below them in the order of names: what happens
-        at the same time has no order of its own.
+        Resources are in the order of their types, and rows below them in the order of names and texts: what
+        happens at the same time has no order of its own.
         """
         self.resize(columns)
         before = len(self.drawn)
@@ -83,7 +83,7 @@ class Terminal:
         if record:
             file.parent.mkdir(exist_ok=True)
             file.write_text("\n".join(table) + "\n")
-        expected = file.read_text().splitlines()
+        expected = sorted(file.read_text().splitlines(), key=_order)
         assert len(table) == len(expected), "\n".join(table)
         assert all(map(_is_like, table, expected)), "\n".join(table)
 
@@ -99,11 +99,12 @@ def _normal(row: str, columns: int) -> str:
     return re.sub(r"[\s\d]+$", "", row) + "..." if cut else row
 
 
-def _order(row: str) -> tuple[int, str]:
+def _order(row: str) -> tuple[int, str, str]:
     if "Type" in row or "pulumi:pulumi:Stack" in row:
-        return (0, "") if "Type" in row else (1, "")
+        return (0, "", "") if "Type" in row else (1, "", "")
     columns = re.split(" {2,}", row.strip())
-    return (2, row) if re.search(r"\w:\w+:\w", columns[0] + columns[1]) else (3, columns[1])
+    is_resource = re.search(r"\w:\w+:\w", columns[0] + columns[1])
+    return (2, row, "") if is_resource else (3, columns[1], columns[0])
 
 
 def _is_like(row: str, expected: str) -> bool:

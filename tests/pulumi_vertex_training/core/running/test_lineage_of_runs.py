@@ -174,6 +174,21 @@ def test_an_adopted_job_keeps_its_file(trial: Trial, tmp_path: Path, monkeypatch
     trial.destroy()
 
 
+@pytest.mark.parametrize("has_output", [False, True])
+def test_the_file_goes_with_the_record_of_a_run_without_output(trial: Trial, has_output: bool) -> None:
+    """Leave nothing that would keep `pulumi destroy` from deleting a bucket without `force_destroy`."""
+    trial.up(replace(A, options='on_replace="delete"'))
+    (name,) = objects(trial)
+    if has_output:
+        output = quote(name.replace("lineage.json", "model/weights"), safe="")
+        path = f"/upload/storage/v1/b/{trial.name}-bucket/o?uploadType=media&name={output}"
+        trial.control.call("POST", path, {})
+    trial.up(replace(B, options='on_replace="delete"'))
+    assert (name in objects(trial)) == has_output
+    assert len(objects(trial)) == 1 + has_output
+    trial.destroy()
+
+
 def test_a_run_that_was_not_submitted_has_the_commit_of_the_one_that_is(
     trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,8 +210,8 @@ def test_a_run_that_was_not_submitted_has_the_commit_of_the_one_that_is(
 
 def test_runs_that_share_a_directory_have_a_file_each(data_dir: Path) -> None:
     trial = Trial(subject=SHARED, data_dir=data_dir)
-    trial.up(A)
-    trial.up(B)
+    for each in (A, B):
+        trial.up(replace(each, options='on_replace="keep"'))
     key = trial.run()["key"]
     first = key.replace("-2", "-1")
     assert set(objects(trial)) == {f"out/lineage-{each}.json" for each in (first, key)}

@@ -17,6 +17,7 @@ from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, Un
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL, RunKey, parse
+from pulumi_vertex_training.runs.lineage import files
 from pulumi_vertex_training.runs.policies.deletion_policy import Step, plan
 from pulumi_vertex_training.runs.policies.run_status import LIVE, last_run
 from vertex_emulator import machine_clock
@@ -77,6 +78,7 @@ def delete_run(
         if Step.DELETE in steps.steps:
             if before_delete is not None:
                 before_delete(endpoint, name)
+            files.delete_unused(endpoint, record)
             _delete(gateway, endpoint, name)
         elif keep_record and kept_because:
             tell(f"the record of {gateway.noun} {resource_id(name)} stays, because {kept_because}")
@@ -222,6 +224,7 @@ def delete_records(
         try:
             there = endpoint.of(record.name)
             before_delete(there, record.name)
+            files.delete_unused(there, record)
             gateway.delete(there, record.name)
         except NotFound:
             continue

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.identity import RUN_LABEL
@@ -13,24 +11,14 @@ from pulumi_vertex_training.runs.lineage import files
 from pulumi_vertex_training.runs.lineage.lineage import Commit, Data, Image, Lineage, Package
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from vertex_training.cost.words import usd
-from vertex_training.job.job_kind import JobKind
 
 NONE = "none"
 _DIGITS = 12
 
 
-def directory_of(record: JobRecord) -> str | None:
-    """Return the output directory of a job, None without one and for a job of a newer version."""
-    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
-    try:
-        return kind.directory_of(record.wire)
-    except ValueError:
-        return None
-
-
 def lineage_of(endpoint: Endpoint, record: JobRecord) -> Lineage | None:
     """Return the lineage of a job's run, None without one that can be read."""
-    return files.read(endpoint, directory_of(record), record.labels.get(RUN_LABEL, ""))
+    return files.read(endpoint, files.directory_of(record), record.labels.get(RUN_LABEL, ""))
 
 
 def contents(lineage: Lineage) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from pulumi_vertex_training.runs.gateway import gateways
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.lineage import files
 from pulumi_vertex_training.runs.lineage.lineage import Lineage
-from pulumi_vertex_training.views.lineage import directory_of, lineage_of
+from pulumi_vertex_training.views.lineage import lineage_of
 from vertex_training.fields import uris
 from vertex_training.findings.words import did_you_mean, shown
 
@@ -201,7 +201,7 @@ def _all(endpoint: Endpoint) -> tuple[list[TracedRun], list[str]]:
 
 def _wrote(job: JobRecord, version: ModelRecord) -> bool:
     """Return whether the files of a version are in the output directory of a job."""
-    directory = directory_of(job)
+    directory = files.directory_of(job)
     return bool(directory) and f"{_files(version).rstrip('/')}/".startswith(directory or "")
 
 

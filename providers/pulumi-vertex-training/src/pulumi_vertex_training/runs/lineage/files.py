@@ -1,18 +1,27 @@
-"""The files with the lineages of runs: written once for each run, and read by the API."""
+"""The files with the lineages of runs: written once for each run, and read by the API.
+
+A file is deleted with the record of its job where it explains nothing, because the run has left no output.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
+from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, Conflict, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.lineage import lineage as lineages
 from pulumi_vertex_training.runs.lineage.lineage import Lineage, address_of
 from vertex_training.fields import uris
 from vertex_training.fields.document import json_of
 from vertex_training.fields.uris import GcsUri
+from vertex_training.job.job_kind import JobKind
 
 
 def write(endpoint: Endpoint, directory: str, lineage: Lineage) -> None:
@@ -39,6 +48,28 @@ def read(endpoint: Endpoint, directory: str | None, run: str) -> Lineage | None:
     if not directory or not run or uris.parse_or_none(directory) is None:
         return None
     return _read(endpoint, address_of(directory, run))
+
+
+def directory_of(record: JobRecord) -> str | None:
+    """Return the output directory of a job, None without one and for a job of a newer version."""
+    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
+    try:
+        return kind.directory_of(record.wire)
+    except ValueError:
+        return None
+
+
+def delete_unused(endpoint: Endpoint, record: JobRecord) -> None:
+    """Delete the lineage of a job whose output directory has nothing but lineages. Raises no CloudError."""
+    directory, run = directory_of(record), record.labels.get(RUN_LABEL)
+    if not run or directory is None or uris.parse_or_none(directory) is None:
+        return
+    address = address_of(directory, run)
+    folder = address.name[: address.name.rfind("/") + 1]
+    with contextlib.suppress(CloudError):
+        listed = objects.list_objects(endpoint, address.bucket, prefix=folder)
+        if all(lineages.is_name(one.name[len(folder) :]) for one in listed):
+            objects.delete(endpoint, address.bucket, address.name)
 
 
 def above(endpoint: Endpoint, address: GcsUri) -> tuple[Lineage, ...]:
