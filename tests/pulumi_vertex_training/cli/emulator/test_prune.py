@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.emulated.command import Ended, environment, run
-from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.replicas.images import folders
 from vertex_emulator.replicas.preparation.packages import cache
 
