@@ -89,7 +89,12 @@ def _of_storage(
     staged = {
         ids[key]: key[1] for key in (("StagedFile", "file"), ("StagedPackage", "package")) if key in ids
     }
-    yield from _difference("object", staged, [one["name"] for one in service.objects])
+    lineages = [one["name"] for one in service.objects if one["name"].endswith("/lineage.json")]
+    for name in lineages:
+        if name.split("/")[-2] not in service.runs:
+            yield f"object {local(name)} is the lineage of a run without a job"
+    others = [one["name"] for one in service.objects if one["name"] not in lineages]
+    yield from _difference("object", staged, others)
     for one in service.objects:
         if (slot := staged.get(one["name"])) is not None:
             yield from _values(desired, slot, f"object {slot}", one)

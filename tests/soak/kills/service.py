@@ -39,13 +39,15 @@ class Service:
     """All resources of an emulator.
 
     `inner` has the custom jobs of tuning jobs and pipelines by the name of their owner. `versions`
-    has the versions of models. Images and objects have URIs as names.
+    has the versions of models. Images and objects have URIs as names. `runs` has the keys of the runs of
+    all jobs.
     """
 
     buckets: tuple[Record, ...]
     objects: tuple[Record, ...]
     repositories: tuple[Record, ...]
     images: tuple[Record, ...]
+    runs: frozenset[str] = frozenset()
     jobs: tuple[Job, ...]
     inner: Mapping[str, tuple[Job, ...]]
     tuning_jobs: tuple[Job, ...]
@@ -69,12 +71,15 @@ def read(control: Control) -> Service:
     tuning = listed(control, "hyperparameterTuningJobs")
     pipelines = listed(control, "trainingPipelines")
     owners = {name: one["name"] for one in (*tuning, *pipelines) for name in _inner(one)}
-    found = [_job(one) for one in listed(control, "customJobs")]
+    records = listed(control, "customJobs")
+    found = [_job(one) for one in records]
+    labels = [one.get("labels", {}) for one in (*records, *tuning, *pipelines)]
     return Service(
         buckets=tuple(listed(control, "buckets")),
         objects=tuple(listed(control, "objects")),
         repositories=tuple(listed(control, "repositories")),
         images=tuple(listed(control, "images")),
+        runs=frozenset(each["vertex-training-run"] for each in labels if "vertex-training-run" in each),
         jobs=tuple(job for job in found if job.name not in owners),
         inner={
             owner: tuple(job for job in found if owners.get(job.name) == owner)
