@@ -52,10 +52,10 @@ def read(endpoint: Endpoint, directory: str | None, run: str) -> Lineage | None:
 
 def directory_of(record: JobRecord) -> str | None:
     """Return the output directory of a job, None without one and for a job of a newer version."""
-    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     try:
+        kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
         return kind.directory_of(record.wire)
-    except ValueError:
+    except (KeyError, ValueError):
         return None
 
 
