@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.runs.lineage import files, lineage
 from pulumi_vertex_training.runs.lineage.commit import commit_of
 from pulumi_vertex_training.runs.lineage.contents import looked_up
-from pulumi_vertex_training.runs.lineage.lineage import Price
+from pulumi_vertex_training.runs.lineage.lineage import Commit, Price
 from vertex_training import __version__
 
 
@@ -46,7 +47,7 @@ def write(
         )
         made = dataclasses.replace(
             looked_up(endpoint, found),
-            commit=commit_of(Path.cwd(), timeout=OPERATION.settings.timeouts.git),
+            commit=OPERATION.part(_commits)(Path.cwd(), OPERATION.settings.timeouts.git),
             price=_price(declared, inputs),
             versions={"pulumi-vertex-training": __version__, "python": platform.python_version()},
         )
@@ -57,6 +58,11 @@ def write(
         files.write(endpoint, directory, masked)
     except CloudError as error:
         say(f"warning: {declared.resource({'marks': inputs.marks})}: its run has no lineage: {error}")
+
+
+def _commits() -> Callable[[Path, float], Commit | None]:
+    """Return a function that asks git once for all jobs of an operation: it reads the whole working tree."""
+    return functools.lru_cache(lambda folder, timeout: commit_of(folder, timeout=timeout))
 
 
 def _price(declared: JobResourceType, inputs: JobInputs) -> Price | None:
