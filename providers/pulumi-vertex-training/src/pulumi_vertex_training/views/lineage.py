@@ -9,6 +9,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.lineage import files
 from pulumi_vertex_training.runs.lineage.lineage import Commit, Data, Image, Lineage, Package
+from pulumi_vertex_training.runs.monitoring.progress import directory_of
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from vertex_training.cost.words import usd
 
@@ -18,7 +19,7 @@ _DIGITS = 12
 
 def lineage_of(endpoint: Endpoint, record: JobRecord) -> Lineage | None:
     """Return the lineage of a job's run, None without one that can be read."""
-    return files.read(endpoint, files.directory_of(record), record.labels.get(RUN_LABEL, ""))
+    return files.read(endpoint, directory_of(record), record.labels.get(RUN_LABEL, ""))
 
 
 def contents(lineage: Lineage) -> Iterator[tuple[str, str]]:

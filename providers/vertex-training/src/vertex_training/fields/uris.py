@@ -31,6 +31,12 @@ class GcsUri:
         return GcsUri(self.bucket, "/".join(part for part in (self.name.rstrip("/"), *below) if part))
 
 
+def unmounted(text: str) -> str:
+    """Return the gs:// address of a path below /gcs, and any other text as it is."""
+    below = text.removeprefix(f"{GCS_MOUNT}/")
+    return text if below == text else f"gs://{below}"
+
+
 def parse(uri: str) -> GcsUri:
     """Parse `gs://bucket[/name]`. Raises ValueError for any other text."""
     match = re.fullmatch(r"gs://([^/]+)(?:/(.*))?", uri, re.DOTALL)

@@ -22,6 +22,7 @@ from pulumi_vertex_training.runs.gateway import gateways
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.lineage import files
 from pulumi_vertex_training.runs.lineage.lineage import Lineage
+from pulumi_vertex_training.runs.monitoring.progress import directory_of
 from pulumi_vertex_training.views.lineage import lineage_of
 from vertex_training.fields import uris
 from vertex_training.findings.words import did_you_mean, shown
@@ -117,9 +118,7 @@ def _read(endpoint: Endpoint, text: str) -> tuple[Subject, ModelRecord | None]:
     if _DIGEST.fullmatch(text):
         return Subject(kind="image", name=text.rpartition("@")[2]), None
     if text.startswith(("gs://", f"{uris.GCS_MOUNT}/")):
-        address = uris.parse_or_none(
-            text.replace(f"{uris.GCS_MOUNT}/", "gs://", 1) if text[0] == "/" else text
-        )
+        address = uris.parse_or_none(uris.unmounted(text))
         if address is None or not address.name:
             raise InputError(f"{shown(text)} names no object or folder. Write gs://BUCKET/NAME.", path="WHAT")
         return Subject(kind="address", name=str(address)), None
@@ -201,7 +200,7 @@ def _all(endpoint: Endpoint) -> tuple[list[TracedRun], list[str]]:
 
 def _wrote(job: JobRecord, version: ModelRecord) -> bool:
     """Return whether the files of a version are in the output directory of a job."""
-    directory = files.directory_of(job)
+    directory = directory_of(job)
     return bool(directory) and f"{_files(version).rstrip('/')}/".startswith(directory or "")
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from typing import Any
 
-from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, Conflict, NotFound
@@ -18,10 +16,10 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.lineage import lineage as lineages
 from pulumi_vertex_training.runs.lineage.lineage import Lineage, address_of
+from pulumi_vertex_training.runs.monitoring.progress import directory_of
 from vertex_training.fields import uris
 from vertex_training.fields.document import json_of
 from vertex_training.fields.uris import GcsUri
-from vertex_training.job.job_kind import JobKind
 
 
 def write(endpoint: Endpoint, directory: str, lineage: Lineage) -> None:
@@ -48,15 +46,6 @@ def read(endpoint: Endpoint, directory: str | None, run: str) -> Lineage | None:
     if not directory or not run or uris.parse_or_none(directory) is None:
         return None
     return _read(endpoint, address_of(directory, run))
-
-
-def directory_of(record: JobRecord) -> str | None:
-    """Return the output directory of a job, None without one and for a job of a newer version."""
-    try:
-        kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
-        return kind.directory_of(record.wire)
-    except (KeyError, ValueError):
-        return None
 
 
 def delete_unused(endpoint: Endpoint, record: JobRecord) -> None:

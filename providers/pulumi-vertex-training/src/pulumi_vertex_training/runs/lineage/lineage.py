@@ -182,7 +182,7 @@ def _data(
     if dataset:
         yield Data(uri=str(dataset), kind="dataset")
     texts = (text for task in tasks for text in _texts(task) if not is_secret(text))
-    found = {_as_address(each) for text in texts for each in _ADDRESS.findall(text)}
+    found = {uris.unmounted(each) for text in texts for each in _ADDRESS.findall(text)}
     yield from (Data(uri=uri) for uri in sorted(found) if uris.parse_or_none(uri))
 
 
@@ -192,11 +192,6 @@ def _texts(task: Mapping[str, Any]) -> Iterator[str]:
     for variable in task.get("env") or ():
         if variable.get("name") != VARIABLE:
             yield str(variable.get("value") or "")
-
-
-def _as_address(text: str) -> str:
-    """Return a path below /gcs as its gs:// address."""
-    return f"gs://{text.removeprefix(uris.GCS_MOUNT + '/')}" if text.startswith(uris.GCS_MOUNT) else text
 
 
 def rung_of(labels: Mapping[str, str], wire: Mapping[str, Any]) -> RungOfRun | None:

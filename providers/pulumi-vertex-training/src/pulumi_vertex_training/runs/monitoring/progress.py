@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from vertex_training.fields import uris
 from vertex_training.fields.document import json_of
+from vertex_training.job.job_kind import JobKind
 
 _SHOWN_METRICS = 4
 _TREND = 24
@@ -51,6 +54,15 @@ class Report:
         if self.step is None or self.total is None or self.seconds_per_step is None:
             return None
         return round(max(0.0, self.total - self.step) * self.seconds_per_step)
+
+
+def directory_of(record: JobRecord) -> str | None:
+    """Return the output directory of a job, None without one and for a job of a newer version."""
+    try:
+        kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
+        return kind.directory_of(record.wire)
+    except (KeyError, ValueError):
+        return None
 
 
 def latest_report(endpoint: Endpoint, base_output_directory: str | None) -> Report | None:

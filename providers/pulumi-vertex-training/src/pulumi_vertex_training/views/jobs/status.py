@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.emulator_api import Delivery, ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -21,7 +20,13 @@ from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.lineage.lineage import Lineage
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.monitoring import progress, replica_reports
-from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words, latest_report
+from pulumi_vertex_training.runs.monitoring.progress import (
+    Report,
+    as_json,
+    directory_of,
+    in_words,
+    latest_report,
+)
 from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler
 from pulumi_vertex_training.runs.secret_arguments import pools_of
 from pulumi_vertex_training.views.answer import Answer
@@ -36,16 +41,14 @@ from pulumi_vertex_training.views.study_view import print_trials
 from vertex_training.fields import timestamps
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import visible, visible_lines
-from vertex_training.job.job_kind import JobKind
 
 _READS_AT_A_TIME = 8
 
 
 def report_of(endpoint: Endpoint, record: JobRecord) -> Report | None:
     """Return the latest report of a job, None without one that can be read."""
-    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     try:
-        return latest_report(endpoint, kind.directory_of(record.wire))
+        return latest_report(endpoint, directory_of(record))
     except (CloudError, ValueError):
         return None
 
@@ -55,12 +58,11 @@ def stragglers_of(endpoint: Endpoint, record: JobRecord) -> tuple[Straggler, ...
 
     A trial has a directory of its own; its replicas are named as in the log: `trial-3/workerpool1-0`.
     """
-    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     if record.state is not JobState.JOB_STATE_RUNNING:
         return ()
     trials = [one.id for one in gateway_of(record.name).trials(record) if one.state == "ACTIVE"]
     try:
-        directory = kind.directory_of(record.wire)
+        directory = directory_of(record)
         if not trials or not directory:
             return replica_reports.stragglers(endpoint, directory)
         with ThreadPoolExecutor(min(len(trials), _READS_AT_A_TIME)) as pool:

@@ -16,12 +16,12 @@ from pulumi_vertex_training.cloud import emulator_api, objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs.monitoring.progress import directory_of
 from pulumi_vertex_training.views.curve import Curve, Point, curves_of
 from pulumi_vertex_training.views.metrics.tensorboard import TENSORBOARD, EventFiles
 from pulumi_vertex_training.views.runs import history
 from vertex_emulator import machine_clock
 from vertex_training.fields import uris
-from vertex_training.job.job_kind import JobKind
 
 REPORTS = "vertex_cluster.report"
 HYPERTUNE = "hypertune"
@@ -94,16 +94,8 @@ class AllMetrics:
             return found
 
 
-def _directory(record: JobRecord) -> str | None:
-    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
-    try:
-        return kind.directory_of(record.wire)
-    except ValueError:  # a job of a newer version
-        return None
-
-
 def _event_files(record: JobRecord) -> EventFiles | None:
-    directory = _directory(record)
+    directory = directory_of(record)
     if record.collection != registry.CUSTOM_JOB.collection or not directory:
         return None
     return EventFiles(directory)
@@ -131,7 +123,7 @@ def _reports(endpoint: Endpoint, record: JobRecord) -> list[Curve]:
     """Return the history in the latest report. Raises CloudError, ValueError."""
     from vertex_cluster.reporting import REPORT_FILE
 
-    directory = _directory(record)
+    directory = directory_of(record)
     if not directory:
         return []
     address = uris.parse(f"{directory.rstrip('/')}/{REPORT_FILE}")
