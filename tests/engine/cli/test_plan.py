@@ -162,7 +162,7 @@ def test_markdown_has_a_warning_a_table_and_the_fields(steps: Steps) -> None:
         "<!-- vertex-training plan engine-test/test -->\n### Plan of engine-test, stack test\n"
     )
     assert "> [!WARNING]\n> - `train` is " in text
-    assert "up will cancel it and run it again." in text
+    assert "up will cancel it and run it again, without its checkpoints." in text
     assert "| replace | `train` | CustomJob |" in text
     assert "| `worker_pool_specs[1].replica_count` | 2 | 4 |" in text
 

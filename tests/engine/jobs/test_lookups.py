@@ -119,7 +119,7 @@ def test_a_preview_says_on_the_row_of_a_live_job_that_it_will_be_cancelled(steps
     assert operation(output, "train") == "++"
     line = diagnostics(output, "train")
     assert "train is RUNNING (1 replica, " in line
-    assert "): up will cancel it and run it again" in line
+    assert "): up will cancel it and run it again, without its checkpoints" in line
 
 
 def test_a_live_job_goes_on_if_the_new_one_could_not_be_submitted(steps: Steps) -> None:

@@ -48,6 +48,16 @@ def folder_of(spec: object, *, declared: object = None) -> str | None:
     return next((value for path, value in _declaring(spec) if path not in own), None)
 
 
+def folder_of_all_runs(resume: object, spec: object) -> str:
+    """Return the folder that a declaration names for the checkpoints of all its runs, "" without one.
+
+    `resume` is the option of the job. A task may name the folder itself, in the variable.
+    """
+    if isinstance(resume, str) and resume.startswith("gs://"):
+        return directory(resume)
+    return folder_of(spec) or ""
+
+
 def with_variable(spec: Spec, folder: str) -> Spec:
     """Return the spec with the variable in each task that does not declare it.
 

@@ -14,6 +14,7 @@ from pulumi_vertex_training.engine_values import ENGINES_UNKNOWN
 from pulumi_vertex_training.runs.monitoring.progress import Report
 from support import mermaid
 from support.tables import every_row
+from vertex_training.cost.runs import Spent
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=timezone.utc)
 SECRET = "[secret]"
@@ -71,10 +72,12 @@ def test_a_comment_begins_with_its_marker_and_names_live_jobs_first():
         step("replace", "train", inputs(1, 2), inputs(1, 4)), messages=(("warning", "train: too much"),)
     )
     report = Report(step=45, total=100, metrics={"loss": 0.25})
-    text = comment(found, live("train", report=report), NOW)
+    spent = Spent(total=1.236, known=1.236, replica_hours=6.5)
+    text = comment(found, live("train", report=report, spent=spent), NOW)
     assert text.startswith(f"{HEAD}\n1 to replace.\n")
     warning = (
-        "`train` is RUNNING (3 replicas, 2 h 10 min, 45%, loss 0.25): up will cancel it and run it again."
+        "`train` is RUNNING (3 replicas, 2 h 10 min, $1.24 so far, 45%, loss 0.25): "
+        "up will cancel it and run it again, without its checkpoints."
     )
     assert f"> [!WARNING]\n> - {warning}\n" in text
     assert "| replace | `train` | CustomJob | workers: 2 -&gt; 4 x n1-standard-4; chief unchanged |" in text
@@ -82,6 +85,18 @@ def test_a_comment_begins_with_its_marker_and_names_live_jobs_first():
     assert text.endswith("<sub>Made at 2026-11-23 12:00 UTC.</sub>")
     order = [text.index(part) for part in ("WARNING", "| replace", "**warning**", "```mermaid", "<details>")]
     assert order == sorted(order)
+
+
+def test_a_comment_names_the_checkpoints_from_which_the_next_job_continues():
+    found = plan(step("replace", "train", inputs(1, 2), inputs(1, 4)))
+    text = comment(found, live("train", continues_from="gs://b/all/"), NOW)
+    assert "up will cancel it and run it again, from the checkpoints in gs://b/all/." in text
+
+
+def test_a_comment_says_that_a_protected_job_is_not_cancelled():
+    found = plan(step("delete", "train", inputs(1, 2), None))
+    text = comment(found, live("train", is_protected=True), NOW)
+    assert "2 h 10 min): protect_running is set, so up will refuse to cancel it." in text
 
 
 def test_the_command_that_would_tell_the_state_of_a_job_can_be_copied():

@@ -19,10 +19,11 @@ INPUTS = {
 }
 
 
-def stopped(op: str, recorded: Any, name: str = NAME) -> RecordedJob | None:
+def stopped(op: str, recorded: Any, name: str = NAME, **more: Any) -> RecordedJob | None:
     urn = f"urn:pulumi:dev::digits::{registry.type_token('CustomJob')}::train"
-    old = {"id": name, "inputs": INPUTS, "outputs": {"state": recorded}}
-    step = {"op": op, "urn": urn, "oldState": old, "newState": {"inputs": INPUTS}}
+    inputs = {**INPUTS, **more}
+    old = {"id": name, "inputs": inputs, "outputs": {"state": recorded}}
+    step = {"op": op, "urn": urn, "oldState": old, "newState": {"inputs": inputs}}
     return read({"steps": [step]}).changes[0].stopped
 
 
@@ -45,3 +46,34 @@ def test_a_job_that_stays_is_not_asked_for() -> None:
 
 def test_a_name_that_no_service_gave_is_not_asked_for() -> None:
     assert stopped("delete", "RUNNING", "not-a-job") is None
+
+
+@pytest.mark.parametrize("op, is_protected", [("delete", True), ("replace", False)])
+def test_a_protected_job_is_not_deleted(op: str, is_protected: bool) -> None:
+    """A replacement that `protect_running` forbids is an error of the preview already."""
+    found = stopped(op, "RUNNING", protect_running=True)
+    assert found is not None
+    assert found.is_protected is is_protected
+
+
+FOLDER = "gs://b/all/"
+POOL = INPUTS["worker_pool_specs"][0]  # type: ignore[index]
+TASK = {"image_uri": "i", "env": [{"name": "VERTEX_CLUSTER_CHECKPOINT_DIR", "value": FOLDER}]}
+
+
+@pytest.mark.parametrize(
+    "declared, folder",
+    [
+        ({}, ""),
+        ({"resume": "after_interruption"}, ""),
+        ({"resume": "never"}, ""),
+        ({"resume": "gs://b/all"}, FOLDER),
+        ({"worker_pool_specs": [{**POOL, "container_spec": TASK}]}, FOLDER),
+    ],
+)
+def test_only_a_folder_of_all_runs_gives_the_next_job_the_checkpoints(
+    declared: dict[str, Any], folder: str
+) -> None:
+    found = stopped("replace", "RUNNING", **declared)
+    assert found is not None
+    assert found.continues_from == folder

@@ -37,7 +37,7 @@ from pulumi_vertex_training.runs.policies.run_status import (
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors
-from vertex_training.job.checkpoints import AFTER_INTERRUPTION
+from vertex_training.job.checkpoints import AFTER_INTERRUPTION, folder_of_all_runs
 from vertex_training.job.job_spec import OF_NEXT_RUN, parts
 
 MACHINE_TYPE = ".machine_spec.machine_type"
@@ -242,12 +242,15 @@ def _announce_cancellation(
     record = job_cache_of(declared.gateway.collection).record(place, call.id)
     if isinstance(record, LookupResult) or last_run(None, record.state.name) not in LIVE:
         return
-    from pulumi_vertex_training.runs.monitoring.live_jobs import described  # imported only if needed
+    from pulumi_vertex_training.runs.monitoring import live_jobs  # imported only if needed
 
+    inputs = declared.read_inputs(new).draft
+    spec = None if inputs is None else declared.spec_of(inputs)
+    again = live_jobs.run_again(folder_of_all_runs(new.get("resume"), spec))
     unless = ", unless its spec turns out to be unchanged" if is_unknown(new["spec_hash"]) else ""
     OPERATION.say_on(
         call.urn,
-        f"{declared.resource(new)} is {described(record)}: up will cancel it and run it again{unless}",
+        f"{declared.resource(new)} is {live_jobs.described(record)}: up will cancel it{again}{unless}",
     )
 
 

@@ -22,6 +22,16 @@ def described(record: JobRecord, now: datetime | None = None) -> str:
     return f"{record.state.word} ({known})" if known else record.state.word
 
 
+def run_again(folder: str) -> str:
+    """Return how a job runs again after it was cancelled, as the end of a sentence.
+
+    `folder` has the checkpoints from which it continues, "" if the new job gets none of this one.
+    """
+    return (
+        f" and run it again, {f'from the checkpoints in {folder}' if folder else 'without its checkpoints'}"
+    )
+
+
 def size(record: JobRecord) -> str:
     """Return the number of replicas, or of live trials, in words; "" if the record does not tell."""
     trials = record.wire.get("trials") or ()

@@ -25,6 +25,7 @@ from vertex_training.cost.cost import Cost
 from vertex_training.cost.prices import PriceTable
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.fields.schema import child
+from vertex_training.job.checkpoints import folder_of_all_runs
 from vertex_training.job.difference import JobDifference
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import parts
@@ -44,7 +45,9 @@ _SHAPE = ("replica_count", "machine_spec", "disk_spec")
 class RecordedJob:
     """A job that a deployment will stop, as the state has it.
 
-    `name` is its full name, `replicas` the number of replicas of its declaration.
+    `name` is its full name, `replicas` the number of replicas of its declaration. `is_protected` is true if
+    `protect_running` keeps it from being deleted. `continues_from` is the folder of checkpoints from which
+    the job that replaces it continues, "" if that one begins at the start.
     """
 
     name: str
@@ -52,6 +55,8 @@ class RecordedJob:
     project: str
     location: str
     replicas: int
+    is_protected: bool = False
+    continues_from: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,15 +151,26 @@ def has_ended(state: Mapping[str, Any]) -> bool:
     return last_run(recorded, LookupResult.NO_ANSWER) in ENDED if isinstance(recorded, str) else False
 
 
-def recorded_job(kind: JobKind[Any], state: Mapping[str, Any]) -> RecordedJob | None:
-    """Return the job of a state, or None if it has ended, or if no service ever gave its name."""
+def recorded_job(
+    kind: JobKind[Any], state: Mapping[str, Any], declared: Mapping[str, Any]
+) -> RecordedJob | None:
+    """Return the job of a state, or None if it has ended, or if no service ever gave its name.
+
+    `declared` are the inputs of the job that replaces it; empty if none does.
+    """
     name, inputs = str(state.get("id")), state.get("inputs") or {}
     if not registry.is_runnable(name) or has_ended(state):
         return None
     spec = _read(kind, inputs).draft
     pools = [pool for _, part in parts(spec) for pool in part.worker_pool_specs] if spec is not None else []
     place = {field: str(inputs.get(field) or "") for field in ("endpoint", "project", "location")}
-    return RecordedJob(name=name, replicas=sum(pool.replica_count for pool in pools), **place)
+    return RecordedJob(
+        name=name,
+        replicas=sum(pool.replica_count for pool in pools),
+        is_protected=not declared and inputs.get("protect_running") is True,
+        continues_from=folder_of_all_runs(declared.get("resume"), _read(kind, declared).draft),
+        **place,
+    )
 
 
 def run_reason(kind: JobKind[Any], step: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
-"""The live jobs that a deployment will cancel: state, size, age and progress, as their service has them."""
+"""The live jobs that a deployment will cancel, as their service has them, and what is lost with each."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,18 @@ from pulumi_vertex_training.cli.teams.plan.jobs import RecordedJob
 from pulumi_vertex_training.cli.teams.plan.plan import Change, Plan
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.cloud.prices.price_file import current_prices
+from pulumi_vertex_training.costs import words
+from pulumi_vertex_training.costs.spent import spent_by
 from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring import progress
+from pulumi_vertex_training.runs.monitoring.live_jobs import run_again
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs.status import report_of
+from pulumi_vertex_training.views.runs import spending
+from vertex_training.cost.runs import Spent
 from vertex_training.fields import timestamps
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import counted, duration
@@ -30,8 +36,10 @@ class LiveJob:
     """A job that has not ended and that the deployment will stop.
 
     `since` is the time at which it started, or was created (RFC 3339). `report` is the latest progress that
-    its program reported, if it reports any. `runs_again` is true if another job replaces it. `trouble` is why
-    its state is not known.
+    its program reported, if it reports any. `spent` is the cost of the job so far, None if it has none.
+    `runs_again` is true if another job replaces it, which continues from the checkpoints in
+    `continues_from`, or gets none if that is "". `is_protected` is true if `up` will refuse to
+    cancel it. `trouble` is why its state is not known.
     """
 
     job: str
@@ -39,7 +47,10 @@ class LiveJob:
     replicas: int
     since: str = ""
     report: progress.Report | None = None
+    spent: Spent | None = None
     runs_again: bool = False
+    continues_from: str = ""
+    is_protected: bool = False
     trouble: str = ""
 
     def sentence(self, name: str, now: datetime, *, trouble: str | None = None) -> str:
@@ -51,10 +62,16 @@ class LiveJob:
         if self.trouble:
             return f"{name}: whether its job runs is not known ({count}): {trouble or self.trouble}"
         age = duration((now - timestamps.parse(self.since)).total_seconds()) if self.since else ""
+        cost = f"{words.spent(self.spent)} so far" if self.spent is not None and self.spent.known else ""
         reported = progress.in_words(self.report) if self.report is not None else ""
-        details = ", ".join(part for part in (count, age, reported) if part)
-        again = " and run it again" if self.runs_again else ""
-        return f"{name} is {self.state} ({details}): up will cancel it{again}"
+        details = ", ".join(part for part in (count, age, cost, reported) if part)
+        return f"{name} is {self.state} ({details}): {self._effect}"
+
+    @property
+    def _effect(self) -> str:
+        if self.is_protected:
+            return "protect_running is set, so up will refuse to cancel it"
+        return f"up will cancel it{run_again(self.continues_from) if self.runs_again else ''}"
 
     def document(self) -> dict[str, Any]:
         """Return the job as JSON."""
@@ -62,6 +79,9 @@ class LiveJob:
             **json_of(self, "job state replicas runs_again"),
             "since": self.since or None,
             "progress": progress.as_json(self.report),
+            "cost": spending.document(self.spent),
+            "continuesFrom": self.continues_from or None,
+            "protected": self.is_protected,
             "trouble": self.trouble or None,
         }
 
@@ -96,7 +116,10 @@ def _live_job(change: Change, job: RecordedJob, data_dir: Path | None, timeouts:
         replicas=job.replicas,
         since=record.start_time or record.create_time or "",
         report=report_of(endpoint, record),
+        spent=spent_by(endpoint, record, table=current_prices(), now=datetime.now(timezone.utc)),
         runs_again=change.effect == "replace",
+        continues_from=job.continues_from,
+        is_protected=job.is_protected,
     )
 
 

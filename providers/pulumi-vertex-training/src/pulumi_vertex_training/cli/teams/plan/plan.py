@@ -203,7 +203,10 @@ def _change(step: Mapping[str, Any], findings: Iterable[Finding]) -> Change:
     kind = job_kind_of(token)
     changes = effect in ("update", "replace")
     compared = job_difference(kind, old, new) if kind is not None and changes else None
-    stops = kind is not None and effect in ("replace", "delete")
+    declared: Mapping[str, Any] = {} if effect == "delete" else new
+    stopped = None
+    if kind is not None and effect in ("replace", "delete"):
+        stopped = recorded_job(kind, step.get("oldState") or {}, declared)
     return Change(
         urn=str(step["urn"]),
         type=token.rpartition(":")[2],
@@ -212,8 +215,8 @@ def _change(step: Mapping[str, Any], findings: Iterable[Finding]) -> Change:
         difference=compared,
         values=tuple(value_changes(old, new)) if changes and (compared is None or not compared.paths) else (),
         reason=run_reason(kind, step) if kind is not None and effect == "replace" else "",
-        stopped=recorded_job(kind, step.get("oldState") or {}) if kind is not None and stops else None,
-        topologies=topologies(kind, old, {} if effect == "delete" else new) if kind is not None else (),
+        stopped=stopped,
+        topologies=topologies(kind, old, declared) if kind is not None else (),
         has_secret=has_secret(old if effect == "delete" else new),
         said=_said(name_of(step), findings) if kind is not None and changes else (),
         paths=tuple(sorted(step.get("detailedDiff") or ())),
