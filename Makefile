@@ -42,7 +42,7 @@ help:
 	@echo 'make generate     write argument classes, signatures and docs/reference/ from the code'
 	@echo 'make descriptors  write the emulator'"'"'s copy of the API descriptions again'
 	@echo 'make version      write a new version into the files that have it: make version VERSION=0.2.0'
-	@echo 'make release      build both distributions into dist/, check them, and try the template with them'
+	@echo 'make release      build the four distributions into dist/, check them, and try the template with them'
 	@echo
 	@echo 'Another stack:    make up STACK=dev (Google Cloud; see Pulumi.dev.yaml for its needs), staging or prod'
 	@echo 'Its environment:  make up FOLDER=environment STACK=dev (accounts, bucket, network; see docs/guides/teams/environments.md)'
