@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,42 @@ def test_plain_pulumi_of_a_clone_runs_in_any_folder(tmp_path: Path) -> None:
         *("<pulumi>", "<--stack>", "<dev>", "<--folder>", "<>", "<-->"),
         *("<up>", "<--replace>", "<urn:a$b::c d>"),
     ]
+
+
+@pytest.fixture
+def copy_of_the_command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run `scripts/vertex-training` with a chore that sets a variable, and a command that prints it."""
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "vertex-training", tmp_path / "scripts")
+    command = tmp_path / ".venv" / "bin" / "vertex-training"
+    command.parent.mkdir(parents=True)
+    command.write_text('#!/bin/sh\necho "state=${STATE:-} words=$*"\n')
+    chore = tmp_path / "scripts" / "chore"
+    chore.write_text('#!/bin/sh\necho "Set-up: $*" >&2\n${FAILS:+exit 1}\necho "export STATE=of-$3"\n')
+    for program in (command, chore):
+        program.chmod(0o755)
+
+    def run(**environ: str) -> subprocess.CompletedProcess[str]:
+        words = [str(tmp_path / "scripts" / "vertex-training"), "plan", "a b"]
+        given = {"PATH": os.environ["PATH"], **environ}
+        return subprocess.run(words, cwd="/", env=given, capture_output=True, text=True)
+
+    return run
+
+
+def test_the_command_of_a_clone_has_the_state_of_its_stack_in_a_plain_shell(
+    copy_of_the_command: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """So `plan`, `drift` and others find the Pulumi CLI and the state, and print no steps of the set-up."""
+    plain = copy_of_the_command(STACK="dev")
+    assert (plain.stdout, plain.stderr) == ("state=of-dev words=plan a b\n", "")
+    activated = copy_of_the_command(VIRTUAL_ENV=str(tmp_path / ".venv"))
+    assert activated.stdout == "state= words=plan a b\n"
+
+
+def test_the_command_of_a_clone_shows_why_its_set_up_failed(
+    copy_of_the_command: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    failed = copy_of_the_command(FAILS="yes")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "Set-up: activate --stack local" in failed.stderr
