@@ -67,7 +67,7 @@ def wheel_of(built: list[Path]) -> Path:
 
 
 def build(layout: Layout, dist: Path, step: Step) -> list[Path]:
-    """Build sdist and wheel of each distribution, from copies: setuptools writes beside what it builds."""
+    """Build sdist and wheel of each distribution, from copies of the tracked files."""
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(temporary, "out")
         for folder in layout.distributions:
