@@ -16,6 +16,7 @@ from scripts import python_packages
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.report import ChoreError, Report
+from scripts.stack import project_name
 
 _OF_CHECKS = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".import_linter_cache")
 _MOUNTS = Path("/proc/self/mounts")
@@ -82,9 +83,17 @@ def _refuse_resources(layout: Layout) -> None:
             project = file.parent.name
             raise ChoreError(
                 f"Stack {file.stem} of project {project} has {len(left)} resources, so nothing was deleted. "
-                f"Remove them first: `make down STACK={file.stem}`, for the project in another folder with "
-                "FOLDER=."
+                f"Remove them first: {_removal(layout, project, file.stem)}."
             )
+
+
+def _removal(layout: Layout, project: str, stack: str) -> str:
+    """Return how to delete the resources of a stack, which may be of a program outside of the clone."""
+    for folder in ("", "environment"):
+        file = layout.root / folder / "Pulumi.yaml"
+        if file.is_file() and project_name(file.parent) == project:
+            return f"`make down STACK={stack}{f' FOLDER={folder}' if folder else ''}`"
+    return f"in the folder of the program {project}, `source CLONE/activate` and `pulumi destroy -s {stack}`"
 
 
 def _refuse_running_setups(layout: Layout) -> None:

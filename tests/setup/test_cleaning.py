@@ -87,6 +87,27 @@ def test_a_stack_with_resources_is_refused(clone: Layout, report: Report, latest
     assert "Stack dev of project project has 1 resources" in refused(clone, report)
 
 
+@pytest.mark.parametrize(
+    ("folder", "command"),
+    [
+        (".", "`make down STACK=dev`."),
+        ("environment", "`make down STACK=dev FOLDER=environment`."),
+        (
+            "elsewhere",
+            "in the folder of the program project, `source CLONE/activate` and `pulumi destroy -s dev`.",
+        ),
+    ],
+)
+def test_a_refusal_names_the_command_that_deletes_the_resources(
+    clone: Layout, report: Report, folder: str, command: str
+) -> None:
+    program = clone.root / folder / "Pulumi.yaml"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text("name: project\nruntime: python\n")
+    write_state(clone, {"resources": [{"urn": "a"}]})
+    assert refused(clone, report).endswith(command)
+
+
 def test_an_unreadable_state_is_refused(clone: Layout, report: Report) -> None:
     write_state(clone, None).write_text("{")
     assert "cannot be read, so nothing was deleted" in refused(clone, report)

@@ -99,9 +99,9 @@ def test_start_status_stop(env: dict[str, str], data_dir: Path) -> None:
     assert f"gRPC: {status.json['grpc']}. Proxy for Google's hosts: {status.json['proxy']}.\n" in shown
     assert not has_ended(first.json["pid"])
     stopped = run("emulator", "stop", "--json", env=env)
-    assert (stopped.code, stopped.json) == (0, {"stopped": True})
+    assert (stopped.code, stopped.json) == (0, {"stopped": True, "liveJobs": 0})
     assert has_ended(first.json["pid"])
-    assert run("emulator", "stop", "--json", env=env).json == {"stopped": False}
+    assert run("emulator", "stop", "--json", env=env).json == {"stopped": False, "liveJobs": 0}
     assert run("emulator", "stop", env=env).out == "The emulator was not running.\n"
 
 
@@ -350,7 +350,9 @@ def test_a_live_job_outlives_the_emulator_and_its_log_goes_on(
 ) -> None:
     custom_jobs.create(endpoint, job("survivor", SLEEP))
     wait_for_state(env, "survivor", "RUNNING")
-    assert run("emulator", "stop", env=env).code == 0
+    stopped = run("emulator", "stop", env=env)
+    assert stopped.code == 0
+    assert stopped.out.startswith("The emulator is stopped.\n1 job keeps running. ")
     gone = run("logs", "survivor", env=env)
     assert (gone.code, gone.out) == (1, "")
     assert "vertex-training emulator start" in gone.err

@@ -64,7 +64,8 @@ def test_a_metric_that_is_not_there_names_resource_and_keys(
     with pytest.raises(pulumi.RunError) as raised:
         value(asked, metrics={"accuracy": 1, "loss": 2})
     says = (
-        "completion.metrics['acuracy'] does not exist; did you mean accuracy? The keys are accuracy and loss"
+        "completion.metrics['acuracy'] does not exist; did you mean accuracy? The keys are accuracy and loss."
+        " The job is not affected: correct the program"
     )
     assert str(raised.value) == f"train: {says}"
     assert says in capsys.readouterr().err

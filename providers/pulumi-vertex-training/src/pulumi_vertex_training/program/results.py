@@ -37,7 +37,8 @@ class RunMetrics(dict[str, Any]):
     def __missing__(self, name: object) -> None:
         if not self:
             return
-        message = visible_lines(f"completion.metrics[{name!r}] does not exist; {_hint(str(name), self)}")
+        what = f"completion.metrics[{name!r}] does not exist; {_hint(str(name), self)}"
+        message = visible_lines(f"{what}. The job is not affected: correct the program")
         pulumi.log.error(message, self._resource)
         raise UnknownKeyError(f"{self._label}: {message}")
 

@@ -96,12 +96,29 @@ def stop(options: argparse.Namespace, _: Output) -> Answer:
     """Stop the emulator. Its jobs keep running."""
     from vertex_emulator import launcher
 
+    live = _live_jobs(options)
     try:
         stopped = launcher.stop(options.data_dir, timeouts=options.timeouts)
     except launcher.LauncherError as error:
         raise CommandError(str(error)) from error
-    said = "The emulator is stopped." if stopped else "The emulator was not running."
-    return Sentences({"stopped": stopped}, [said])
+    said = ["The emulator is stopped." if stopped else "The emulator was not running."]
+    if stopped and live:
+        jobs = "1 job keeps" if live == 1 else f"{live} jobs keep"
+        said.append(f"{jobs} running. `vertex-training emulator start` or `pulumi up` finds what runs.")
+    return Sentences({"stopped": stopped, "liveJobs": live if stopped else 0}, said)
+
+
+def _live_jobs(options: argparse.Namespace) -> int:
+    """Return the number of jobs that have not ended; 0 if no emulator says so."""
+    from pulumi_vertex_training.cloud import emulator_api
+    from pulumi_vertex_training.cloud.errors import CloudError
+    from vertex_emulator import launcher
+
+    try:
+        running = launcher.find(options.data_dir, timeouts=options.timeouts)
+        return emulator_api.state(_endpoint(running, options)).live_jobs if running is not None else 0
+    except (launcher.LauncherError, CloudError):
+        return 0
 
 
 def status(options: argparse.Namespace, _: Output) -> Answer:
