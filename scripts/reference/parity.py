@@ -1,7 +1,7 @@
 """The parity page. A row begins on the page and ends in marks at the tests that verify it.
 
-In docs/reference/parity.md a person writes the feature, what Google Cloud does, and how that is known. The
-other two cells, what the emulator does and links to the tests, come from the tests:
+In docs/reference/parity.md a person writes `* **FEATURE**: what Google Cloud does (BASIS: SOURCE)` into a
+section. The rest of the line, what the emulator does and a link to the tests, comes from the tests:
 
     @pytest.mark.parity("Custom jobs: maximum wait", same="by the emulator's clock")
 
@@ -30,11 +30,18 @@ _AS_DOCUMENTED = "as documented"
 _SUMMARY = (_WORDS["same"], _AS_DOCUMENTED, _WORDS["own_way"], _WORDS["not_done"])
 """The columns of the summary. A row that rests on documentation alone is "as documented", not "the same"."""
 _BASES = {"seen", "client", "suite", "documented", "ours"}
-_HEAD = (
-    "| feature | Google Cloud | known from | the emulator | checked by |\n| --- | --- | --- | --- | --- |\n"
-)
+_NAMED = {"suite", "ours"}
+"""Bases whose source is always written; those of the others may be the usual one, which the page names."""
 _SECTION = "\n## "
+_ARROW = " \N{RIGHTWARDS ARROW} "
+_ITEM = re.compile(
+    rf"\* \*\*(.+?)\*\*: (.+?) \(((?:{'|'.join(sorted(_BASES))})\b[^{_ARROW.strip()}]*)\)(?:{_ARROW}.*)?"
+)
 _TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+_FORM = (
+    "a row is `* **FEATURE**: what Google Cloud does (BASIS: SOURCE; BASIS)`, with a basis of "
+    f"{', '.join(sorted(_BASES))}, and a source for {' and '.join(sorted(_NAMED))}."
+)
 _RUN_CLIENTS = (
     "tests/clients/",
     "tests/pulumi_vertex_training/cloud/fidelity/",
@@ -59,22 +66,27 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row: its section, its first three cells, and its marks, the one with the likeness first."""
+    """A row: its section, its feature, what Google Cloud does, the sources, and its marks.
+
+    The mark with the likeness is the first.
+    """
 
     section: str
-    cells: tuple[str, ...]
+    feature: str
+    google: str
+    known_from: str
     marks: tuple[Mark, ...]
 
     @property
     def name(self) -> str:
         """The name of the row in marks."""
-        return f"{self.section}: {self.cells[0]}"
+        return f"{self.section}: {self.feature}"
 
     @property
     def sources(self) -> list[tuple[str, str]]:
         """The basis and the name of each source, such as ("suite", "gcsfs")."""
-        parts = (each.partition("**: ") for each in self.cells[-1].split("<br>"))
-        return [(basis.removeprefix("**"), name) for basis, _, name in parts]
+        parts = (each.partition(": ") for each in self.known_from.split("; "))
+        return [(basis, name) for basis, _, name in parts]
 
     @property
     def word(self) -> str:
@@ -85,10 +97,10 @@ class Row:
 
     def line(self) -> str:
         """Return the row as it is written on the page."""
-        files = Counter(mark.test.partition("::")[0] for mark in self.marks)
-        tests = ", ".join(f"[{Path(path).stem.removeprefix('test_')}](../../{path})" for path in files)
-        here = f"**{self.word}**: {self.marks[0].here}"
-        return f"| {' | '.join(self.cells)} | {here} | {len(self.marks)}: {tests} |\n"
+        count = "test" if len(self.marks) == 1 else f"{len(self.marks)} tests"
+        tests = f"[{count}](../../{self.marks[0].test.partition('::')[0]})"
+        here = f"{self.marks[0].here} ({tests})"
+        return f"* **{self.feature}**: {self.google} ({self.known_from}){_ARROW}{here}\n"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -109,8 +121,21 @@ def written(page: str, found: Iterable[Mark]) -> str:
     head, *sections = page.split(_SECTION)
     texts = [_with_table(head, _summary(lines))]
     for each in sections:
-        texts.append(_with_table(each, [_HEAD, *(row.line() for row in lines[each.partition("\n")[0]])]))
+        title = each.partition("\n")[0]
+        texts.append(f"{title}\n{_groups(lines[title])}")
     return _SECTION.join(texts)
+
+
+def _groups(of_section: Iterable[Row]) -> str:
+    """Return the rows of a section by likeness, those first that differ from Google Cloud."""
+    rows_of: dict[str, list[Row]] = {}
+    for row in of_section:
+        rows_of.setdefault(row.word, []).append(row)
+    return "".join(
+        f"\n*{word.capitalize()}*\n\n{''.join(row.line() for row in rows_of[word])}"
+        for word in reversed(_SUMMARY)
+        if word in rows_of
+    )
 
 
 def _with_table(text: str, lines: Iterable[str]) -> str:
@@ -132,8 +157,14 @@ def rows(page: str, found: Iterable[Mark]) -> list[Row]:
     for mark in sorted(found, key=lambda each: not each.likeness):
         unused.setdefault(mark.row, []).append(mark)
     built = [
-        Row(section=section, cells=cells, marks=tuple(unused.pop(f"{section}: {cells[0]}", ())))
-        for section, cells in _cells(page)
+        Row(
+            section=section,
+            feature=feature,
+            google=google,
+            known_from=known_from,
+            marks=tuple(unused.pop(f"{section}: {feature}", ())),
+        )
+        for section, feature, google, known_from in _items(page)
     ]
     problems = [f"{row.name}: {problem}" for row in built for problem in _problems(row)]
     problems += [f"{mark.test}: the page has no row {mark.row!r}." for of in unused.values() for mark in of]
@@ -142,18 +173,21 @@ def rows(page: str, found: Iterable[Mark]) -> list[Row]:
     return built
 
 
-def _cells(page: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _items(page: str) -> Iterator[tuple[str, str, str, str]]:
     for section in page.split(_SECTION)[1:]:
         title, *lines = section.split("\n")
         for line in lines:
-            if line.startswith("|") and line not in _HEAD:
-                yield title, tuple(cell.strip() for cell in line.strip("|").split("|")[:3])
+            if line.startswith("* "):
+                found = _ITEM.fullmatch(line)
+                if found is None:
+                    raise ParityError(f"{title}: {line}: {_FORM}")
+                yield title, found[1], found[2], found[3]
 
 
 def _problems(row: Row) -> Iterator[str]:
     bases = {basis for basis, _ in row.sources}
-    if len(row.cells) < 3 or not all(row.cells) or not bases <= _BASES:
-        yield f"its cells are a feature, a behaviour, and **BASIS**: SOURCE, of {', '.join(sorted(_BASES))}."
+    if not bases <= _BASES or any(basis in _NAMED and not name for basis, name in row.sources):
+        yield _FORM
     likenesses = [mark.likeness for mark in row.marks if mark.likeness]
     if len(likenesses) != 1:
         yield f"{len(likenesses)} marks have a likeness ({', '.join(_WORDS)}); exactly one needs it."
@@ -210,7 +244,7 @@ def _mark(call: ast.Call, test: str) -> Mark:
         says = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
         fields = says.pop("fields", ())
         [(likeness, here)] = says.items() or [("", "")]
-        if likeness not in {"", *_WORDS} or "|" in here:
+        if likeness not in {"", *_WORDS} or _ARROW.strip() in here:
             raise ValueError(likeness)
     except ValueError as error:
         raise ParityError(

@@ -27,9 +27,7 @@ Text.
 
 ## Jobs
 
-| feature | Google Cloud | known from | the emulator | checked by |
-| --- | --- | --- | --- | --- |
-| timeout | fails the job | **documented**: API reference |
+* **timeout**: fails the job (or not) (documented)
 """
 SAME = '@pytest.mark.parity("Jobs: timeout", same="by a clock")\n'
 
@@ -50,10 +48,12 @@ def test_a_row_has_what_its_marks_say_and_the_tests_that_have_them(tmp_path: Pat
     )
     page = written(tmp_path, tests)
     assert page.split("\n\n")[1].split("\n")[2:] == ["| Jobs | 0 | 1 | 0 | 0 | 2 |"]
-    assert page.split("\n")[-2] == (
-        "| timeout | fails the job | **documented**: API reference | **as documented**: by a clock "
-        "| 2: [jobs](../../tests/test_jobs.py) |"
-    )
+    assert page.split("\n")[-4:-1] == [
+        "*As documented*",
+        "",
+        "* **timeout**: fails the job (or not) (documented) \N{RIGHTWARDS ARROW} by a clock "
+        "([2 tests](../../tests/test_jobs.py))",
+    ]
     assert written(tmp_path, tests, page) == page
     assert page.split("\n\n")[2] == "Text."
 
@@ -61,43 +61,64 @@ def test_a_row_has_what_its_marks_say_and_the_tests_that_have_them(tmp_path: Pat
 @pytest.mark.parametrize(
     ("likeness", "sources", "word"),
     [
-        ("same", "**documented**: a", "as documented"),
-        ("same", "**documented**: a<br>**suite**: gcsfs", "the same"),
-        ("same", "**seen**: a", "the same"),
-        ("own_way", "**documented**: a", "in its own way"),
-        ("not_done", "**ours**: a", "not done"),
+        ("same", "documented: a (b)", "As documented"),
+        ("same", "documented; suite: gcsfs", "The same"),
+        ("same", "seen", "The same"),
+        ("own_way", "documented", "In its own way"),
+        ("not_done", "ours: a", "Not done"),
     ],
 )
 def test_a_word_is_no_stronger_than_its_sources(
     tmp_path: Path, likeness: str, sources: str, word: str
 ) -> None:
-    page = PAGE.replace("**documented**: API reference", sources)
+    page = PAGE.replace("documented", sources)
     found = written(tmp_path, f"{SAME.replace('same', likeness)}def test_one(): ...", page)
-    assert f"| **{word}**: by a clock |" in found
+    assert f"\n*{word}*\n\n* **timeout**: fails the job (or not) ({sources}) " in found
+
+
+def test_rows_that_differ_are_the_first_of_their_section(tmp_path: Path) -> None:
+    page = PAGE + "* **restart**: five times (seen)\n* **color**: blue (ours: a)\n* **size**: large (seen)\n"
+    tests = "".join(
+        f'@pytest.mark.parity("Jobs: {feature}", {likeness}="x")\ndef test_{feature}(): ...\n'
+        for feature, likeness in (
+            ("timeout", "same"),
+            ("restart", "same"),
+            ("color", "own_way"),
+            ("size", "not_done"),
+        )
+    )
+    lines = written(tmp_path, tests, page).split("## Jobs")[1].split("\n")
+    parts = [line.partition(": ")[0].strip("* ") for line in lines if line]
+    assert parts == [
+        *("Not done", "size", "In its own way", "color"),
+        *("As documented", "timeout", "The same", "restart"),
+    ]
 
 
 @every_row(
     ("marks", "source", "message"),
     [
-        ("", "**seen**: a", "Jobs: timeout: 0 marks have a likeness"),
-        ('@pytest.mark.parity("Jobs: timeout")\n', "**seen**: a", "0 marks have"),
-        (SAME + SAME, "**seen**: a", "2 marks have.*\\n.*a test has two marks"),
-        ('@pytest.mark.parity("Jobs: x")\n', "**seen**: a", "test_one: the page has no row 'Jobs: x'"),
-        (f"@pytest.mark.skipif(x)\n{SAME}", "**seen**: a", "test_one: a skipped test verifies nothing"),
-        (f"{SAME}def helper(): ...\n", "**seen**: a", "test_jobs.py:1: the parity mark is not at a test"),
-        (SAME.replace("same", "equal"), "**seen**: a", "test_one: a parity mark takes a row, one of same"),
-        (SAME.replace('"by a clock"', "CLOCK"), "**seen**: a", "a parity mark takes"),
-        (SAME.replace("a clock", "a | clock"), "**seen**: a", "a parity mark takes"),
-        (SAME, "**ours**: a", "without a source"),
-        (SAME, "**client**: a", "one of its tests runs a client"),
-        (SAME, "**hearsay**: a", "its cells are"),
-        (SAME, "a", "its cells are"),
+        ("", "seen", "Jobs: timeout: 0 marks have a likeness"),
+        ('@pytest.mark.parity("Jobs: timeout")\n', "seen", "0 marks have"),
+        (SAME + SAME, "seen", "2 marks have.*\\n.*a test has two marks"),
+        ('@pytest.mark.parity("Jobs: x")\n', "seen", "test_one: the page has no row 'Jobs: x'"),
+        (f"@pytest.mark.skipif(x)\n{SAME}", "seen", "test_one: a skipped test verifies nothing"),
+        (f"{SAME}def helper(): ...\n", "seen", "test_jobs.py:1: the parity mark is not at a test"),
+        (SAME.replace("same", "equal"), "seen", "test_one: a parity mark takes a row, one of same"),
+        (SAME.replace('"by a clock"', "CLOCK"), "seen", "a parity mark takes"),
+        (SAME.replace("a clock", "a \N{RIGHTWARDS ARROW} clock"), "seen", "a parity mark takes"),
+        (SAME, "ours: a", "without a source"),
+        (SAME, "client", "one of its tests runs a client"),
+        (SAME, "seen; hearsay: a", "a row is"),
+        (SAME, "seen; suite", "a row is"),
+        (SAME, "hearsay: a", "a row is"),
+        (SAME, "a", "a row is"),
     ],
 )
 def test_what_does_not_fit_is_an_error(
     tmp_path_factory: pytest.TempPathFactory, marks: str, source: str, message: str
 ) -> None:
-    page = PAGE.replace("**documented**: API reference", source)
+    page = PAGE.replace("documented", source)
     with pytest.raises(parity.ParityError, match=message):
         written(tmp_path_factory.mktemp("clone"), f"{marks}def test_one(): ...\n", page)
 
