@@ -7,16 +7,15 @@
   const count = Object.assign(document.createElement("p"), { role: "status" });
   place.append(input, count);
 
-  const rows = [...document.querySelectorAll("td:first-child a[id]")].map((anchor) => {
-    const row = anchor.closest("tr");
+  const rows = [...document.querySelectorAll("li > a[id]")].map((anchor) => {
+    const row = anchor.closest("li");
     const finding = findings[anchor.id] || "";
     return { row, finding, words: words(`${row.textContent} ${finding}`) };
   });
-  const sections = [...new Set(rows.map((each) => each.row.closest("table")))].map((table) => {
-    const shown = table.closest(".md-typeset__scrollwrap") || table;
-    let heading = shown;
+  const sections = [...new Set(rows.map((each) => each.row.closest("ul")))].map((list) => {
+    let heading = list;
     while (heading && heading.tagName !== "H2") heading = heading.previousElementSibling;
-    return { table, parts: [shown, heading].filter(Boolean) };
+    return { list, parts: [list, heading].filter(Boolean) };
   });
 
   function words(text) {
@@ -35,11 +34,11 @@
       row.hidden = !matches(wanted, known);
       row.querySelector(".rule-finding")?.remove();
       if (wanted.length && !row.hidden && finding) {
-        row.cells[1].append(Object.assign(document.createElement("div"), { className: "rule-finding", textContent: finding }));
+        row.append(Object.assign(document.createElement("div"), { className: "rule-finding", textContent: finding }));
       }
     }
-    for (const { table, parts } of sections) {
-      const empty = ![...table.tBodies[0].rows].some((row) => !row.hidden);
+    for (const { list, parts } of sections) {
+      const empty = ![...list.children].some((row) => !row.hidden);
       for (const part of parts) part.hidden = empty;
     }
     const left = rows.filter((each) => !each.row.hidden).length;

@@ -115,24 +115,24 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 
 def _without_repeats(parts: Iterable[str]) -> Iterator[str]:
-    """Yield the parts of a page; rows of an earlier table are a link to its heading."""
+    """Yield the parts of a page; entries of an earlier list are a link to its heading."""
     first: dict[str, str] = {}
     heading = ""
     for part in parts:
         if part.startswith("#"):
             heading = part.lstrip("# ")
-        if not part.startswith(("| parameter |", "| attribute |")):
+        if not part.startswith("* `"):
             yield part
             continue
-        head, ruling, *rows = part.split("\n")
+        rows = part.split("\n")
         by_heading: dict[str, list[str]] = {}
         for row in rows:
             by_heading.setdefault(first.setdefault(row, heading), []).append(row)
         repeated = {each: of for each, of in by_heading.items() if each != heading and len(of) > 1}
         if own := [row for row in rows if first[row] not in repeated]:
-            yield "\n".join([head, ruling, *own])
+            yield "\n".join(own)
         for other, of in repeated.items():
-            names = ", ".join(row.split(" | ")[0].lstrip("| ") for row in of)
+            names = ", ".join(f"`{row.split('`')[1]}`" for row in of)
             yield filled(f"As in [{other}](#{anchor(other)}): {names}.")
 
 

@@ -71,6 +71,17 @@ def _parts() -> Iterator[str]:
         for resource in RESOURCES
     ]
     yield table(PAGE, ("resource", "declares"), rows).rstrip("\n")
+    yield f"### {resources.EVERYWHERE}"
+    yield (
+        "* `project`: *string*. Project id. Default: the stack's project.\n"
+        "* `location`: *string*. Region. Default: the stack's location. Rules:"
+        f" {rules.links(PAGE, 'CustomJob.location')}\n"
+        "* `opts`: *`pulumi.ResourceOptions`*. Pulumi's options of the resource."
+    )
+    yield (
+        "A change of project or location replaces the resource (a job runs again), but not a staged file,\n"
+        "folder or package. Rules are checked before anything is sent."
+    )
     for title, listed in _GROUPS:
         yield f"## {title}"
         entries = [(f"[{_title(page)}]({relative(PAGE, page)})", text) for page, text in listed]

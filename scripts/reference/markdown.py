@@ -33,17 +33,33 @@ def table(page: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) ->
     return "".join("| " + " | ".join(cell(page, text) for text in line) + " |\n" for line in shown)
 
 
-def value_row(name: str, kind: str, default: str, change: str, meaning: str) -> tuple[str, str]:
-    """Return a row of two cells: a name, and its type, default and change above its meaning."""
+def items(page: Path, entries: Iterable[tuple[str, str, str]]) -> str:
+    """Return a list of names, each with its facts and its meaning. Unlike a table, it fits a narrow screen.
+
+    Facts are a type, a default and the like, or "".
+    """
+    return "".join(
+        f"* {inline(page, name)}: {inline(page, f'*{facts}*. ' if facts else '')}{inline(page, meaning)}\n"
+        for name, facts, meaning in entries
+    )
+
+
+def value_entry(name: str, kind: str, default: str, change: str, meaning: str) -> tuple[str, str, str]:
+    """Return the entry of a list for a value: its name, its type, default and change, and its meaning."""
     given = f"default {default}" if default and default != "required" else default
-    effect = {"nothing": "does nothing", "in place": "updated in place"}.get(change, change)
-    facts = "; ".join(each for each in (", ".join(each for each in (kind, given) if each), effect) if each)
-    return f"`{name}`", f"*{facts}*<br>{meaning}" if facts else meaning
+    facts = "; ".join(each for each in (", ".join(each for each in (kind, given) if each), change) if each)
+    return f"`{name}`", facts, meaning
 
 
 def cell(page: Path, text: str) -> str:
-    """Return a text as it is written in a cell of a table. Its only HTML are anchors and line breaks."""
-    plain = " ".join(linked(page, text).split()).replace("``", "`").replace("|", "\\|")
+    """Return a text as it is written in a cell of a table."""
+    return inline(page, text).replace("|", "\\|")
+
+
+def inline(page: Path, text: str) -> str:
+    """Return a text in one line. Its only HTML are anchors and line breaks."""
+    end = " " if text.endswith(" ") else ""
+    plain = " ".join(linked(page, text).split()).replace("``", "`") + end
     parts = re.split(r"(`[^`]*`)", plain)
     return "".join(
         part if part.startswith("`") else re.sub(r"<(?!/?a\b|br>)", "&lt;", part) for part in parts

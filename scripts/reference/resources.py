@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import resource as tuning_job
@@ -26,7 +27,17 @@ from scripts.arguments.messages import (
 from scripts.arguments.resources import Argument, arguments_of
 from scripts.arguments.types import ARGS_OF, accepted
 from scripts.reference import examples, rules
-from scripts.reference.markdown import HEADER, code, filled, linked, table, value_row
+from scripts.reference.markdown import (
+    HEADER,
+    REFERENCE,
+    anchor,
+    code,
+    filled,
+    items,
+    linked,
+    relative,
+    value_entry,
+)
 from scripts.reference.signatures import a_class, is_public_property
 from scripts.reference.types_in_words import (
     annotation_in_words,
@@ -42,21 +53,26 @@ _BASES = {
 }
 """Classes whose attributes are outputs of the resources that inherit from them."""
 
-_LEGEND = (
-    "Each begins with its type, its default, and what a change does: it replaces the resource, is made\n"
-    "in place, or does nothing. Instead of a class you can pass a dictionary.{rules}\n\n"
+_REPLACES, _IN_PLACE, _NOTHING, _RUNS, _NO_RUN = (
+    *("replaces", "updated in place", "no effect on the resource", "reruns the job"),
+    "no rerun",
 )
-_RULES = " Rules are the checks of the argument before anything is sent."
-_PARTS = "A change of an argument is a change of the parts that use it: their pages tell what it does.\n\n"
+_PARTS = "A change of an argument is a change of the parts that use it."
+_USUAL = {
+    _REPLACES: "A change replaces the resource, except where another effect is written.",
+    _IN_PLACE: "A change updates the resource in place, except where another effect is written.",
+    _RUNS: "A change [reruns the job]({rerun}), except where *no rerun* is written.",
+    _NO_RUN: "A change does not rerun the job, except where *reruns the job* is written.",
+}
+"""The sentence about the effect that most arguments of a resource have; only the others are printed."""
+
+EVERYWHERE = "In all resources"
+"""The section of the index with the arguments that every resource has."""
+_EVERYWHERE = ("project", "location", "opts")
 
 _JOB_CHANGES = {
-    "staging_bucket": "replaces",
-    "run_token": "replaces",
-    "stall_timeout": "replaces",
-    "project": "replaces",
-    "location": "replaces",
+    **dict.fromkeys(("staging_bucket", "run_token", "stall_timeout", "project", "location"), "replaces"),
     "opts": "",
-    "adopt": "nothing",
 }
 """Effects of the options of a job; any other option keeps the job."""
 
@@ -99,6 +115,9 @@ _RESULTS: Mapping[str, Sequence[type]] = {
 _FIRST = next(each for each in RESOURCES if each.name == "CustomJob")
 """The resource whose page has the options and outputs that all jobs share."""
 
+Entry = tuple[str, str, str]
+"""A name, its facts and its meaning, as `markdown.items` takes them."""
+
 _HIDDEN = frozenset({"asked_by", "declared"})
 """Attributes that are for the package itself."""
 
@@ -131,13 +150,12 @@ def _page(resource: Resource) -> str:
     parts = [
         f"{HEADER}# {resource.name}\n\n{text}\n",
         f"## Example\n\n{code(examples.of_resource(resource.name), 'python')}\n",
-        f"## Arguments\n\n{_legend(resource)}{_arguments(declared, resource)}",
+        f"## Arguments\n\n{_arguments(declared, resource)}",
     ]
     if resource.runs:
-        heads = ("option", "type, default; effect of a change")
-        parts.append(_own("Options", resource, heads, _options))
+        parts.append(_options(resource))
     if list(_outputs(resource)):
-        parts.append(_own("Outputs", resource, ("output", "meaning"), _output_rows))
+        parts.append(_output_list(resource))
     if results := _RESULTS.get(resource.name):
         parts.append("## Results\n")
         parts += [_result(resource, each) for each in results]
@@ -149,27 +167,47 @@ def _page(resource: Resource) -> str:
     return "\n".join(parts)
 
 
-def _legend(resource: Resource) -> str:
-    if resource.effects is None and resource.name not in _STAGED:
-        return _PARTS  # a component
-    return _LEGEND.format(rules=_RULES if resource.effects is not None else "")
-
-
 def _arguments(arguments: Sequence[Argument], resource: Resource) -> str:
-    rows = [
-        value_row(
+    listed = [one for one in arguments if one.name not in _EVERYWHERE]
+    effects = {one.name: _effect(_change(one, resource), resource) for one in listed}
+    has_effects = resource.effects is not None or resource.name in _STAGED
+    usual = Counter(effects.values()).most_common(1)[0][0] if has_effects else ""
+    intro = _usual(resource.page, usual) if has_effects else _PARTS
+    entries = [
+        value_entry(
             one.name,
             _type(one.field, resource) if one.field else annotation_in_words(one.annotation),
             default_of_argument(one),
-            _change(one, resource),
+            "" if effects[one.name] == usual else effects[one.name],
             _meaning(
                 one.text,
                 rules.links(resource.page, one.field.key if one.field else f"{resource.name}.{one.name}"),
             ),
         )
-        for one in arguments
+        for one in listed
     ]
-    return table(resource.page, ("argument", "type, default; effect of a change"), rows)
+    text = f"{filled(f'{intro} Instead of a class you can pass a dictionary.')}\n\n"
+    shared = [one.name for one in arguments if one.name in _EVERYWHERE]
+    return text + items(resource.page, entries) + _as_everywhere(resource, shared)
+
+
+def _as_everywhere(resource: Resource, names: Iterable[str]) -> str:
+    listed = ", ".join(f"`{name}`" for name in names)
+    index = relative(resource.page, REFERENCE / "index.md")
+    return f"* {listed}: [as in all resources]({index}#{anchor(EVERYWHERE)})\n" if listed else ""
+
+
+def _usual(page: Path, effect: str) -> str:
+    """Return the sentence about the usual effect of a change."""
+    rerun = relative(page, REFERENCE.parent / "guides" / "programs" / "rerun.md")
+    return _USUAL.get(effect, f"A change: {effect}.").format(rerun=rerun)
+
+
+def _effect(change: str, resource: Resource) -> str:
+    """Return the effect of a change as it is printed; a job either runs again or does not."""
+    if resource.runs:
+        return {"replaces": _RUNS, "": ""}.get(change, _NO_RUN)
+    return {"in place": _IN_PLACE, "nothing": _NOTHING}.get(change, change)
 
 
 def _meaning(text: str, links: str) -> str:
@@ -198,58 +236,76 @@ def _change_of_staged(name: str, replacing: Collection[str], own: Mapping[str, s
     return "replaces" if named or name in replacing else own.get(name, "replaces if the content differs")
 
 
-def _own(
-    title: str,
-    resource: Resource,
-    heads: tuple[str, ...],
-    rows_of: Callable[[Resource], list[tuple[str, ...]]],
-) -> str:
-    """Return a section with the rows that differ from those of CustomJob, and a link to all others."""
-    rows = rows_of(resource)
-    shared = [row for row in rows if resource.runs and resource is not _FIRST and row in rows_of(_FIRST)]
-    own = [row for row in rows if row not in shared]
-    parts = [f"## {title}\n"]
-    if own:
-        parts.append(table(resource.page, heads, own))
+def _own(title: str, resource: Resource, entries: Sequence[Entry], of_first: Sequence[Entry]) -> str:
+    """Return a list of the entries that differ from those of CustomJob, and a link to all others."""
+    shared = [one for one in entries if resource.runs and resource is not _FIRST and one in of_first]
+    own = [one for one in entries if one not in shared]
+    parts = [items(resource.page, own)] if own else []
     if shared:
-        names = ", ".join(row[0] for row in shared)
+        names = ", ".join(one[0] for one in shared)
         link = f"[{title.lower()} of {_FIRST.name}]({_FIRST.page.name}#{title.lower()})"
-        parts.append(f"{filled(f'These are the {link}: {names}.')}\n")
+        parts.append(f"{filled(f'As the {link}: {names}.')}\n")
     return "\n".join(parts)
 
 
-def _output_rows(resource: Resource) -> list[tuple[str, ...]]:
-    return [(f"`{name}`", linked(resource.page, text)) for name, text in _outputs(resource)]
+def _output_list(resource: Resource) -> str:
+    return f"## Outputs\n\n{_own('Outputs', resource, _output_entries(resource), _output_entries(_FIRST))}"
 
 
-def _options(resource: Resource) -> list[tuple[str, ...]]:
+def _output_entries(resource: Resource) -> list[Entry]:
+    return [(f"`{name}`", "", linked(resource.page, text)) for name, text in _outputs(resource)]
+
+
+def _options(resource: Resource) -> str:
+    intro = "" if resource is not _FIRST else f"{_usual(resource.page, _NO_RUN)}\n\n"
+    own = _own("Options", resource, _option_entries(resource), _option_entries(_FIRST))
+    return f"## Options\n\n{intro}{own}{_as_everywhere(resource, _EVERYWHERE) if intro else ''}"
+
+
+def _option_entries(resource: Resource) -> list[Entry]:
     return [
-        value_row(
+        value_entry(
             one.name,
             annotation_in_words(one.annotation),
             default_of_argument(one),
-            _JOB_CHANGES.get(one.name, "keeps the job"),
+            _RUNS if _JOB_CHANGES.get(one.name) == "replaces" else "",
             _meaning(one.text, rules.links(resource.page, f"CustomJob.{one.name}")),
         )
         for one in arguments_of(resource.name)
-        if one.is_option
+        if one.is_option and (one.name not in _EVERYWHERE)
     ]
 
 
 def _message(message: type, resource: Resource) -> str:
     args = ARGS_OF.get(message)
-    rows = [
-        value_row(
+    title = args or message.__name__
+    fields = list(fields_of(message).values())
+    shared = [field for field in fields if field.key in _fields_of_jobs()]
+    entries = [
+        value_entry(
             field.name,
             _type(field, resource),
             default_of_field(args, field),
             "",
             _meaning(field.text, rules.links(resource.page, field.key)),
         )
-        for field in fields_of(message).values()
+        for field in fields
+        if field not in shared
     ]
-    body = table(resource.page, ("field", "type, default"), rows)
-    return f"### {args or message.__name__}\n\n{summary_of(message)}\n\n{body}"
+    parts = [f"### {title}\n\n{summary_of(message)}\n"]
+    if entries:
+        parts.append(items(resource.page, entries))
+    if shared:
+        names = ", ".join(f"`{field.name}`" for field in shared)
+        link = f"[{_FIRST.name}]({_FIRST.page.name}#arguments)"
+        parts.append(f"{filled(f'As the arguments of {link}: {names}.')}\n")
+    return "\n".join(parts)
+
+
+@functools.cache
+def _fields_of_jobs() -> Collection[str]:
+    """Return the fields, as CLASS.FIELD, that are arguments of CustomJob, whose page describes them."""
+    return frozenset(one.field.key for one in arguments_of(_FIRST.name) if one.field)
 
 
 def _type(field: Field, resource: Resource) -> str:

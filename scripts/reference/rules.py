@@ -11,14 +11,14 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from pulumi_vertex_training.cli.explain import explanation, rule_index
 from scripts.arguments.catalog import RESOURCES, ROOT
 from scripts.arguments.messages import fields_of
-from scripts.reference.markdown import DOCS, HEADER, REFERENCE, anchor, relative, table
+from scripts.reference.markdown import DOCS, HEADER, REFERENCE, anchor, relative
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 
@@ -49,28 +49,22 @@ _RESOURCES: Mapping[str, str] = {
 
 _INTRODUCTION = f"""# Rules
 
-A rule is a requirement on the declaration of a training job, bucket or other resource. A broken rule gives a
-finding: the path of the value, the value, what is wrong with it, and what to do. `pulumi preview` checks all
-rules before anything is sent to Google Cloud. `vertex-training explain FILE` prints every finding about the
-job in a file with the source of its rule; `--json` also has the name of the rule.
+`pulumi preview` checks these rules before anything is sent to Google Cloud, and `vertex-training explain
+FILE` checks a job in a file. A broken rule gives a finding: path, value, what is wrong, and what to do.
 
 An **error** means that the service would refuse the job, or that it cannot work: the job is not submitted.
-A **warning** means that the service accepts the job, but you may regret it; these rules are marked. An
-option, a declared framework or the value itself can change the level of a rule. A source in code is a field
-of the Vertex AI API, one in quotes a page of the Vertex AI documentation. A source that begins with "ours" is
-not a document of Google's: it gives this project's reason for the rule.
+A **warning**, marked as such below, means that the service accepts the job, but you may regret it. These
+options of a program, and of `explain` and `diff` (`--location` and so on), change the checks:
 
-These options change the checks:
+* `location`: the job's region; without it, the rules of regions are skipped
+* `framework`: checks the needs of this framework, and turns some warnings into errors
+* `allow_unknown_types`: only warns about a name that is not in the tables
+* `allow_legacy_types`: accepts names that Google has retired
 
-| in a program | `explain`, `diff` | effect |
-| --- | --- | --- |
-| `location` | `--location` | the job's region; without it, the rules of regions are skipped |
-| `framework` | `--framework` | checks the needs of this framework, and turns some warnings into errors |
-| `allow_unknown_types` | `--allow-unknown-types` | only warns about a name that is not in the tables |
-| `allow_legacy_types` | `--allow-legacy-types` | accepts names that Google has retired |
-
-To find a rule by a message, paste the message, or some of its words, into the box. The box also shows a
-finding of the rule; without the site, [{FINDINGS.name}](../assets/{FINDINGS.name}) has them.
+Each rule ends with its source: a field of the API, the number of a document in [Sources](#sources), or "ours"
+for a rule of this project. To find a rule, paste a message, or some of its words, into the box. It also
+shows a finding of the rule, and the full source with our reasons. Without the site, they are in
+[{FINDINGS.name}](../assets/{FINDINGS.name}).
 
 <div id="rule-search"></div>
 """
@@ -82,28 +76,59 @@ _SCRIPTS = f"""
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of the page, and of the findings that its search box finds."""
+    listed = (*rule_index.TOPICS.items(), ("Limits of explain", explanation.RULES))
+    documents = _documents(rule.source for _, rules in listed for rule in rules)
     sections = [
-        f"## {topic}\n\n" + table(PAGE, ("rule", "says", "source"), [_row(rule) for rule in rules])
-        for topic, rules in (*rule_index.TOPICS.items(), ("Limits of explain", explanation.RULES))
+        f"## {topic}\n\n" + "".join(f"* {_line(rule, documents)}\n" for rule in rules)
+        for topic, rules in listed
     ]
-    yield PAGE, "\n".join([HEADER + _INTRODUCTION, *sections, _SCRIPTS.lstrip("\n")])
+    sources = "".join(f"{number}. {document}\n" for document, number in documents.items())
+    sources = f"## Sources\n\nPages without a publisher are of the Vertex AI documentation.\n\n{sources}"
+    yield PAGE, "\n".join([HEADER + _INTRODUCTION, *sections, sources, _SCRIPTS.lstrip("\n")])
     yield FINDINGS, _data()
 
 
-def _row(rule: Rule) -> tuple[str, ...]:
+def _line(rule: Rule, documents: Mapping[str, int]) -> str:
     warning = "*warning*: " if rule.level == "warning" else ""
-    return f'<a id="{rule.name}"></a>`{rule.name}`', f"{warning}{rule.says}", _source(rule.source)
+    sources = dict.fromkeys(_source(part, documents) for part in _parts(rule.source))
+    return f'<a id="{rule.name}"></a>`{rule.name}`: {warning}{rule.says} ({", ".join(sources)})'
 
 
-def _source(source: str) -> str:
-    field, is_field = source.removeprefix("Vertex AI API, "), source.startswith("Vertex AI API, ")
-    if is_field and re.fullmatch(r"[\w.]+", field):
+def _parts(source: str) -> list[str]:
+    """Return the sources that one text names. A reason of this project is one."""
+    return [source] if source.startswith("ours") else source.split("; ")
+
+
+def _source(part: str, documents: Mapping[str, int]) -> str:
+    """Return a source as its field of the API, as the number of its document, "ours", or as it is written."""
+    if part.startswith("ours"):
+        return "ours"
+    field = re.sub(r"^(Vertex AI API|AI Platform Training API v1), ", "", part)
+    if field != part and re.fullmatch(r"[\w.]+", field):
         return f"`{field}`"
-    return source.removeprefix("Vertex AI documentation, ")
+    number = documents.get(_document(part))
+    return f"[{number}](#sources)" if number else field
+
+
+def _document(part: str) -> str:
+    """Return the document of a source, without its section; "" for a reason of this project."""
+    if part.startswith("ours"):
+        return ""
+    found = re.match(r'[^"]*"[^"]+"', part) if not part.startswith("Vertex AI API") else None
+    return (found[0] if found else part).removeprefix("Vertex AI documentation, ")
+
+
+def _documents(sources: Iterable[str]) -> Mapping[str, int]:
+    """Return a number for each document that has a title or is the source of several rules."""
+    found = Counter(_document(part) for source in sources for part in _parts(source))
+    titles = [each for each, count in found.items() if each and (each.endswith('"') or count > 1)]
+    fields = re.compile(r"^(Vertex AI API|AI Platform Training API v1), [\w.]+$")
+    return {each: number for number, each in enumerate((x for x in titles if not fields.match(x)), 1)}
 
 
 def _data() -> str:
-    found = {name: f"{each.level}: {each}" for name, each in findings().items()}
+    sources = {rule.name: rule.source for rule in rule_index.RULES.values()}
+    found = {name: f"{each.level}: {each}\nSource: {sources[name]}" for name, each in findings().items()}
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(found[name])}" for name in found)
     return f"// Written by `make generate`: a finding of each rule.\nwindow.ruleFindings = {{\n{lines}\n}};\n"
 
@@ -146,13 +171,13 @@ def _argument(resource: str, path: str) -> str:
 
 
 def links(page: Path, argument: str) -> str:
-    """Return links to the rules of an argument, by name if there are few, else by topic; "" without any."""
+    """Return links to the rules of an argument, by name if there are few, else to their topics."""
     found = rules_of_arguments().get(argument, ())
     target = relative(page, PAGE)
     if len(found) <= _MOST_NAMES:
         return ", ".join(f"[`{rule.name}`]({target}#{rule.name})" for _, rule in found)
-    counts = Counter(topic for topic, _ in found)
-    return ", ".join(f"[{topic}]({target}#{anchor(topic)}) ({count})" for topic, count in counts.items())
+    topics = dict.fromkeys(topic for topic, _ in found)
+    return ", ".join(f"[{topic}]({target}#{anchor(topic)})" for topic in topics)
 
 
 def _cases() -> ModuleType:

@@ -14,7 +14,7 @@ from typing import Any, is_typeddict
 
 from scripts.arguments.messages import MissingDocumentationError, attribute_docstrings, class_node
 from scripts.arguments.resources import parameters_of
-from scripts.reference.markdown import code, linked, prose, table, value_row
+from scripts.reference.markdown import code, items, linked, prose, value_entry
 
 _WIDTH = 100
 
@@ -30,13 +30,12 @@ def function(page: Path, name: str, value: Callable[..., Any]) -> Iterator[str]:
 
 
 def _documentation(page: Path, text: str) -> Iterator[str]:
-    """Yield a docstring, with a table of its parameters."""
+    """Yield a docstring, with a list of its parameters."""
     words = text.split("\n:param ", 1)[0].strip()
     yield linked(page, prose(words))
     parameters = parameters_of(text)
     if parameters:
-        rows = [(f"`{key}`", meaning) for key, meaning in parameters.items()]
-        yield table(page, ("parameter", "meaning"), rows).rstrip("\n")
+        yield items(page, [(f"`{key}`", "", meaning) for key, meaning in parameters.items()]).rstrip("\n")
 
 
 def a_class(
@@ -59,9 +58,9 @@ def a_class(
         raise MissingDocumentationError(f"{value.__name__}: {', '.join(missing)}: no docstring below.")
     if rows:
         listed = [
-            value_row(key, kind, default, "", meaning) for key, (kind, default, meaning) in rows.items()
+            value_entry(key, kind, default, "", meaning) for key, (kind, default, meaning) in rows.items()
         ]
-        yield table(page, ("attribute", "type, default"), listed).rstrip("\n")
+        yield items(page, listed).rstrip("\n")
     bases = [base for base in _own_bases(value)[1:] if base.__name__ in described]
     if bases:
         links = ", ".join(f"[{base.__name__}](#{base.__name__.lower()})" for base in bases)

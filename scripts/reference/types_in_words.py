@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from pulumi_vertex_training.core import readiness
 from pulumi_vertex_training.program.arguments.run_options import DEFAULT_WAIT_TIMEOUT
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
-from pulumi_vertex_training.runs.policies.rerun import DEFAULT_LIMIT
+from pulumi_vertex_training.runs.policies.rerun import DEFAULT_CLIMB_LIMIT, DEFAULT_LIMIT
 from scripts.arguments.catalog import RESOURCES
 from scripts.arguments.classes import default_of
 from scripts.arguments.messages import Field
@@ -38,6 +38,7 @@ WORDS = {
 """Types as a table names them; links are those of a page in resources/."""
 
 _CONSTANTS = {
+    "DEFAULT_CLIMB_LIMIT": DEFAULT_CLIMB_LIMIT,
     "DEFAULT_KEEP_RUNS": DEFAULT_KEEP_RUNS,
     "DEFAULT_LIMIT": DEFAULT_LIMIT,
     "DEFAULT_WAIT_TIMEOUT": DEFAULT_WAIT_TIMEOUT,
@@ -51,15 +52,12 @@ def change_in_words(path: str, effects: FieldTable) -> str:
     below = {entry.effect for known, entry in effects.items() if known.startswith((f"{path}.", f"{path}[]"))}
     below.discard(Effect.SERVER)
     if len(below) > 1:
-        return (
-            "depends on the field: "
-            + ", ".join(
-                f"`{known.removeprefix(path).lstrip('[].')}` {_EFFECTS[entry.effect]}"
-                for known, entry in effects.items()
-                if known.startswith((f"{path}.", f"{path}[]")) and entry.effect is Effect.UPDATE
-            )
-            + "; any other replaces"
+        updated = ", ".join(
+            f"`{known.removeprefix(path).lstrip('[].')}`"
+            for known, entry in effects.items()
+            if known.startswith((f"{path}.", f"{path}[]")) and entry.effect is Effect.UPDATE
         )
+        return f"{updated} is updated in place"
     return _EFFECTS[effect_of(path, effects).effect]
 
 

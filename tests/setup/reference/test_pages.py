@@ -126,11 +126,23 @@ def test_every_rule_is_on_the_page_and_has_a_finding_in_its_search_box() -> None
     assert [name for name in rule_index.RULES if f'<a id="{name}"></a>' not in written[rules.PAGE]] == []
     data = written[rules.FINDINGS].partition("window.ruleFindings = ")[2].rstrip(";\n")
     assert set(json.loads(data)) == set(rules.findings()) == set(rule_index.RULES)
+    assert all(rule.source in json.loads(data)[name] for name, rule in rule_index.RULES.items())
+
+
+def test_the_page_of_rules_has_each_document_once_and_a_link_to_it() -> None:
+    text = dict(rules.pages())[rules.PAGE]
+    listed = re.findall(r"^(\d+)\. (.+)$", text.partition("## Sources")[2], re.MULTILINE)
+    assert [int(number) for number, _ in listed] == list(range(1, len(listed) + 1))
+    assert len({document for _, document in listed}) == len(listed) > 40
+    assert set(re.findall(r"\[(\d+)\]\(#sources\)", text)) == {number for number, _ in listed}
+    chief = next(line for line in text.splitlines() if 'id="chief-missing"' in line)
+    assert "([1](#sources))" in chief
+    assert listed[0][1] == '"Distributed training"'
 
 
 def test_a_rule_is_named_at_the_argument_that_it_is_about() -> None:
     links = rules.links(PAGE, "WorkerPoolSpec.replica_count")
-    assert links.startswith("[Worker pools](../rules.md#worker-pools) (3), ")
+    assert links.startswith("[Worker pools](../rules.md#worker-pools), ")
     assert "[`labels`](../rules.md#labels)" in rules.links(PAGE, "CustomJobSpec.labels")
     assert rules.links(PAGE, "WorkerPoolSpec.no_field") == ""
 
@@ -177,4 +189,4 @@ def test_a_function_is_shown_as_it_is_written() -> None:
     assert signature == (
         '```python\ndocumented(first: int, *more: str, last: str = "x", **others: object) -> list[str]\n```'
     )
-    assert (text, parameters.split("\n")[-1]) == ("Return nothing.", "| `last` | The last one. |")
+    assert (text, parameters) == ("Return nothing.", "* `last`: The last one.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from scripts.site.check import problems
 from support.site import build, serving
@@ -163,23 +163,33 @@ def test_the_box_of_the_rules_finds_a_rule_by_its_message(site: Path, browser: B
     page.goto((site / "reference" / "rules.html").as_uri())
     box = page.get_by_role("searchbox", name="Find a rule by a message")
     box.fill("worker_pool_specs[1].replica_count: -5 replicas; give a whole number of 0 or more")
-    expect(page.locator("tr:has(#replicas-negative)")).to_be_visible()
-    expect(page.locator("tr:has(#replicas-negative) .rule-finding")).to_contain_text("0 skips the pool")
-    expect(page.locator("tr:has(#disk-type)")).to_be_hidden()
+    expect(page.locator("li:has(#replicas-negative)")).to_be_visible()
+    finding = page.locator("li:has(#replicas-negative) .rule-finding")
+    expect(finding).to_contain_text("0 skips the pool")
+    expect(finding).to_contain_text("Source: Vertex AI API, WorkerPoolSpec.replica_count")
+    expect(page.locator("li:has(#disk-type)")).to_be_hidden()
     box.fill("")
-    expect(page.locator("tr:has(#disk-type)")).to_be_visible()
+    expect(page.locator("li:has(#disk-type)")).to_be_visible()
     page.close()
 
 
-def test_a_table_is_read_in_cards_on_a_phone(site: Path, browser: Browser) -> None:
+def test_tables_and_lists_of_arguments_fit_a_phone(site: Path, browser: Browser) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto((site / "coming-from" / "gcloud.html").as_uri())
+    row = page.locator("tr:has(td:first-child code:text-is('--kms-key'))").first
+    _fits(row.locator("td").last)
+    assert "encryption_spec=" in row.locator("td").last.inner_text()
     page.goto((site / "reference" / "resources" / "CustomJob.html").as_uri())
-    row = page.locator("tr:has(td:first-child code:text-is('run_token'))").first
-    meaning = row.locator("td").last.bounding_box()
-    assert meaning is not None
-    assert meaning["x"] + meaning["width"] <= 390
-    assert "string; replaces" in row.locator("td").last.inner_text()
+    argument = page.locator("li:has(> code:text-is('run_token'))").first
+    _fits(argument)
+    assert argument.inner_text().startswith("run_token: string; reruns the job. Any string.")
     page.close()
+
+
+def _fits(part: Locator) -> None:
+    box = part.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 390
 
 
 def _search(page: Page, text: str) -> None:
