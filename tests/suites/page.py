@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from suites.catalog import NOT_RUN, SUITES
@@ -17,8 +18,9 @@ _HEAD = (
     "| suite | from | tests | passed | not passed | left out | skipped by itself | run on |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
 )
-_SHOWN, _RARE = 1, 5
-_WHY_HEAD = "| suite | tests | | why |\n| --- | --- | --- | --- |\n"
+_WHY = (
+    "Why tests did not pass or are left out, with their number; a suite knows why it skips tests itself:\n\n"
+)
 
 
 def table(found: Sequence[Results], *, today: str) -> str:
@@ -27,9 +29,8 @@ def table(found: Sequence[Results], *, today: str) -> str:
 
 
 def reasons(found: Sequence[Results]) -> str:
-    """Return a table with the reason for each test that did not pass or did not run."""
-    lines = [line for each in found for line in _whys(each)]
-    return _WHY_HEAD + "".join(f"{line}\n" for line in (*lines, *_not_run()))
+    """Return a list with the reasons of each suite for tests that did not pass or are left out."""
+    return "".join(f"{line}\n" for line in (*(line for each in found for line in _whys(each)), _not_run()))
 
 
 def written(text: str, found: Sequence[Results], *, today: str) -> str:
@@ -43,13 +44,14 @@ def written(text: str, found: Sequence[Results], *, today: str) -> str:
         raise ValueError(f"{PAGE.name} has no lines {BEGIN.strip()!r} and {END.strip()!r}.")
     rows: dict[str, list[str]] = {}
     for line in old.splitlines():
-        rows.setdefault(line.partition(" | ")[0].removeprefix("| "), []).append(line)
+        if name := re.match(r"\| ([\w-]+) \||\* \*\*([\w-]+)\*\*: ", line):
+            rows.setdefault(name[1] or name[2], []).append(line)
     for each in found:
         rows[each.suite.name] = [_row(each, today), *_whys(each)]
     of_suites = [rows[suite.name] for suite in SUITES if suite.name in rows]
     results = "".join(f"{row}\n" for row, *_ in of_suites)
-    whys = "".join(f"{line}\n" for line in (*(why for _, *whys in of_suites for why in whys), *_not_run()))
-    part = f"{_HEAD}{results}\nWhy tests did not pass or did not run:\n\n{_WHY_HEAD}{whys}"
+    whys = "".join(f"{line}\n" for line in (*(why for _, *whys in of_suites for why in whys), _not_run()))
+    part = f"{_HEAD}{results}\n{_WHY}{whys}"
     return f"{before}{begin}\n{part}\n{end}{after}"
 
 
@@ -61,35 +63,21 @@ def _row(results: Results, today: str) -> str:
 
 
 def _whys(results: Results) -> list[str]:
-    counts: Mapping[str, Sequence[tuple[str, int]]] = {
-        "not passed": (
-            *results.explained(),
-            *((f"not explained: `{name}`", 1) for name in results.unexplained()),
-        ),
-        "left out": results.left_out,
-        "skipped by itself": _with_rare_ones_together(results.skipped),
-    }
-    return [
-        f"| {results.suite.name} | {n} | {kind} | {_cell(why)} |"
+    unexplained = ((f"not explained: `{name}`", 1) for name in results.unexplained())
+    counts = {"Not passed": [*results.explained(), *unexplained], "Left out": results.left_out}
+    parts = [
+        f"{kind}: {'; '.join(f'{_in_one_line(why)} ({n})' for why, n in of_kind)}"
         for kind, of_kind in counts.items()
-        for why, n in of_kind
+        if of_kind
     ]
+    return [f"* **{results.suite.name}**: {'. '.join(parts)}"] if parts else []
 
 
-def _with_rare_ones_together(counts: Sequence[tuple[str, int]]) -> Sequence[tuple[str, int]]:
-    """Return the reasons of a suite to skip its tests; after the first, the rare ones as one row."""
-    rare = [(why, n) for at, (why, n) in enumerate(counts) if at >= _SHOWN and n < _RARE]
-    if len(rare) < 2:
-        return counts
-    rest = (f"{len(rare)} other reasons", sum(n for _, n in rare))
-    return (*(each for each in counts if each not in rare), rest)
+def _not_run() -> str:
+    return f"* **Not run at all**: {'; '.join(f'{what} ({why})' for what, why in NOT_RUN)}"
 
 
-def _not_run() -> list[str]:
-    return [f"| {what} | all | not run | {why} |" for what, why in NOT_RUN]
-
-
-def _cell(text: str) -> str:
-    """Return a reason in one cell; a suite's own reasons may be long, or have line ends."""
-    text = " ".join(text.replace("|", "/").split())
+def _in_one_line(text: str) -> str:
+    """Return a reason in one line; that of a suite may be long, or have line ends."""
+    text = " ".join(text.split())
     return text if len(text) <= 120 else f"{text[:117]}..."

@@ -71,9 +71,10 @@ def test_a_run_without_tests_is_an_error(tmp_path: Path) -> None:
 def test_the_tables(results: Results) -> None:
     assert "| s | d 1 | 6 | 1 | 3 | 1 | 1 | 2026-01-02 |" in table([results], today="2026-01-02")
     why = reasons([results])
-    assert "| s | 1 | not passed | needs Google |" in why
-    assert "| s | 1 | skipped by itself | no / network |" in why
-    assert "not explained: `tests/a.py::test_new`" in why
+    assert why.startswith("* **s**: Not passed: needs Google (1); ")
+    assert "; not explained: `tests/a.py::test_new` (1)" in why
+    assert ". Left out: " in why
+    assert why.splitlines()[-1].startswith("* **Not run at all**: ")
 
 
 def test_only_the_part_between_the_comments_is_written(results: Results) -> None:
@@ -88,11 +89,15 @@ def test_rows_of_suites_that_did_not_run_stay(results: Results) -> None:
     page = written(f"{BEGIN}{END}", found, today="2026-01-02")
     again = written(page, [replace(found[1], failed=frozenset())], today="2026-01-03")
     assert again.count("| 2026-01-02 |") == len(SUITES) - 1
-    of_second = [line for line in again.splitlines() if line.startswith(f"| {SUITES[1].name} |")]
+    of_second = lines_of(again, SUITES[1].name)
     assert "| 2026-01-03 |" in of_second[0] and not any("not passed" in line for line in of_second)
-    assert [line for line in again.splitlines() if line.startswith(f"| {SUITES[0].name} |")] == [
-        line for line in page.splitlines() if line.startswith(f"| {SUITES[0].name} |")
-    ]
+    assert len(of_second) == len(lines_of(again, SUITES[0].name)) == 2
+    assert lines_of(again, SUITES[0].name) == lines_of(page, SUITES[0].name)
+
+
+def lines_of(page: str, suite: str) -> list[str]:
+    """Return the row and the reasons of a suite."""
+    return [line for line in page.splitlines() if line.startswith((f"| {suite} |", f"* **{suite}**: "))]
 
 
 def test_the_page_has_a_row_for_each_pinned_suite() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from pulumi_vertex_training.runs.policies import deletion_policy, rerun
-from pulumi_vertex_training.runs.policies.deletion_policy import DeletionRow, plan
+from pulumi_vertex_training.runs.policies.deletion_policy import DeletionRow
 from pulumi_vertex_training.runs.policies.rerun import Action, Facts, Policy, Rerun, Row, decide
 from pulumi_vertex_training.runs.policies.run_status import LIVE, Change, LastRun
 
@@ -61,7 +61,7 @@ def every_case() -> Iterator[Facts]:
 
 def as_markdown() -> str:
     """Return all tables, between the lines that mark them in the page."""
-    return "\n".join([BEGIN, "", *_unchanged(), *_changed(), *_rows(), *_removals(), *_removal_rows(), END])
+    return "\n".join([BEGIN, "", *_unchanged(), *_changed(), *_rows(), *_removals(), END])
 
 
 def _unchanged() -> list[str]:
@@ -127,89 +127,53 @@ def _rows() -> list[str]:
     for facts in every_case():
         decided.setdefault(decide(facts).row, []).append(facts)
 
-    def cells(row: Row) -> list[str]:
-        example = _example(decided[row.name])
-        return [
-            f"`{row.name}`",
-            _set(row.change, _CHANGES),
-            _runs(row.last_run),
-            _set(row.policy, _POLICIES),
+    def line(row: Row) -> str:
+        facts = [
+            f"change: {_set(row.change, _CHANGES)}" if len(row.change) < len(Change) else "",
+            f"last run: {_runs(row.last_run)}" if len(row.last_run) < len(LastRun) else "",
+            f"rerun: {_set(row.policy, _POLICIES)}" if len(row.policy) < len(Policy) else "",
             _conditions(row),
-            _ACTIONS[row.action],
-            f"`{example}`" if row.reported else "",
-            row.because,
         ]
+        printed = f" (`{_printed(_example(decided[row.name]))}`)" if row.reported else ""
+        return _item(row.name, facts, f"{_ACTIONS[row.action]}{printed}", row.because)
 
     return [
         "## Every row",
         "",
-        "The first row that matches decides. A live job is queued, pending, running or paused. The "
-        "line of a preview is an example; an empty cell means that it prints none.",
+        "The first row that matches decides. A live job is queued, pending, running or paused. In parentheses "
+        "is the reason that a preview prints, as in `train will run again: its spec changed`; some rows print "
+        "none.",
         "",
-        *_table(
-            ["row", "changed", "last run", "rerun", "conditions", "the job", "a preview prints", "because"],
-            map(cells, rerun.ROWS),
-        ),
+        *map(line, rerun.ROWS),
+        "",
     ]
 
 
+def _item(name: str, facts: list[str], result: str, because: str) -> str:
+    return f"1. `{name}`. {'; '.join(filter(None, facts))}: {result}. {because}"
+
+
+def _printed(sentence: str) -> str:
+    """Return the reason in a line of a preview, without the words that all lines of an action share."""
+    return sentence.partition(": ")[2].replace("`", "")
+
+
 def _removals() -> list[str]:
-    def cell(run: LastRun, keep: bool, protect: bool) -> str:
-        made = plan(run, keep_record=keep, protect_running=protect)
-        if made.refused:
-            return _ACTIONS[Action.REFUSE]
-        return ", ".join(step.value for step in made.steps) or "nothing to do"
+    def line(row: DeletionRow) -> str:
+        kept = "" if row.keep_record is None else "record kept" if row.keep_record else "record deleted"
+        facts = [f"last run: {_runs(row.last_run)}", kept, "`protect_running`" if row.protect_running else ""]
+        steps = ", ".join(step.value for step in row.steps) or "nothing to do"
+        return _item(row.name, facts, _ACTIONS[Action.REFUSE] if row.refused else steps, row.because)
 
     return [
         "## What a deletion does",
         "",
         "A record is kept if `on_delete` is `cancel`, for a job that is destroyed or removed from the "
-        "program, and if `on_replace` is `keep`, for one that a new run replaces.",
+        "program, and if `on_replace` is `keep`, for one that a new run replaces. The first row decides.",
         "",
-        *_table(
-            [
-                "last run",
-                "the record is deleted",
-                "the record is kept",
-                "either, with `protect_running`",
-            ],
-            _merged(
-                [
-                    _RUNS[run],
-                    cell(run, False, False),
-                    cell(run, True, False),
-                    _same_or(cell(run, False, True)),
-                ]
-                for run in LastRun
-                if run is not LastRun.NONE
-            ),
-        ),
-    ]
-
-
-def _removal_rows() -> list[str]:
-    def cells(row: DeletionRow) -> list[str]:
-        return [
-            f"`{row.name}`",
-            _runs(row.last_run),
-            "any" if row.keep_record is None else "kept" if row.keep_record else "deleted",
-            "`protect_running`" if row.protect_running else "",
-            _ACTIONS[Action.REFUSE] if row.refused else ", ".join(step.value for step in row.steps),
-            row.because,
-        ]
-
-    return [
-        "The same, row by row; the first that matches decides:",
+        *map(line, deletion_policy.ROWS),
         "",
-        *_table(
-            ["row", "last run", "record", "conditions", "the job", "because"],
-            map(cells, deletion_policy.ROWS),
-        ),
     ]
-
-
-def _same_or(cell: str) -> str:
-    return cell if cell == _ACTIONS[Action.REFUSE] else "as without"
 
 
 def _case(
