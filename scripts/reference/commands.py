@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,18 @@ from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cli.arguments import Parser
 from pulumi_vertex_training.cli.teams.plan.checks import EXIT_CODES
 from scripts.reference import json_page
-from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, table
+from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, items
 
 PAGE = REFERENCE / "commands.md"
 EMULATOR_PAGE = REFERENCE / "emulator-commands.md"
 _EMULATOR = "emulator"
 _SHARED = "Shared options"
-_SEVERAL = 4
+_SEVERAL = 3
 """As many commands with an option of the same text make it a shared one."""
+
+
+_OF_THE_EMULATOR = ("--json", "--data-dir")
+"""Options of every command of the emulator, which their page names once."""
 
 
 class UnlistedCommandError(Exception):
@@ -185,29 +190,29 @@ def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
         f"[`--json`]({json_page.PAGE.name}) prints."
     )
     yield "## Exit codes"
-    yield table(
+    yield items(
         PAGE,
-        ("code", "meaning"),
         (
-            ("0", "The command did its work."),
-            ("1", "A failure: a service did not answer, a request was refused."),
-            ("2", "Bad usage or input; `--json` has `errors`."),
-            ("130", "You interrupted it with Ctrl-C."),
+            ("0", "", "The command did its work."),
+            ("1", "", "A failure: a service did not answer, a request was refused."),
+            ("2", "", "Bad usage or input; `--json` has `errors`."),
+            ("130", "", "You interrupted it with Ctrl-C."),
         ),
     ).rstrip("\n")
     yield "Commands with further meanings of a code name them below."
     yield f"## {_SHARED}"
     yield "Each command that has one of these options names it below its own."
-    yield table(PAGE, ("option", "meaning"), [_row(each) for each in _shared().values()]).rstrip("\n")
+    yield items(PAGE, [_entry(each) for each in _shared().values()]).rstrip("\n")
     yield from _groups(commands, GROUPS, "vertex-training", PAGE)
 
 
 def _emulator_page(commands: Mapping[str, Parser]) -> Iterator[str]:
     yield f"{HEADER}# Commands of the emulator"
+    shared = f"[{_SHARED.lower()}]({PAGE.name}#{anchor(_SHARED)})"
     yield (
-        "Every command and option of `vertex-training emulator`. Exit codes are those of\n"
-        "[all commands](commands.md#exit-codes), and so are the\n"
-        f"[{_SHARED.lower()}]({PAGE.name}#{anchor(_SHARED)})."
+        "Every command and option of `vertex-training emulator`. Exit codes are\n"
+        f"[those of all commands]({PAGE.name}#exit-codes). All have the {shared}\n"
+        f"{' and '.join(f'`{each}`' for each in _OF_THE_EMULATOR)}."
     )
     yield from _groups(commands, EMULATOR_GROUPS, f"vertex-training {_EMULATOR}", EMULATOR_PAGE)
 
@@ -235,11 +240,10 @@ def _command(
     yield f"### {heading}"
     below = [name for name in commands if name.startswith(f"{prog} ")]
     yield from _usage(commands[prog], page, with_arguments=not below)
-    for name in below:
-        yield f"#### {name.removeprefix(prog.rsplit(' ', 1)[0]).strip()}"
-        yield from _usage(commands[name], page, with_arguments=True)
+    if below:
+        yield "\n".join(_subcommand(commands[name], page) for name in below)
     if codes := _OWN_CODES.get(heading) if page == PAGE else None:
-        yield table(page, ("exit code", "meaning"), codes).rstrip("\n")
+        yield f"Exit codes: {'; '.join(f'{value}, {meaning}' for value, meaning in codes)}."
     yield code("\n".join(written(each) for each in examples), "sh")
 
 
@@ -250,46 +254,71 @@ def written(example: str) -> str:
 
 def _usage(command: Parser, page: Path, *, with_arguments: bool) -> Iterator[str]:
     yield _sentence(command.description or "")
-    actions = [
-        each
-        for each in command.arguments()
-        if not isinstance(each, argparse._HelpAction | argparse._VersionAction | argparse._SubParsersAction)
-    ]
-    if not actions or not with_arguments:
+    if not with_arguments:
         return
+    if words := _words(command):  # without an argument that is needed, the example shows the usage
+        yield code(f"{command.prog} {words}", "text")
+    if entries := _arguments(command, page):
+        yield entries
+
+
+def _subcommand(command: Parser, page: Path) -> str:
+    """Return a command below another one as an item, with its arguments below."""
+    usage = f"{command.prog.removeprefix('vertex-training ').removeprefix('emulator ')} {_words(command)}"
+    usage = usage.removesuffix(" [OPTIONS]")  # they are listed below
+    line = f"* `{usage.strip()}`: {_sentence(command.description or '')}"
+    below = textwrap.indent(_arguments(command, page).replace("\n\n", "\n"), "    ")
+    return f"{line}\n{below}" if below else line
+
+
+def _actions(command: Parser) -> list[argparse.Action]:
+    left_out = argparse._HelpAction | argparse._VersionAction | argparse._SubParsersAction
+    return [each for each in command.arguments() if not isinstance(each, left_out)]
+
+
+def _words(command: Parser) -> str:
+    """Return the arguments that a command needs, as in its usage; "" without any."""
+    actions = _actions(command)
     positional = [each for each in actions if not each.option_strings]
     required = [each for each in actions if each.option_strings and each.required]
-    if positional or required:  # without either, the example shows the usage
-        rest = len(actions) > len(positional) + len(required)
-        words = [command.prog, *map(_usage_of, (*positional, *required)), *(["[OPTIONS]"] if rest else [])]
-        yield code(" ".join(words), "text")
-    options = [each for each in actions if each.option_strings]
-    own = [each for each in options if _shared_row(each) is None]
-    if positional or own:
-        yield table(page, ("argument", "meaning"), [_row(each) for each in (*positional, *own)]).rstrip("\n")
-    if shared := [f"`{each.option_strings[-1]}`" for each in options if each not in own]:
+    if not positional and not required:
+        return ""
+    rest = len(actions) > len(positional) + len(required)
+    return " ".join([*map(_usage_of, (*positional, *required)), *(["[OPTIONS]"] if rest else [])])
+
+
+def _arguments(command: Parser, page: Path) -> str:
+    """Return a list of the arguments of a command, and a line with the shared ones."""
+    actions = _actions(command)
+    positional = [each for each in actions if not each.option_strings and _entry(each)[1:] != ("", "")]
+    own = [*positional, *(each for each in actions if each.option_strings and not _is_shared(each))]
+    everywhere = _OF_THE_EMULATOR if page == EMULATOR_PAGE else ()
+    names = [each.option_strings[-1] for each in actions if each.option_strings and each not in own]
+    parts = [items(page, [_entry(each) for each in own]).rstrip("\n")] if own else []
+    if shared := [f"`{name}`" for name in names if name not in everywhere]:
         target = f"{'' if page == PAGE else PAGE.name}#{anchor(_SHARED)}"
-        yield f"[Shared]({target}): {', '.join(shared)}."
+        mark = "* " if parts else ""
+        parts.append(f"{mark}[Shared]({target}): {', '.join(shared)}")
+    return "\n".join(parts)
 
 
-def _row(action: argparse.Action) -> tuple[str, str]:
-    values = f"{_values(action)}<br>" if _values(action) else ""
-    return _name(action), values + _sentence((action.help or "").replace("%%", "%"))
+def _entry(action: argparse.Action) -> tuple[str, str, str]:
+    return _name(action), _values(action), _sentence((action.help or "").replace("%%", "%"))
 
 
-def _shared_row(action: argparse.Action) -> tuple[str, str] | None:
+def _is_shared(action: argparse.Action) -> bool:
     found = _shared().get(_name(action))
-    return _row(action) if found is not None and _row(found) == _row(action) else None
+    return found is not None and _entry(found) == _entry(action)
 
 
 @functools.cache
 def _shared() -> Mapping[str, argparse.Action]:
     """Return the options that several commands have with the same text, by name."""
-    actions: dict[tuple[str, str], list[argparse.Action]] = {}
+    actions: dict[tuple[str, str, str], list[argparse.Action]] = {}
     for command in parser.build().each():
         for each in command.arguments():
             if each.option_strings and not isinstance(each, argparse._HelpAction | argparse._VersionAction):
-                actions.setdefault(_row(each), []).append(each)
+                actions.setdefault(_entry(each), []).append(each)
     often = sorted((same for same in actions.values() if len(same) >= _SEVERAL), key=len)
     return {_name(same[0]): same[0] for same in reversed(often)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +122,7 @@ def _without_repeats(parts: Iterable[str]) -> Iterator[str]:
     for part in parts:
         if part.startswith("#"):
             heading = part.lstrip("# ")
-        if not part.startswith("* `"):
+        if not part.startswith("* `") or re.match(r"\* `\w+\(", part):  # no list, or one of methods
             yield part
             continue
         rows = part.split("\n")

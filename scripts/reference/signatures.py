@@ -44,6 +44,7 @@ def a_class(
     """Yield the parts of the entry of a class: documentation, attributes and methods.
 
     Methods that are inherited from a class with an entry of its own, in `described`, are in that entry.
+    A method with one paragraph of documentation is an item of a list, any other has a heading.
     Raises MissingDocumentationError.
     """
     text = inspect.cleandoc(ast.get_docstring(_source_of(value)) or f"{name}.")
@@ -65,9 +66,31 @@ def a_class(
     if bases:
         links = ", ".join(f"[{base.__name__}](#{base.__name__.lower()})" for base in bases)
         yield f"It has the methods of {links}."
-    for key, method in _methods(value, bases):
-        yield f"{'#' * level} {name}.{key}"
-        yield from function(page, key, method)
+    methods = list(_methods(value, bases))
+    short = {key: text for key, method in methods if (text := _one_paragraph(method))}
+    if short:
+        yield items(
+            page,
+            [
+                (f"`{_in_one_line(_signature(key, method))}`", "", short[key])
+                for key, method in methods
+                if key in short
+            ],
+        ).rstrip("\n")
+    for key, method in methods:
+        if key not in short:
+            yield f"{'#' * level} {name}.{key}"
+            yield from function(page, key, method)
+
+
+def _in_one_line(signature: str) -> str:
+    return " ".join(signature.split()).replace("( ", "(").replace(", )", ")")
+
+
+def _one_paragraph(method: Callable[..., Any]) -> str:
+    """Return the documentation of a method if it is a single paragraph, "" for any other."""
+    text = inspect.getdoc(inspect.unwrap(method)) or ""
+    return "" if "\n\n" in text or ":param" in text else " ".join(text.split())
 
 
 def aliases(module: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -163,7 +186,8 @@ def _signature(name: str, value: Callable[..., Any]) -> str:
     ]
     if arguments.kwarg is not None:
         parts.append(f"**{_parameter(arguments.kwarg, None)}")
-    end = f") -> {_source(node.returns)}" if node.returns is not None else ")"
+    returned = _source(node.returns) if node.returns is not None else "None"
+    end = f") -> {returned}" if returned != "None" else ")"
     line = f"{name}({', '.join(parts)}{end}"
     if len(line) <= _WIDTH:
         return line

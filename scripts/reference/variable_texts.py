@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_GCLOUD = "Addresses of the emulator's services for gcloud."
+_AUTHORITIES = (
+    "With `--proxy`: certificate authorities for curl, Google's clients, pip, gcloud, gsutil, gRPC and Node."
+)
+_PIP = "Package indexes, certificates and cache of pip in replicas."
+_METADATA = "Metadata server for Application Default Credentials, in the forms of several clients."
+_SET = "Set by `vertex-training` for the `pulumi` that it runs."
+
 CLIENT: Mapping[str, str] = {
     "VERTEX_TRAINING_DATA_DIR": "Data folder of the emulator. `vertex-training:dataDir` and `--data-dir` are "
     "used before it.",
@@ -11,13 +19,10 @@ CLIENT: Mapping[str, str] = {
     "jobs, from 1 to 100. Default: 1. Set it to 3 on a slow machine. An emulator keeps the value of its "
     "start. See docs/guides/troubleshooting.md#a-slow-machine.",
     "VERTEX_TRAINING_PREFLIGHT": "`off` turns off the preflight of previews. See "
-    "docs/guides/cost/preflight.md. "
-    "`vertex-training plan` sets it for its own preview, because it makes the preflight itself.",
-    "VERTEX_TRAINING_COST_LIMITS": "`reported` accepts a preview above a limit of cost. "
-    "`vertex-training plan` "
-    "sets it for its own preview, because it applies the limits itself.",
-    "VERTEX_TRAINING_PREVIEW_REPORTS": "`vertex-training plan` and `preflight` set it for their own preview: "
-    "a private folder in which the program leaves inputs without their secrets.",
+    "docs/guides/cost/preflight.md.",
+    "VERTEX_TRAINING_COST_LIMITS": "`reported` accepts a preview above a limit of cost.",
+    "VERTEX_TRAINING_PREVIEW_REPORTS": "Private folder for inputs without their secrets. "
+    "`vertex-training plan` and `preflight` set it for their own preview, and plan the two before it.",
     "VERTEX_TRAINING_COMMAND": "Name of the command in outputs and messages, instead of `vertex-training`.",
     "VERTEX_TRAINING_PULUMI_COMMAND": "The same for `pulumi`. `make up` sets it to `scripts/pulumi`.",
     "VERTEX_TRAINING_DEBUG": "Any value: the command prints a traceback for an unexpected error.",
@@ -45,8 +50,8 @@ CLIENT: Mapping[str, str] = {
     "of a run.",
     "PULUMI_OPTION_POLICY_PACK": "Policy pack of `vertex-training plan` and `apply` if the stack has none.",
     "PULUMI_OPTION_POLICY_PACK_CONFIG": "File with its settings, if the stack has none.",
-    "PULUMI_DEBUG_COMMANDS": "Set by `vertex-training drift` for the `pulumi` that it runs.",
-    "PULUMI_SKIP_UPDATE_CHECK": "Set by `vertex-training` for the `pulumi` that it runs.",
+    "PULUMI_DEBUG_COMMANDS": _SET,
+    "PULUMI_SKIP_UPDATE_CHECK": _SET,
     "DOCKER_HOST": "Address of the Docker daemon. It builds a Dockerfile that has a RUN.",
     "BUILDAH_ISOLATION": "Isolation of buildah's builds. Default: `chroot`.",
     "HOME": "Your home folder: `~`, and the defaults of the next two variables.",
@@ -54,8 +59,8 @@ CLIENT: Mapping[str, str] = {
     "XDG_DATA_HOME": "Folder that has the emulator's data folder. Default: `~/.local/share`.",
     "NO_COLOR": "Any value: no colours.",
     "TERM": "`dumb`: no colours, and no views that redraw.",
-    "_ARGCOMPLETE": "Set by the shell that asks for completions.",
-    "COMP_LINE": "Set by the same shell: the command line so far, whose commands alone are loaded.",
+    "_ARGCOMPLETE": "Set by the shell for completions.",
+    "COMP_LINE": "Set by the shell for completions.",
 }
 """Variables that a program, its provider process and the command read."""
 
@@ -64,12 +69,12 @@ EMULATOR: Mapping[str, str] = {
     "package. Default: the Python of the command or program that starts the emulator.",
     "VERTEX_TRAINING_UPSTREAM_PROXY": "Your own proxy, in a shell in which `https_proxy` is the emulator's.",
     "SSL_CERT_FILE": "Certificate authorities that the emulator's proxy trusts besides its own.",
-    "PIP_INDEX_URL": "Package index for pip in replicas.",
-    "PIP_EXTRA_INDEX_URL": "More package indexes for pip in replicas.",
-    "PIP_FIND_LINKS": "Folders or pages with packages for pip in replicas.",
-    "PIP_NO_INDEX": "Use no package index in replicas.",
-    "PIP_TRUSTED_HOST": "Hosts of package indexes that need no valid certificate.",
-    "PIP_CACHE_DIR": "Cache folder of pip.",
+    "PIP_INDEX_URL": _PIP,
+    "PIP_EXTRA_INDEX_URL": _PIP,
+    "PIP_FIND_LINKS": _PIP,
+    "PIP_NO_INDEX": _PIP,
+    "PIP_TRUSTED_HOST": _PIP,
+    "PIP_CACHE_DIR": _PIP,
 }
 """Variables that the emulator reads."""
 
@@ -77,16 +82,16 @@ SHELL: Mapping[str, str] = {
     "VERTEX_EMULATOR_SIGNING_KEY": "Key file to sign URLs of Cloud Storage with.",
     "VERTEX_EMULATOR_JAVA_OPTIONS": "With `--proxy`: options with which a Java program uses the emulator.",
     "JAVA_TOOL_OPTIONS": "With `--java`: the same for every Java program.",
-    "GCE_METADATA_HOST": "Metadata server for Application Default Credentials.",
-    "GCE_METADATA_IP": "The same. Google's libraries use it to check whether a metadata server exists.",
-    "GCE_METADATA_ROOT": "The same, for gcloud.",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM": "Address of Vertex AI for gcloud.",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY": "Address of Artifact Registry for gcloud.",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER": "Address of Resource Manager for gcloud.",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAM": "Address of IAM for gcloud.",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING": "Address of Cloud Logging for gcloud.",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICEUSAGE": "Address of Service Usage for gcloud.",
-    "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": "Address of Cloud Storage for gcloud.",
+    "GCE_METADATA_HOST": _METADATA,
+    "GCE_METADATA_IP": _METADATA,
+    "GCE_METADATA_ROOT": _METADATA,
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM": _GCLOUD,
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY": _GCLOUD,
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER": _GCLOUD,
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_IAM": _GCLOUD,
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING": _GCLOUD,
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICEUSAGE": _GCLOUD,
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": _GCLOUD,
     "CLOUDSDK_AI_REGION": "Region of gcloud's commands for Vertex AI.",
     "FSSPEC_GCS_ENDPOINT_URL": "Address of Cloud Storage for gcsfs, with `--proxy`.",
     "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "`false`. Otherwise gcsfs asks for the kind of each bucket "
@@ -95,12 +100,12 @@ SHELL: Mapping[str, str] = {
     "PYTHONPATH": "Extended by the folder whose `sitecustomize` leads Google's SDK to the emulator.",
     "NO_PROXY": "Extended by the emulator's address. So is `no_proxy`.",
     "https_proxy": "With `--proxy`: the emulator's proxy. `HTTPS_PROXY` has the same value.",
-    "CURL_CA_BUNDLE": "With `--proxy`: certificate authorities for curl and TensorFlow.",
-    "REQUESTS_CA_BUNDLE": "With `--proxy`: the same for Google's Python clients, pip and gcloud.",
-    "HTTPLIB2_CA_CERTS": "With `--proxy`: the same for google-api-python-client.",
-    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": "With `--proxy`: the same for gsutil of the Google Cloud CLI.",
-    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": "With `--proxy`: the same for gRPC.",
-    "NODE_EXTRA_CA_CERTS": "With `--proxy`: the same for Node.",
+    "CURL_CA_BUNDLE": _AUTHORITIES,
+    "REQUESTS_CA_BUNDLE": _AUTHORITIES,
+    "HTTPLIB2_CA_CERTS": _AUTHORITIES,
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE": _AUTHORITIES,
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": _AUTHORITIES,
+    "NODE_EXTRA_CA_CERTS": _AUTHORITIES,
 }
 """Further variables that `vertex-training emulator env` sets, and most of them in replicas."""
 
@@ -131,23 +136,21 @@ REPLICA: Mapping[str, str] = {
     "CLOUD_ML_PROJECT_ID": "Number of the project.",
     "CLOUD_ML_JOB_ID": "Id of the job.",
     "CLOUD_ML_REGION": "Region of the job.",
-    "CLOUD_ML_TRIAL_ID": "Number of the trial, from 1. Only in tuning jobs.",
-    "CLOUD_ML_HP_METRIC_FILE": "File in which the program reports its metric. Only in tuning jobs.",
-    "CLOUD_ML_HP_METRIC_TAG": "Name of the metric, if the program reports it without a name. Only in "
-    "tuning jobs.",
-    "AIP_MODEL_DIR": "Directory for the model, as gs://. Only in a job with an output directory.",
-    "AIP_CHECKPOINT_DIR": "Directory for checkpoints, as gs://. Only in a job with an output directory.",
-    "AIP_TENSORBOARD_LOG_DIR": "Directory for TensorBoard logs, as gs://. Only in a job with an output "
-    "directory.",
+    "CLOUD_ML_TRIAL_ID": "Number of the trial, from 1, in tuning jobs.",
+    "CLOUD_ML_HP_METRIC_FILE": "File in which the program reports its metric, in tuning jobs.",
+    "CLOUD_ML_HP_METRIC_TAG": "Name of the metric, if the program reports none, in tuning jobs.",
+    "AIP_MODEL_DIR": "Directory for the model, in a job with an output directory.",
+    "AIP_CHECKPOINT_DIR": "The same for checkpoints.",
+    "AIP_TENSORBOARD_LOG_DIR": "The same for TensorBoard logs.",
     "AIP_TENSORBOARD_RESOURCE_NAME": "Full name of the job's TensorBoard.",
     "AIP_TENSORBOARD_API_URI": "Host of the API of the job's TensorBoard.",
     "AIP_EXPERIMENT_NAME": "Experiment of the job.",
     "AIP_EXPERIMENT_RUN_NAME": "Experiment run of the job.",
-    "AIP_DATA_FORMAT": "Format of the exported dataset: csv, jsonl or bigquery. Only in training pipelines.",
-    "AIP_TRAINING_DATA_URI": "Files or table of the training set. Only in training pipelines.",
-    "AIP_VALIDATION_DATA_URI": "Files or table of the validation set. Only in training pipelines.",
-    "AIP_TEST_DATA_URI": "Files or table of the test set. Only in training pipelines.",
-    "MASTER_ADDR": "Host of the chief. Only in the chief and workers of a job of several replicas.",
+    "AIP_DATA_FORMAT": "Format of the exported dataset: csv, jsonl or bigquery, in training pipelines.",
+    "AIP_TRAINING_DATA_URI": "Files or table of the training set, in training pipelines.",
+    "AIP_VALIDATION_DATA_URI": "Files or table of the validation set, in training pipelines.",
+    "AIP_TEST_DATA_URI": "Files or table of the test set, in training pipelines.",
+    "MASTER_ADDR": "Host of the chief, in the chief and workers of a job of several replicas.",
     "MASTER_PORT": "Port of the chief, for torch.distributed.",
     "RANK": "Rank of the replica: 0 for the chief, i + 1 for worker i.",
     "WORLD_SIZE": "Number of replicas that train: the chief and the workers.",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from scripts.reference import variable_texts as texts
-from scripts.reference.markdown import HEADER, REFERENCE, code, linked, table
+from scripts.reference.markdown import HEADER, REFERENCE, code, items, linked
 from vertex_training.environment.pipeline_data import variables as data_variables
 from vertex_training.environment.replica import job_environments
 from vertex_training.fields.decode import decode
@@ -78,10 +78,9 @@ def _parts() -> Iterator[str]:
     yield _listed(texts.SHELL)
     yield "## Of a replica"
     yield (
-        "Vertex AI and the emulator set these in each replica. To print them for your job, run\n"
-        "`vertex-training explain`. The example is the first of two workers, in a trial of a tuning job "
-        "with a\n"
-        "dataset."
+        "Vertex AI and the emulator set these in each replica, here with the values of the first of two\n"
+        "workers, in a trial of a tuning job with a dataset. To print them for your job, run\n"
+        "`vertex-training explain`."
     )
     yield _replica()
     for name in _LONG:
@@ -94,7 +93,7 @@ def _parts() -> Iterator[str]:
         "With the option [`framework`](resources/CustomJob.md#options), a launcher sets the variables of\n"
         "the framework before the program starts."
     )
-    yield table(PAGE, ("framework", "variable", "meaning"), _frameworks()).rstrip("\n")
+    yield items(PAGE, _frameworks()).rstrip("\n")
     yield "## Of a command that is notified"
     yield linked(
         PAGE,
@@ -108,23 +107,26 @@ def _parts() -> Iterator[str]:
 
 
 def _listed(variables: Mapping[str, str]) -> str:
-    rows = [(f"`{name}`", meaning) for name, meaning in variables.items()]
-    return table(PAGE, ("variable", "meaning"), rows).rstrip("\n")
+    named: dict[str, list[str]] = {}
+    for name, meaning in variables.items():
+        named.setdefault(meaning, []).append(f"`{name}`")
+    return items(PAGE, [(", ".join(names), "", meaning) for meaning, names in named.items()]).rstrip("\n")
 
 
 def _replica() -> str:
     values = replica_variables()
-    rows = [
-        (f"`{name}`", meaning, "below" if name in _LONG else f"`{values[name]}`" if name in values else "")
-        for name, meaning in texts.REPLICA.items()
-    ]
-    return table(PAGE, ("variable", "meaning", "example"), rows).rstrip("\n")
+    shown = {name: f" `{value}`" for name, value in values.items() if name not in _LONG}
+    return items(
+        PAGE,
+        [(f"`{name}`", "", f"{meaning}{shown.get(name, '')}") for name, meaning in texts.REPLICA.items()],
+    ).rstrip("\n")
 
 
 def _frameworks() -> Iterator[tuple[str, str, str]]:
     for preset in PRESETS.values():
-        for name, meaning in preset.variables.items():
-            yield f"`{preset.name}`", f"`{name}`", meaning
+        listed = [f"`{name}`, {meaning}" for name, meaning in preset.variables.items()]
+        if listed:
+            yield f"`{preset.name}`", "", "; ".join(listed)
 
 
 def _notified() -> list[str]:

@@ -150,7 +150,18 @@ def test_a_rule_is_named_at_the_argument_that_it_is_about() -> None:
 def test_an_option_of_many_commands_is_described_once() -> None:
     text = "".join(text for _, text in commands.pages())
     assert text.count("Data folder of the emulator") == 1
-    assert "[Shared](commands.md#shared-options): `--json`, `--data-dir`." in text
+    assert "* [Shared](#shared-options): `--json`, `--markdown`, `-C`, `--data-dir`" in text
+
+
+def test_the_page_of_the_emulator_names_the_options_of_all_its_commands_once() -> None:
+    text = dict(commands.pages())[commands.EMULATOR_PAGE]
+    assert "All have the [shared options](commands.md#shared-options)\n`--json` and `--data-dir`." in text
+    assert text.count("`--json`") == text.count("`--data-dir`") == 1
+    found = [one for one in parser.build().each() if one.prog.startswith("vertex-training emulator ")]
+    leaves = [one for one in found if not any(x.prog.startswith(f"{one.prog} ") for x in found)]
+    assert len(leaves) > 30
+    assert [one.prog for one in leaves if not {"--json", "--data-dir"} <= set(one.options())] == []
+    assert "* `clock advance SECONDS`: Advance the clock.\n" in text
 
 
 def test_every_resource_has_an_example_that_declares_it() -> None:
