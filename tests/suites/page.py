@@ -19,7 +19,7 @@ _HEAD = (
     "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
 )
 _WHY = (
-    "Why tests did not pass or are left out, with their number; a suite knows why it skips tests itself:\n\n"
+    "Why tests did not pass or are left out, with their number. Suites also skip tests by themselves.\n\n"
 )
 
 
