@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pulumi_vertex_training.configuration_keys import KEYS
-from scripts.reference.markdown import HEADER, REFERENCE, code, linked, table
+from scripts.reference.markdown import HEADER, REFERENCE, code, items, linked, value_entry
 
 PAGE = REFERENCE / "configuration.md"
 
@@ -24,8 +24,11 @@ def _parts() -> Iterator[str]:
         "preview fails, and the message has the command that corrects it.\n\n"
         "For keys of your own program, see [`read_configuration`](functions.md#read_configuration)."
     )
-    rows = [(f"`{key.name}`", key.type, key.default, key.effect) for key in KEYS]
-    yield table(PAGE, ("key", "type", "default", "effect"), rows).rstrip("\n")
+    entries = [
+        value_entry(key.name, key.type, "" if key.default == "none" else key.default, "", key.effect)
+        for key in KEYS
+    ]
+    yield items(PAGE, entries).rstrip("\n")
     yield "## Examples"
     yield code("\n".join(_commands()), "sh")
     yield linked(

@@ -211,7 +211,17 @@ def _testing() -> Iterator[str]:
         "yourself:\n"
         "`vertex_emulator.client.control.Control(url=URL, token=TOKEN)`."
     )
-    yield from a_class(TESTING_PAGE, "Control", control.Control, level=3)
+    known = {
+        name
+        for name, method in vars(testing.VertexEmulator).items()
+        if (does := _first_word(method)) == _first_word(getattr(control.Control, name, None)) != "Return"
+        and does
+    }
+    yield from a_class(TESTING_PAGE, "Control", control.Control, level=3, known=known)
+
+
+def _first_word(value: object) -> str:
+    return (inspect.getdoc(value) or "").partition(" ")[0]
 
 
 def _cluster() -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.reference.markdown import HEADER, REFERENCE, code, table
+from scripts.reference.markdown import HEADER, REFERENCE, code, items
 
 PAGE = REFERENCE / "json.md"
 SCHEMA = REFERENCE / "command.schema.json"
@@ -32,12 +32,8 @@ Keys of the command are in camel case. Paths in findings are in snake case, also
 [package](../guides/programs/other-languages.md). Later versions may add keys; a key is renamed or changes its
 type only with a note in the changelog.
 
-| exit code | when |
-| --- | --- |
-| 2 | the document has `errors`. After a mistake in the command it has nothing else |
-| the sum of their codes | `plan`, for failed [checks](../guides/teams/plan.md#the-checks) |
-| 1 | `diff`, `plan`, `drift` with `--exit-code`: there is a difference; `import`, `gc`: a request failed |
-| 0 | otherwise |
+[Exit codes](commands.md#exit-codes) are those of each command. With 2, the document has `errors`; after a
+mistake in the command it has nothing else.
 
 `ui --json` prints one line, `{{"url": "http://127.0.0.1:PORT/?token=TOKEN"}}`, and then serves the
 [dashboard](../guides/running/dashboard.md).
@@ -65,6 +61,5 @@ def _parts() -> Iterator[str]:
     yield "## Commands"
     yield "`$defs` has these definitions; several of them have an example."
     shown = [each for each in definitions().items() if not each[0].startswith("emulator ")]
-    rows = [(f"`{name}`", each.get("title", "")) for name, each in shown]
-    yield table(PAGE, ("definition", "document"), rows).rstrip("\n")
+    yield items(PAGE, [(f"`{name}`", "", each.get("title", "")) for name, each in shown]).rstrip("\n")
     yield "Each control of the emulator has one as well, such as `emulator status`. Durations are in seconds."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.arguments.messages import fields_of
-from scripts.reference.markdown import HEADER, REFERENCE, code, linked, table
+from scripts.reference.markdown import HEADER, REFERENCE, code, items, linked, value_entry
 from scripts.reference.types_in_words import default_of_field, hint_in_words
 from vertex_training.fields.schema import camel_case
 from vertex_training.policy.evaluation import DEFAULT_LEVEL, LEVELS
@@ -40,22 +40,24 @@ def _parts() -> Iterator[str]:
     )
     yield "## Settings of every policy"
     levels = ", ".join(f"`{each}`" for each in LEVELS)
-    rows = [("`enforcementLevel`", "string", f"`{json.dumps(DEFAULT_LEVEL)}`", f"One of {levels}.")]
-    yield table(PAGE, ("setting", "type", "default", "meaning"), [*rows, *_settings(Scope)]).rstrip("\n")
+    default = f"`{json.dumps(DEFAULT_LEVEL)}`"
+    level = value_entry("enforcementLevel", "string", default, "", f"One of {levels}.")
+    yield items(PAGE, [level, *_settings(Scope)]).rstrip("\n")
     for policy in POLICIES.values():
         yield f"## {policy.name}"
         yield policy.says if policy.says.endswith(".") else f"{policy.says}."
         if own := list(_settings(policy.settings, without=Scope)):
-            yield table(PAGE, ("setting", "type", "default", "meaning"), own).rstrip("\n")
+            yield items(PAGE, own).rstrip("\n")
     yield "## Example"
     yield "The file of `--policy-pack-config`. `all` is the level of each policy that names none."
     yield code(json.dumps(EXAMPLE, indent=2), "json")
 
 
-def _settings(settings: type, *, without: type | None = None) -> Iterator[tuple[str, ...]]:
+def _settings(settings: type, *, without: type | None = None) -> Iterator[tuple[str, str, str]]:
     left_out = {field.key for field in fields_of(without).values()} if without else set()
     for field in fields_of(settings).values():
         if field.key not in left_out:
             name, kind = camel_case(field.name), hint_in_words(field.hint, "")
-            default = f"`{json.dumps(field.default)}`" if default_of_field(None, field) else ""
-            yield f"`{name}`", kind, default, field.text
+            is_told = "Default" in field.text or "(default)" in field.text
+            shown = "" if is_told or not default_of_field(None, field) else f"`{json.dumps(field.default)}`"
+            yield value_entry(name, kind, shown, "", field.text)

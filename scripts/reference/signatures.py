@@ -39,12 +39,19 @@ def _documentation(page: Path, text: str) -> Iterator[str]:
 
 
 def a_class(
-    page: Path, name: str, value: type, *, level: int, described: Collection[str] = ()
+    page: Path,
+    name: str,
+    value: type,
+    *,
+    level: int,
+    described: Collection[str] = (),
+    known: Collection[str] = (),
 ) -> Iterator[str]:
     """Yield the parts of the entry of a class: documentation, attributes and methods.
 
     Methods that are inherited from a class with an entry of its own, in `described`, are in that entry.
-    A method with one paragraph of documentation is an item of a list, any other has a heading.
+    A method with one paragraph of documentation is an item of a list, any other has a heading. Of methods
+    that the reader knows from another entry, in `known`, only the signature is written.
     Raises MissingDocumentationError.
     """
     text = inspect.cleandoc(ast.get_docstring(_source_of(value)) or f"{name}.")
@@ -69,14 +76,12 @@ def a_class(
     methods = list(_methods(value, bases))
     short = {key: text for key, method in methods if (text := _one_paragraph(method))}
     if short:
-        yield items(
-            page,
-            [
-                (f"`{_in_one_line(_signature(key, method))}`", "", short[key])
-                for key, method in methods
-                if key in short
-            ],
-        ).rstrip("\n")
+        signatures = {key: f"`{_in_one_line(_signature(key, method))}`" for key, method in methods}
+        listed = [(signatures[key], "", short[key]) for key in short if key not in known]
+        yield items(page, listed).rstrip("\n")
+        if same := [f"* {signatures[key]}" for key in short if key in known]:
+            yield "These do the same as the methods of `VertexEmulator`:"
+            yield "\n".join(same)
     for key, method in methods:
         if key not in short:
             yield f"{'#' * level} {name}.{key}"

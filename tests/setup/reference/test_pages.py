@@ -195,6 +195,14 @@ def documented(first: int, *more: str, last: str = "x", **others: object) -> lis
     return [str(first), *more, last, *others]
 
 
+def test_controls_that_differ_from_those_of_the_fixture_have_their_own_texts() -> None:
+    text = dict(functions.pages())[functions.TESTING_PAGE].partition("\n## Control\n")[2]
+    own, _, same = text.partition("These do the same as the methods of `VertexEmulator`:")
+    assert "* `replica_limit() -> int`: Return" in own
+    assert "* `requests(*, last: int | None = None, after: int = 0) -> dict[str, Any]`: Return" in own
+    assert "* `freeze_clock() -> dict[str, Any]`\n" in same and "freeze_clock" not in own
+
+
 def test_a_function_is_shown_as_it_is_written() -> None:
     signature, text, parameters = function(PAGE, "documented", documented)
     assert signature == (

@@ -141,8 +141,8 @@ def _rows() -> list[str]:
         "## Every row",
         "",
         "The first row that matches decides. A live job is queued, pending, running or paused. In "
-        "parentheses is the reason that a preview prints, as in `train will run again: its spec changed`; some "
-        "rows print none.",
+        "parentheses is the reason that a preview prints, as in `train will run again: its spec changed`; "
+        "some rows print none.",
         "",
         *map(line, rerun.ROWS),
         "",
