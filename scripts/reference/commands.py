@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cli.arguments import Parser
 from pulumi_vertex_training.cli.teams.plan.checks import EXIT_CODES
 from scripts.reference import json_page
-from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, items
+from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, items, linked
 
 PAGE = REFERENCE / "commands.md"
 EMULATOR_PAGE = REFERENCE / "emulator-commands.md"
@@ -154,6 +154,32 @@ EMULATOR_GROUPS = (
     ),
 )
 
+_GUIDES: Mapping[str, tuple[str, ...]] = {
+    "explain": (
+        *("programs/forms.md", "frameworks/choose.md", "cost/cost.md"),
+        *("teams/plan.md#the-picture", "running/watching.md#a-picture-of-the-topology"),
+    ),
+    "placement": ("frameworks/placement.md",),
+    "prices": ("cost/prices.md",),
+    "preflight": ("cost/preflight.md",),
+    "plan": ("teams/plan.md",),
+    "drift": ("running/drift.md",),
+    "promote": ("teams/promotion.md",),
+    "migrate-state": ("programs/python-package.md",),
+    "runs": (
+        "programs/rerun.md#the-history-of-runs",
+        "running/watching.md#compare-runs",
+        "cost/cost.md#what-a-run-has-cost",
+    ),
+    "trace": ("running/lineage.md",),
+    "top": ("running/watching.md",),
+    "tensorboard": ("running/watching.md#tensorboard",),
+    "import": ("running/adopt.md",),
+    "ui": ("running/dashboard.md",),
+    "doctor": ("programs/program.md#after-a-kill",),
+}
+"""The guides in which a command is used, below docs/guides."""
+
 _OWN_CODES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "diff": (("1", "with `--exit-code`: the files differ"), ("2", "a file has errors")),
     "explain": (("2", "the file has errors"),),
@@ -188,6 +214,11 @@ def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
         "Every command and option of `vertex-training`. `vertex-training COMMAND --help` prints the same.\n"
         f"The commands of the emulator have [a page of their own]({EMULATOR_PAGE.name}), and so has what\n"
         f"[`--json`]({json_page.PAGE.name}) prints."
+    )
+    yield linked(
+        PAGE,
+        "JOB is the name of a resource of the selected stack, `PROJECT/STACK/NAME`, a display name, an id\n"
+        "or a full name: see docs/guides/running/watching.md#which-job-a-name-means.",
     )
     yield "## Exit codes"
     yield items(
@@ -244,6 +275,8 @@ def _command(
         yield "\n".join(_subcommand(commands[name], page) for name in below)
     if codes := _OWN_CODES.get(heading) if page == PAGE else None:
         yield f"Exit codes: {'; '.join(f'{value}, {meaning}' for value, meaning in codes)}."
+    if guides := _GUIDES.get(heading) if page == PAGE else None:
+        yield linked(page, f"See {', '.join(f'docs/guides/{each}' for each in guides)}.")
     yield code("\n".join(written(each) for each in examples), "sh")
 
 
