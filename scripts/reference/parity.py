@@ -97,7 +97,7 @@ class Row:
 
     def line(self) -> str:
         """Return the row as it is written on the page."""
-        count = "test" if len(self.marks) == 1 else f"{len(self.marks)} tests"
+        count = len(self.marks)
         tests = f"[{count}](../../{self.marks[0].test.partition('::')[0]})"
         here = f"{self.marks[0].here} ({tests})"
         return f"* **{self.feature}**: {self.google} ({self.known_from}){_ARROW}{here}\n"

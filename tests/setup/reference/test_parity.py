@@ -52,7 +52,7 @@ def test_a_row_has_what_its_marks_say_and_the_tests_that_have_them(tmp_path: Pat
         "*As documented*",
         "",
         "* **timeout**: fails the job (or not) (documented) \N{RIGHTWARDS ARROW} by a clock "
-        "([2 tests](../../tests/test_jobs.py))",
+        "([2](../../tests/test_jobs.py))",
     ]
     assert written(tmp_path, tests, page) == page
     assert page.split("\n\n")[2] == "Text."
