@@ -16,9 +16,10 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job import parameters
 from pulumi_vertex_training.kinds.training_pipeline import training_tasks
 from pulumi_vertex_training.program.arguments import references, worker_pools
 from scripts.arguments.catalog import ARGS_MODULES, PACKAGE, RESOURCES
+from scripts.arguments.resources import parameters_of
 from scripts.reference import examples
-from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, filled, prose, table
-from scripts.reference.signatures import a_class, aliases, function
+from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, filled, items, prose, table
+from scripts.reference.signatures import a_class, aliases, function, one_line, signature_line
 from scripts.reference.types_in_words import WORDS
 from vertex_cluster import checkpoints
 from vertex_emulator.client import control
@@ -77,6 +78,10 @@ GROUPS = (
         example="configuration",
     ),
 )
+
+_LOOKUPS = """Each of these returns something of the stack's endpoint that exists, live or ended, and adopts
+nothing. It raises `pulumi.RunError` if there is none. `project` and `location` default to those of a full
+name, else to the stack's. For an output, use `.apply(vt.get_model)`."""
 
 CLUSTER_GROUPS: Mapping[str, tuple[str, ...]] = {
     "The cluster": ("from_environment", "parse_cluster_spec", "parse_tf_config", "Cluster", "ClusterError"),
@@ -165,9 +170,11 @@ def _functions() -> Iterator[str]:
     for group in GROUPS:
         yield f"## {group.title}"
         yield code(examples.shown(examples.FOLDER / "functions" / f"{group.example}.py"), "python")
-        for name in group.names:
-            yield f"### {name}"
-            yield from function(PAGE, name, getattr(vt, name))
+        lookups = [name for name in group.names if _is_lookup(getattr(vt, name))]
+        if lookups:
+            yield _LOOKUPS
+            yield items(PAGE, [_lookup(name) for name in lookups]).rstrip("\n")
+        yield from _names(PAGE, vt, [name for name in group.names if name not in lookups])
     yield "## Types"
     yield "`Input[T]` is a `T`, or an output of one, as everywhere in Pulumi. These stand for several types:"
     rows = [
@@ -184,6 +191,18 @@ def _functions() -> Iterator[str]:
         if name[0].isupper() and name not in own:
             yield f"### {name}"
             yield from a_class(PAGE, name, getattr(vt, name), level=4)
+
+
+def _is_lookup(value: Any) -> bool:
+    return (inspect.getdoc(value) or "").startswith("Return an existing ")
+
+
+def _lookup(name: str) -> tuple[str, str, str]:
+    """Return the entry of a function that looks up what exists, with the parameters that no other has."""
+    value = getattr(vt, name)
+    parameters = parameters_of(inspect.getdoc(value) or "")
+    own = [f"`{key}`: {text}" for key, text in parameters.items() if key not in ("project", "location")]
+    return f"`{signature_line(name, inspect.unwrap(value))}`", "", " ".join(own)
 
 
 def _testing() -> Iterator[str]:
@@ -231,12 +250,12 @@ def _cluster() -> Iterator[str]:
     yield prose(inspect.getdoc(vertex_cluster) or "")
     for title, names in CLUSTER_GROUPS.items():
         yield f"## {title}"
-        yield from _names(vertex_cluster, names)
+        yield from _names(CLUSTER_PAGE, vertex_cluster, names)
     yield "## Checkpoints"
     yield prose(inspect.getdoc(checkpoints) or "")
     public = set(checkpoints.__all__)
     _check({*_CHECKPOINTS, *_CHECKPOINT_CONSTANTS}, public, CLUSTER_PAGE.name)
-    yield from _names(checkpoints, _CHECKPOINTS)
+    yield from _names(CLUSTER_PAGE, checkpoints, _CHECKPOINTS)
     yield "## Constants"
     for name in _CONSTANTS:
         value = getattr(vertex_cluster, name)
@@ -244,11 +263,21 @@ def _cluster() -> Iterator[str]:
         yield f"`{name}`: {shown}"
 
 
-def _names(module: ModuleType, names: Sequence[str]) -> Iterator[str]:
+def _names(page: Path, module: ModuleType, names: Sequence[str]) -> Iterator[str]:
+    """Yield the entries of functions and classes; functions with short documentation are items of a list."""
+    run: list[tuple[str, str, str]] = []
     for name in names:
         value = getattr(module, name)
+        if not inspect.isclass(value) and (entry := one_line(name, value)):
+            run.append(entry)
+            continue
+        if run:
+            yield items(page, run).rstrip("\n")
+            run = []
         yield f"### {name}"
         if inspect.isclass(value):
-            yield from a_class(CLUSTER_PAGE, name, value, level=4, described=names)
+            yield from a_class(page, name, value, level=4, described=names)
         else:
-            yield from function(CLUSTER_PAGE, name, value)
+            yield from function(page, name, value)
+    if run:
+        yield items(page, run).rstrip("\n")

@@ -17,6 +17,8 @@ from scripts.arguments.resources import parameters_of
 from scripts.reference.markdown import code, items, linked, prose, value_entry
 
 _WIDTH = 100
+_SHORT = 45
+"""Words of a documentation that is an item of a list."""
 
 
 def function(page: Path, name: str, value: Callable[..., Any]) -> Iterator[str]:
@@ -50,7 +52,7 @@ def a_class(
     """Yield the parts of the entry of a class: documentation, attributes and methods.
 
     Methods that are inherited from a class with an entry of its own, in `described`, are in that entry.
-    A method with one paragraph of documentation is an item of a list, any other has a heading. Of methods
+    A method with short documentation is an item of a list, any other has a heading. Of methods
     that the reader knows from another entry, in `known`, only the signature is written.
     Raises MissingDocumentationError.
     """
@@ -74,28 +76,30 @@ def a_class(
         links = ", ".join(f"[{base.__name__}](#{base.__name__.lower()})" for base in bases)
         yield f"It has the methods of {links}."
     methods = list(_methods(value, bases))
-    short = {key: text for key, method in methods if (text := _one_paragraph(method))}
-    if short:
-        signatures = {key: f"`{_in_one_line(_signature(key, method))}`" for key, method in methods}
-        listed = [(signatures[key], "", short[key]) for key in short if key not in known]
+    short = {key: entry for key, method in methods if (entry := one_line(key, method))}
+    if listed := [entry for key, entry in short.items() if key not in known]:
         yield items(page, listed).rstrip("\n")
-        if same := [f"* {signatures[key]}" for key in short if key in known]:
-            yield "These do the same as the methods of `VertexEmulator`:"
-            yield "\n".join(same)
+    if same := [f"* {entry[0]}" for key, entry in short.items() if key in known]:
+        yield "These do the same as the methods of `VertexEmulator`:"
+        yield "\n".join(same)
     for key, method in methods:
         if key not in short:
             yield f"{'#' * level} {name}.{key}"
             yield from function(page, key, method)
 
 
-def _in_one_line(signature: str) -> str:
-    return " ".join(signature.split()).replace("( ", "(").replace(", )", ")")
+def one_line(name: str, value: Callable[..., Any]) -> tuple[str, str, str] | None:
+    """Return the entry of a function in a list, or None if its documentation is too long for one."""
+    plain = inspect.unwrap(value)
+    text = inspect.getdoc(plain) or ""
+    if not text or ":param" in text or "\n\n    " in text or "\n* " in text or len(text.split()) > _SHORT:
+        return None
+    return f"`{signature_line(name, plain)}`", "", text
 
 
-def _one_paragraph(method: Callable[..., Any]) -> str:
-    """Return the documentation of a method if it is a single paragraph, "" for any other."""
-    text = inspect.getdoc(inspect.unwrap(method)) or ""
-    return "" if "\n\n" in text or ":param" in text else " ".join(text.split())
+def signature_line(name: str, value: Callable[..., Any]) -> str:
+    """Return the signature of a function in one line."""
+    return " ".join(_signature(name, value).split()).replace("( ", "(").replace(", )", ")")
 
 
 def aliases(module: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, str]]:

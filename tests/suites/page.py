@@ -18,9 +18,7 @@ _HEAD = (
     "| suite | from | tests | passed | not passed | left out | skipped by itself | run on |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
 )
-_WHY = (
-    "Why tests did not pass or are left out, with their number. Suites also skip tests by themselves.\n\n"
-)
+_WHY = "Why tests did not pass or are left out, with their number. Suites also skip tests by themselves.\n\n"
 
 
 def table(found: Sequence[Results], *, today: str) -> str:
