@@ -215,11 +215,6 @@ def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
         f"The commands of the emulator have [a page of their own]({EMULATOR_PAGE.name}), and so has what\n"
         f"[`--json`]({json_page.PAGE.name}) prints."
     )
-    yield linked(
-        PAGE,
-        "JOB is the name of a resource of the selected stack, `PROJECT/STACK/NAME`, a display name, an id\n"
-        "or a full name: see docs/guides/running/watching.md#which-job-a-name-means.",
-    )
     yield "## Exit codes"
     yield items(
         PAGE,
@@ -232,7 +227,11 @@ def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
     ).rstrip("\n")
     yield "Commands with further meanings of a code name them below."
     yield f"## {_SHARED}"
-    yield "Each command that has one of these options names it below its own."
+    yield linked(
+        PAGE,
+        "Each command that has one of these names it below its own arguments. See also\n"
+        "docs/guides/running/watching.md#which-job-a-name-means.",
+    )
     yield items(PAGE, [_entry(each) for each in _shared().values()]).rstrip("\n")
     yield from _groups(commands, GROUPS, "vertex-training", PAGE)
 
@@ -287,26 +286,24 @@ def written(example: str) -> str:
 
 def _usage(command: Parser, page: Path, *, with_arguments: bool) -> Iterator[str]:
     yield _sentence(command.description or "")
-    if not with_arguments:
-        return
-    if words := _words(command):  # without an argument that is needed, the example shows the usage
-        yield code(f"{command.prog} {words}", "text")
-    if entries := _arguments(command, page):
+    if with_arguments and (entries := _arguments(command, page)):
         yield entries
 
 
 def _subcommand(command: Parser, page: Path) -> str:
     """Return a command below another one as an item, with its arguments below."""
     usage = f"{command.prog.removeprefix('vertex-training ').removeprefix('emulator ')} {_words(command)}"
-    usage = usage.removesuffix(" [OPTIONS]")  # they are listed below
     line = f"* `{usage.strip()}`: {_sentence(command.description or '')}"
     below = textwrap.indent(_arguments(command, page).replace("\n\n", "\n"), "    ")
     return f"{line}\n{below}" if below else line
 
 
 def _actions(command: Parser) -> list[argparse.Action]:
-    left_out = argparse._HelpAction | argparse._VersionAction | argparse._SubParsersAction
-    return [each for each in command.arguments() if not isinstance(each, left_out)]
+    return [
+        each
+        for each in command.arguments()
+        if not isinstance(each, argparse._HelpAction | argparse._VersionAction | argparse._SubParsersAction)
+    ]
 
 
 def _words(command: Parser) -> str:
@@ -316,23 +313,29 @@ def _words(command: Parser) -> str:
     required = [each for each in actions if each.option_strings and each.required]
     if not positional and not required:
         return ""
-    rest = len(actions) > len(positional) + len(required)
-    return " ".join([*map(_usage_of, (*positional, *required)), *(["[OPTIONS]"] if rest else [])])
+    return " ".join(map(_usage_of, (*positional, *required)))
 
 
 def _arguments(command: Parser, page: Path) -> str:
     """Return a list of the arguments of a command, and a line with the shared ones."""
-    actions = _actions(command)
-    positional = [each for each in actions if not each.option_strings and _entry(each)[1:] != ("", "")]
-    own = [*positional, *(each for each in actions if each.option_strings and not _is_shared(each))]
+    actions = [each for each in _actions(command) if each.option_strings or _entry(each)[1:] != ("", "")]
+    own = sorted((each for each in actions if not _is_shared(each)), key=_is_option)
     everywhere = _OF_THE_EMULATOR if page == EMULATOR_PAGE else ()
-    names = [each.option_strings[-1] for each in actions if each.option_strings and each not in own]
+    names = [
+        each.option_strings[-1] if each.option_strings else _usage_of(each)
+        for each in sorted(actions, key=_is_option)
+        if each not in own
+    ]
     parts = [items(page, [_entry(each) for each in own]).rstrip("\n")] if own else []
     if shared := [f"`{name}`" for name in names if name not in everywhere]:
         target = f"{'' if page == PAGE else PAGE.name}#{anchor(_SHARED)}"
         mark = "* " if parts else ""
         parts.append(f"{mark}[Shared]({target}): {', '.join(shared)}")
     return "\n".join(parts)
+
+
+def _is_option(action: argparse.Action) -> bool:
+    return bool(action.option_strings)
 
 
 def _entry(action: argparse.Action) -> tuple[str, str, str]:
@@ -346,14 +349,15 @@ def _is_shared(action: argparse.Action) -> bool:
 
 @functools.cache
 def _shared() -> Mapping[str, argparse.Action]:
-    """Return the options that several commands have with the same text, by name."""
+    """Return the arguments that several commands have with the same text, by name."""
     actions: dict[tuple[str, str, str], list[argparse.Action]] = {}
     for command in parser.build().each():
         for each in command.arguments():
-            if each.option_strings and not isinstance(each, argparse._HelpAction | argparse._VersionAction):
+            if each.help and not isinstance(each, argparse._HelpAction | argparse._VersionAction):
                 actions.setdefault(_entry(each), []).append(each)
-    often = sorted((same for same in actions.values() if len(same) >= _SEVERAL), key=len)
-    return {_name(same[0]): same[0] for same in reversed(often)}
+    often = [same for same in actions.values() if len(same) >= _SEVERAL]
+    often.sort(key=lambda same: (bool(same[0].option_strings), -len(same)))  # what is no option first
+    return {_name(same[0]): same[0] for same in often}
 
 
 def _usage_of(action: argparse.Action) -> str:
@@ -371,7 +375,7 @@ def _metavar(action: argparse.Action) -> str:
 
 def _name(action: argparse.Action) -> str:
     if not action.option_strings:
-        return f"`{_metavar(action)}`"
+        return f"`{_usage_of(action)}`"
     takes = "" if action.nargs == 0 else f" {_metavar(action)}"
     if action.choices:
         takes = ""

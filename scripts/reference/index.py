@@ -16,7 +16,7 @@ from scripts.reference import (
     rules,
     variables,
 )
-from scripts.reference.markdown import HEADER, REFERENCE, relative, table
+from scripts.reference.markdown import HEADER, REFERENCE, items, relative
 
 PAGE = REFERENCE / "index.md"
 
@@ -62,15 +62,15 @@ def pages() -> Iterator[tuple[Path, str]]:
 def _parts() -> Iterator[str]:
     yield f"{HEADER}# Reference"
     yield (
-        "Every argument, function, command, key, rule and variable. These pages are made from the code of\n"
+        "Every argument, function, command, key, rule and variable, made from the code of this version."
         "this version."
     )
     yield "## Resources"
-    rows = [
-        (f"[{resource.name}]({relative(PAGE, resource.page)})", resources.summary(resource))
+    entries = [
+        (f"[{resource.name}]({relative(PAGE, resource.page)})", "", resources.summary(resource))
         for resource in RESOURCES
     ]
-    yield table(PAGE, ("resource", "declares"), rows).rstrip("\n")
+    yield items(PAGE, entries).rstrip("\n")
     yield f"### {resources.EVERYWHERE}"
     yield (
         "* `project`: *string*. Project id. Default: the stack's project.\n"
@@ -84,8 +84,8 @@ def _parts() -> Iterator[str]:
     )
     for title, listed in _GROUPS:
         yield f"## {title}"
-        entries = [(f"[{_title(page)}]({relative(PAGE, page)})", text) for page, text in listed]
-        yield table(PAGE, ("page", "holds"), entries).rstrip("\n")
+        entries = [(f"[{_title(page)}]({relative(PAGE, page)})", "", text) for page, text in listed]
+        yield items(PAGE, entries).rstrip("\n")
 
 
 def _title(page: Path) -> str:
