@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +17,7 @@ from pulumi_vertex_training.program.arguments import references, worker_pools
 from scripts.arguments.catalog import ARGS_MODULES, PACKAGE, RESOURCES
 from scripts.arguments.resources import parameters_of
 from scripts.reference import examples
-from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, filled, items, prose, table
+from scripts.reference.markdown import HEADER, REFERENCE, code, items, prose, table, without_repeats
 from scripts.reference.signatures import a_class, aliases, function, one_line, signature_line
 from scripts.reference.types_in_words import WORDS
 from vertex_cluster import checkpoints
@@ -117,29 +116,7 @@ _ALIASES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
 def pages() -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of each page."""
     for page, parts in ((PAGE, _functions()), (TESTING_PAGE, _testing()), (CLUSTER_PAGE, _cluster())):
-        yield page, "\n\n".join(_without_repeats(parts)) + "\n"
-
-
-def _without_repeats(parts: Iterable[str]) -> Iterator[str]:
-    """Yield the parts of a page; entries of an earlier list are a link to its heading."""
-    first: dict[str, str] = {}
-    heading = ""
-    for part in parts:
-        if part.startswith("#"):
-            heading = part.lstrip("# ")
-        if not part.startswith("* `") or re.match(r"\* `\w+\(", part):  # no list, or one of methods
-            yield part
-            continue
-        rows = part.split("\n")
-        by_heading: dict[str, list[str]] = {}
-        for row in rows:
-            by_heading.setdefault(first.setdefault(row, heading), []).append(row)
-        repeated = {each: of for each, of in by_heading.items() if each != heading and len(of) > 1}
-        if own := [row for row in rows if first[row] not in repeated]:
-            yield "\n".join(own)
-        for other, of in repeated.items():
-            names = ", ".join(f"`{row.split('`')[1]}`" for row in of)
-            yield filled(f"As in [{other}](#{anchor(other)}): {names}.")
+        yield page, "\n\n".join(without_repeats(parts)) + "\n"
 
 
 def public_names() -> list[str]:

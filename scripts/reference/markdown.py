@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from scripts.arguments.catalog import ROOT
@@ -42,6 +42,31 @@ def items(page: Path, entries: Iterable[tuple[str, str, str]]) -> str:
         f"* {inline(page, name)}: {inline(page, f'*{facts}*. ' if facts else '')}{inline(page, meaning)}\n"
         for name, facts, meaning in entries
     )
+
+
+def without_repeats(parts: Iterable[str], known: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield the parts of a page; entries of an earlier list are a link to its heading.
+
+    `known` has entries of other pages, each with the link to its heading.
+    """
+    first: dict[str, str] = dict(known or {})
+    here = ""
+    for part in parts:
+        if part.startswith("#"):
+            title = part.lstrip("# ")
+            here = f"[{title}](#{anchor(title)})"
+        if not part.startswith("* `") or re.match(r"\* `\w+\(", part):  # no list, or one of methods
+            yield part
+            continue
+        rows = part.rstrip("\n").split("\n")
+        by_link: dict[str, list[str]] = {}
+        for row in rows:
+            by_link.setdefault(first.setdefault(row, here), []).append(row)
+        repeated = {link: of for link, of in by_link.items() if link != here and len(of) > 1}
+        if own := [row for row in rows if first[row] not in repeated]:
+            yield "\n".join(own)
+        for link, of in repeated.items():
+            yield filled(f"As in {link}: {', '.join(f'`{row.split(chr(96))[1]}`' for row in of)}.")
 
 
 def value_entry(name: str, kind: str, default: str, change: str, meaning: str) -> tuple[str, str, str]:

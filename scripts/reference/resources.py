@@ -37,6 +37,7 @@ from scripts.reference.markdown import (
     linked,
     relative,
     value_entry,
+    without_repeats,
 )
 from scripts.reference.signatures import a_class, is_public_property
 from scripts.reference.types_in_words import (
@@ -124,8 +125,14 @@ _HIDDEN = frozenset({"asked_by", "declared"})
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of each page."""
+    known: dict[str, str] = {}
     for resource in RESOURCES:
-        yield resource.page, _page(resource)
+        text = "\n\n".join(without_repeats(_page(resource).rstrip("\n").split("\n\n"), known))
+        yield resource.page, f"{text}\n"
+        if resource is _FIRST:
+            result = text.partition(f"\n### {Completion.__name__}\n")[2].partition("\n#")[0]
+            link = f"[{Completion.__name__}]({resource.page.name}#{anchor(Completion.__name__)})"
+            known = {line: link for line in result.split("\n") if line.startswith("* ")}
 
 
 def summary(resource: Resource) -> str:

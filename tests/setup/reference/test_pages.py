@@ -16,7 +16,15 @@ from pulumi_vertex_training.core import settings
 from scripts.arguments.catalog import RESOURCES, ROOT
 from scripts.reference import commands, examples, files, functions, policies, rules, variables
 from scripts.reference import variable_texts as texts
-from scripts.reference.markdown import HEADER, REFERENCE, UnknownPageError, cell, linked, prose
+from scripts.reference.markdown import (
+    HEADER,
+    REFERENCE,
+    UnknownPageError,
+    cell,
+    linked,
+    prose,
+    without_repeats,
+)
 from scripts.reference.signatures import function
 from vertex_training.policy.evaluation import configuration_of
 
@@ -180,6 +188,28 @@ def test_links_lead_to_a_page_of_the_documentation() -> None:
 
 def test_a_cell_stays_in_its_row() -> None:
     assert cell(PAGE, "a | b\n<c> `<d>`") == "a \\| b &lt;c> `<d>`"
+
+
+def test_entries_of_an_earlier_list_are_a_link() -> None:
+    first, other = "* `a`: One.\n* `b`: Two.", "* `a`: One.\n* `b`: Two.\n* `c`: Three."
+    single = "* `a`: One.\n* `c`: 3."
+    parts = ["### First", first, "### Second", other, "### Third", single]
+    assert list(without_repeats(parts)) == [
+        *("### First", first, "### Second", "* `c`: Three.", "As in [First](#first): `a`, `b`."),
+        *("### Third", single),
+    ]
+    known = dict.fromkeys(first.split("\n"), "[Other](other.md#other)")
+    assert list(without_repeats([first], known)) == ["As in [Other](other.md#other): `a`, `b`."]
+
+
+def test_only_effects_that_are_not_the_usual_one_are_printed() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert "except where *no rerun* is written. Instead" in " ".join(text.split())
+    assert "* `labels`: *map of string; no rerun*. " in text
+    assert "* `network`: *string*. " in text
+    assert "* `run_token`: *string; reruns the job*. " in text
+    assert "* `keep_runs`: *integer, default `10`*. " in text
+    assert "* `project`, `location`, `opts`: [as in all resources](../index.md#in-all-resources)" in text
 
 
 def test_code_in_a_docstring_is_one_block() -> None:
