@@ -240,8 +240,8 @@ def _emulator_page(commands: Mapping[str, Parser]) -> Iterator[str]:
     yield f"{HEADER}# Commands of the emulator"
     shared = f"[{_SHARED.lower()}]({PAGE.name}#{anchor(_SHARED)})"
     yield (
-        "Every command and option of `vertex-training emulator`. Exit codes are\n"
-        f"[those of all commands]({PAGE.name}#exit-codes). All have the {shared}\n"
+        "Every command and option of `vertex-training emulator`, with the\n"
+        f"[exit codes]({PAGE.name}#exit-codes) of all commands. All have the {shared}\n"
         f"{' and '.join(f'`{each}`' for each in _OF_THE_EMULATOR)}."
     )
     yield from _groups(commands, EMULATOR_GROUPS, f"vertex-training {_EMULATOR}", EMULATOR_PAGE)

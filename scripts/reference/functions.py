@@ -79,8 +79,8 @@ GROUPS = (
 )
 
 _LOOKUPS = """Each of these returns something of the stack's endpoint that exists, live or ended, and adopts
-nothing. It raises `pulumi.RunError` if there is none. `project` and `location` default to those of a full
-name, else to the stack's. For an output, use `.apply(vt.get_model)`."""
+nothing. It raises `pulumi.RunError` if that does not exist. `project` and `location` default to the parts of
+a full name, else to the stack's. For an output, use `.apply(vt.get_model)`."""
 
 CLUSTER_GROUPS: Mapping[str, tuple[str, ...]] = {
     "The cluster": ("from_environment", "parse_cluster_spec", "parse_tf_config", "Cluster", "ClusterError"),

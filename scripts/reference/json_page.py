@@ -32,7 +32,7 @@ Keys of the command are in camel case. Paths in findings are in snake case, also
 [package](../guides/programs/other-languages.md). Later versions may add keys; a key is renamed or changes its
 type only with a note in the changelog.
 
-[Exit codes](commands.md#exit-codes) are those of each command. With 2, the document has `errors`; after a
+[Exit codes](commands.md#exit-codes) are the same as without it. With 2, the document has `errors`; after a
 mistake in the command it has nothing else.
 
 `ui --json` prints one line, `{{"url": "http://127.0.0.1:PORT/?token=TOKEN"}}`, and then serves the

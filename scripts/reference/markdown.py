@@ -105,7 +105,7 @@ def linked(page: Path, text: str) -> str:
 
 
 def _heading(page: Path, section: str) -> str:
-    """Return the heading of a page, or that of a section. Raises UnknownPageError."""
+    """Return the heading of a page or of a section. Raises UnknownPageError."""
     for heading in _HEADING.findall(page.read_text(encoding="utf-8")):
         if section in ("", anchor(heading)):
             return str(heading).strip()

@@ -31,7 +31,7 @@ _SUMMARY = (_WORDS["same"], _AS_DOCUMENTED, _WORDS["own_way"], _WORDS["not_done"
 """The columns of the summary. A row that rests on documentation alone is "as documented", not "the same"."""
 _BASES = {"seen", "client", "suite", "documented", "ours"}
 _NAMED = {"suite", "ours"}
-"""Bases whose source is always written; those of the others may be the usual one, which the page names."""
+"""Bases whose source is always written; any other may have the usual one, which the page names."""
 _SECTION = "\n## "
 _ARROW = " \N{RIGHTWARDS ARROW} "
 _ITEM = re.compile(

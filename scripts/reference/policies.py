@@ -58,6 +58,8 @@ def _settings(settings: type, *, without: type | None = None) -> Iterator[tuple[
     for field in fields_of(settings).values():
         if field.key not in left_out:
             name, kind = camel_case(field.name), hint_in_words(field.hint, "")
-            is_told = "Default" in field.text or "(default)" in field.text
-            shown = "" if is_told or not default_of_field(None, field) else f"`{json.dumps(field.default)}`"
+            has_default = "Default" in field.text or "(default)" in field.text
+            shown = (
+                "" if has_default or not default_of_field(None, field) else f"`{json.dumps(field.default)}`"
+            )
             yield value_entry(name, kind, shown, "", field.text)

@@ -244,7 +244,7 @@ def _change_of_staged(name: str, replacing: Collection[str], own: Mapping[str, s
 
 
 def _own(title: str, resource: Resource, entries: Sequence[Entry], of_first: Sequence[Entry]) -> str:
-    """Return a list of the entries that differ from those of CustomJob, and a link to all others."""
+    """Return a list of the entries that CustomJob does not have, and a link to all others."""
     shared = [one for one in entries if resource.runs and resource is not _FIRST and one in of_first]
     own = [one for one in entries if one not in shared]
     parts = [items(resource.page, own)] if own else []

@@ -101,7 +101,7 @@ def _parts(source: str) -> list[str]:
 
 def _source(part: str, documents: Mapping[str, int]) -> str:
     """Return a source as its field of the API, as the number of its document, "ours", or as it is written."""
-    if part.startswith("ours"):
+    if _is_ours(part):
         return "ours"
     field = re.sub(r"^(Vertex AI API|AI Platform Training API v1), ", "", part)
     if field != part and re.fullmatch(r"[\w.]+", field):
@@ -110,9 +110,13 @@ def _source(part: str, documents: Mapping[str, int]) -> str:
     return f"[{number}](#sources)" if number else field
 
 
+def _is_ours(part: str) -> bool:
+    return part.startswith("ours") or part.endswith(" ours")
+
+
 def _document(part: str) -> str:
     """Return the document of a source, without its section; "" for a reason of this project."""
-    if part.startswith("ours"):
+    if _is_ours(part):
         return ""
     found = re.match(r'[^"]*"[^"]+"', part) if not part.startswith("Vertex AI API") else None
     return (found[0] if found else part).removeprefix("Vertex AI documentation, ")

@@ -35,7 +35,7 @@ WORDS = {
     "OnInterrupt": '`"leave"` or `"cancel"`',
     **{resource.name: f"[{resource.name}]({resource.name}.md)" for resource in RESOURCES},
 }
-"""Types as a table names them; links are those of a page in resources/."""
+"""Types as a list names them, with links from a page in resources/."""
 
 _CONSTANTS = {
     "DEFAULT_CLIMB_LIMIT": DEFAULT_CLIMB_LIMIT,
@@ -48,7 +48,7 @@ _CONSTANTS = {
 
 
 def change_in_words(path: str, effects: FieldTable) -> str:
-    """Return the effect of a change of a field; that of a message depends on its fields if they differ."""
+    """Return the effect of a change of a field; for a message, it names fields whose effect differs."""
     below = {entry.effect for known, entry in effects.items() if known.startswith((f"{path}.", f"{path}[]"))}
     below.discard(Effect.SERVER)
     if len(below) > 1:

@@ -177,6 +177,6 @@ LOCAL_REPLICA: Mapping[str, str] = {
     "only in the "
     "process with rank 0.",
 }
-"""Variables of replicas beyond those of the service."""
+"""Further variables of replicas, which the service does not set."""
 
 ALL: Mapping[str, str] = {**CLIENT, **EMULATOR, **SHELL, **CHORES, **REPLICA, **LOCAL_REPLICA}

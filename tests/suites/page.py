@@ -76,6 +76,6 @@ def _not_run() -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """Return a reason in one line; that of a suite may be long, or have line ends."""
+    """Return a reason in one line; a suite's own reasons may be long, or have line ends."""
     text = " ".join(text.split())
     return text if len(text) <= 120 else f"{text[:117]}..."

@@ -14,17 +14,9 @@ from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cli.explain import rule_index
 from pulumi_vertex_training.core import settings
 from scripts.arguments.catalog import RESOURCES, ROOT
-from scripts.reference import commands, examples, files, functions, policies, rules, variables
+from scripts.reference import commands, examples, files, functions, markdown, policies, rules, variables
 from scripts.reference import variable_texts as texts
-from scripts.reference.markdown import (
-    HEADER,
-    REFERENCE,
-    UnknownPageError,
-    cell,
-    linked,
-    prose,
-    without_repeats,
-)
+from scripts.reference.markdown import HEADER, REFERENCE, UnknownPageError, cell, linked, prose
 from scripts.reference.signatures import function
 from vertex_training.policy.evaluation import configuration_of
 
@@ -194,12 +186,10 @@ def test_entries_of_an_earlier_list_are_a_link() -> None:
     first, other = "* `a`: One.\n* `b`: Two.", "* `a`: One.\n* `b`: Two.\n* `c`: Three."
     single = "* `a`: One.\n* `c`: 3."
     parts = ["### First", first, "### Second", other, "### Third", single]
-    assert list(without_repeats(parts)) == [
-        *("### First", first, "### Second", "* `c`: Three.", "As in [First](#first): `a`, `b`."),
-        *("### Third", single),
-    ]
+    found = list(markdown.without_repeats(parts))
+    assert found == [*parts[:3], "* `c`: Three.", "As in [First](#first): `a`, `b`.", "### Third", single]
     known = dict.fromkeys(first.split("\n"), "[Other](other.md#other)")
-    assert list(without_repeats([first], known)) == ["As in [Other](other.md#other): `a`, `b`."]
+    assert list(markdown.without_repeats([first], known)) == ["As in [Other](other.md#other): `a`, `b`."]
 
 
 def test_only_effects_that_are_not_the_usual_one_are_printed() -> None:
