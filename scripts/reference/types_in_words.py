@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
-from pulumi_vertex_training.core import readiness
+from pulumi_vertex_training.core import waiting
 from pulumi_vertex_training.program.arguments.run_options import DEFAULT_WAIT_TIMEOUT
 from pulumi_vertex_training.runs.policies.deletion_policy import DEFAULT_KEEP_RUNS
 from pulumi_vertex_training.runs.policies.rerun import DEFAULT_CLIMB_LIMIT, DEFAULT_LIMIT
@@ -42,7 +42,7 @@ _CONSTANTS = {
     "DEFAULT_KEEP_RUNS": DEFAULT_KEEP_RUNS,
     "DEFAULT_LIMIT": DEFAULT_LIMIT,
     "DEFAULT_WAIT_TIMEOUT": DEFAULT_WAIT_TIMEOUT,
-    "DEFAULT_TIMEOUT": readiness.DEFAULT_TIMEOUT,
+    "DEFAULT_TIMEOUT": waiting.DEFAULT_TIMEOUT,
 }
 """The values of the names that defaults of signatures have."""
 

@@ -21,9 +21,9 @@ from pulumi.dynamic import CreateResult, Resource, ResourceProvider
 class Asking(ResourceProvider):
     def create(self, props):
         import shutil
-        from pulumi_vertex_training.core.running import stack_state
+        from pulumi_vertex_training.core.state import running_stack
 
-        found = stack_state.ask(props["asked_for"])
+        found = running_stack.ask(props["asked_for"])
         outs = {{
             "on_path": shutil.which("pulumi") or "",
             "ids": sorted(found.ids),

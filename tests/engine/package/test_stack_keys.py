@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.core.running.exported_state import PROVIDER_TYPE
+from pulumi_vertex_training.core.state.entries import PROVIDER_TYPE
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.package import stack_key
 from support.client.engine import Engine, read_output_until

@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud.container_registry.image_names import ImageNam
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.objects import SHARED_KEY
 from pulumi_vertex_training.core.promotion.entries import INPUT
-from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.core.state.hidden_input import KEY_INPUT
 from pulumi_vertex_training.providers import (
     StagedPackageProvider,
     StagingBucketProvider,

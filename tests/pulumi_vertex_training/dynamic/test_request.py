@@ -12,14 +12,14 @@ from pulumi.runtime.proto import provider_pb2
 
 from pulumi_vertex_training.core.call import Call, Checked, Created
 from pulumi_vertex_training.core.provider import Provider
-from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT, PREVIEW_INPUT
+from pulumi_vertex_training.core.state.hidden_input import KEY_INPUT, PREVIEW_INPUT
 from pulumi_vertex_training.dynamic.adapter import DynamicProvider
 from support.client.plugin import PluginProcess, serialized
 
 PROVIDER = """
 from pulumi_vertex_training.core.call import Call, Checked, Created, Values
 from pulumi_vertex_training.core.provider import Failure, Provider
-from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT, PREVIEW_INPUT
+from pulumi_vertex_training.core.state.hidden_input import KEY_INPUT, PREVIEW_INPUT
 from pulumi_vertex_training.dynamic.adapter import DynamicProvider
 
 

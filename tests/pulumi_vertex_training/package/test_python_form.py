@@ -12,7 +12,7 @@ from google.protobuf import empty_pb2
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobState
-from pulumi_vertex_training.core.running.hidden_input import INTERRUPT_INPUT, PROGRAM_INPUT
+from pulumi_vertex_training.core.state.hidden_input import INTERRUPT_INPUT, PROGRAM_INPUT
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from support.client.package_process import JOB, PackageProcess
 from support.mocked_program import run

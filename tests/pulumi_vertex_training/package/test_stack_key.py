@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.core.identity.stack_key import OtherFormError
-from pulumi_vertex_training.core.running import stack_state
-from pulumi_vertex_training.core.running.exported_state import PROVIDER_TYPE
+from pulumi_vertex_training.core.state import running_stack
+from pulumi_vertex_training.core.state.entries import PROVIDER_TYPE
 from pulumi_vertex_training.engine_command import EngineCommand
 from pulumi_vertex_training.package import configuration, stack_key
 from pulumi_vertex_training.registry import type_token
@@ -37,7 +37,7 @@ def state(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def export(_urn: str, _timeouts: object, read: Callable[[dict[str, Any]], Any]) -> Any:
         return read({"deployment": {"resources": resources}})
 
-    monkeypatch.setattr(stack_state, "export", export)
+    monkeypatch.setattr(running_stack, "export", export)
     return resources
 
 

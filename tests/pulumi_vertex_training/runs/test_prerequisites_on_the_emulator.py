@@ -10,7 +10,7 @@ import pytest
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
-from pulumi_vertex_training.core.running.hidden_input import PREVIEW_INPUT
+from pulumi_vertex_training.core.state.hidden_input import PREVIEW_INPUT
 from pulumi_vertex_training.kinds.image_repository import gateway as repositories
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
+from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT
 from soak.jobs import checks
 from soak.jobs.checks import Ending, Observed
 from soak.jobs.model import (

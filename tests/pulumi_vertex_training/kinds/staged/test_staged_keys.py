@@ -9,7 +9,7 @@ import pytest
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.objects import SHARED_KEY, STAGED_KEY
-from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.core.state.hidden_input import KEY_INPUT
 from pulumi_vertex_training.providers import StagedFileProvider, StagingBucketProvider
 from support.client.in_process.small_engine import Declared, SmallEngine
 

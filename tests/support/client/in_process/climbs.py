@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulumi_vertex_training.core.running.hidden_input import CLIMB_INPUT
+from pulumi_vertex_training.core.state.hidden_input import CLIMB_INPUT
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RUNG_LABEL
 from support.client.in_process.small_engine import Declared, SmallEngine, kills
 from support.client.in_process.trials import Trial

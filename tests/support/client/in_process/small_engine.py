@@ -25,10 +25,10 @@ from pulumi.dynamic import ResourceProvider
 from pulumi_vertex_training.cloud import clients
 from pulumi_vertex_training.core.interrupted import creations
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.running.exported_state import StackState
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, KEY_INPUT
-from pulumi_vertex_training.core.running.stack_state import StateAnswer
 from pulumi_vertex_training.core.settings import Settings
+from pulumi_vertex_training.core.state.entries import StackState
+from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT, KEY_INPUT
+from pulumi_vertex_training.core.state.running_stack import StateAnswer
 from pulumi_vertex_training.runs.identity import identity_of
 from support.client.in_process import package_host, programs
 from support.in_process.recorded_calls import Call

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
+from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT
 from support.client.in_process.small_engine import STACK_KEY, SmallEngine, kills
 from support.client.kills.subjects import (
     PERSISTENT_RESOURCE,

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, TypeVar
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Imported, Values
 from pulumi_vertex_training.core.engine import EngineGoneError
-from pulumi_vertex_training.core.readiness import Readiness
 from pulumi_vertex_training.core.secret_masking import KEY, SECRETS
 from pulumi_vertex_training.core.settings import SettingsError
+from pulumi_vertex_training.core.waiting import Readiness
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.printed_commands import runnable
 from pulumi_vertex_training.runs.adoption import AdoptionError

@@ -25,7 +25,7 @@ from pulumi_vertex_training.core import engine
 from pulumi_vertex_training.core.call import Call
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Provider, carry_out, refusals
-from pulumi_vertex_training.core.running.hidden_input import HANDED_OVER, KEY_INPUT, PREVIEW_INPUT
+from pulumi_vertex_training.core.state.hidden_input import HANDED_OVER, KEY_INPUT, PREVIEW_INPUT
 from pulumi_vertex_training.core.text_of_outputs import with_texts
 from pulumi_vertex_training.dynamic import detailed_diff, process, request
 from vertex_training.fields.decode import UNKNOWN

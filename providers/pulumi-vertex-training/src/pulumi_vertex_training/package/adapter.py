@@ -24,7 +24,9 @@ from pulumi_vertex_training.core.promotion.entries import PromotedImage, Promote
 from pulumi_vertex_training.core.provider import carry_out, refusals
 from pulumi_vertex_training.core.running import prerequisites
 from pulumi_vertex_training.core.running.declaration import JobResourceType
-from pulumi_vertex_training.core.running.hidden_input import (
+from pulumi_vertex_training.core.secret_masking import KEY
+from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
+from pulumi_vertex_training.core.state.hidden_input import (
     CLIMB_INPUT,
     COMPONENT,
     HANDED_OVER,
@@ -33,8 +35,6 @@ from pulumi_vertex_training.core.running.hidden_input import (
     PROGRAM_INPUT,
     reveal_outputs,
 )
-from pulumi_vertex_training.core.secret_masking import KEY
-from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.core.text_of_outputs import with_texts
 from pulumi_vertex_training.package import configuration, importing
 from pulumi_vertex_training.package.kinds import IN_PROGRAM, PackageKind, marks_of

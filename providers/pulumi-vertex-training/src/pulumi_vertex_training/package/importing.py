@@ -16,10 +16,10 @@ from pulumi_vertex_training.core.connection import connect
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.running.declaration import JobResourceType
-from pulumi_vertex_training.core.running.hidden_input import hide, hide_outputs
 from pulumi_vertex_training.core.running.job_diff import completed
 from pulumi_vertex_training.core.running.provider import facts
 from pulumi_vertex_training.core.settings import Settings, SettingsError
+from pulumi_vertex_training.core.state.hidden_input import hide, hide_outputs
 from pulumi_vertex_training.package.kinds import PackageKind, marks_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, new_identity, parse
 from vertex_training.fields.decode import decode, encode

@@ -12,8 +12,8 @@ from typing import Any
 from pulumi_vertex_training import registry, urns
 from pulumi_vertex_training.core.provider import Provider
 from pulumi_vertex_training.core.running.declaration import JobResourceType
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, INTERNAL
 from pulumi_vertex_training.core.running.provider import JobProvider
+from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT, INTERNAL
 from pulumi_vertex_training.package.waits.job_wait import WaitOptions, results_of
 from pulumi_vertex_training.package.waits.ready_wait import ReadyOptions
 from pulumi_vertex_training.package.wire import names

@@ -14,8 +14,8 @@ from typing import Any
 
 from pulumi_vertex_training import engine_command, urns
 from pulumi_vertex_training.core.identity import stack_key
-from pulumi_vertex_training.core.running import stack_state
-from pulumi_vertex_training.core.running.exported_state import (
+from pulumi_vertex_training.core.state import running_stack
+from pulumi_vertex_training.core.state.entries import (
     PROVIDER_TYPE,
     deployment_of,
     entries,
@@ -42,7 +42,7 @@ def chosen(
     """
     if recorded := olds.get(INPUT):
         return str(recorded), False
-    if recorded := stack_state.export(urn, timeouts, lambda state: of_state(state, urn)):
+    if recorded := running_stack.export(urn, timeouts, lambda state: of_state(state, urn)):
         return recorded, False
     running = find(timeouts)
     if planned := _planned(urn, running):

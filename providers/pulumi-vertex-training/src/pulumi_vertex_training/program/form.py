@@ -16,8 +16,8 @@ import pulumi
 from pulumi import dynamic
 
 from pulumi_vertex_training import plugin_folder, registry
-from pulumi_vertex_training.core.running.hidden_input import COMPONENT, HIDDEN_INPUT, INTERNAL, PROGRAM_INPUT
 from pulumi_vertex_training.core.secret_masking import KEY
+from pulumi_vertex_training.core.state.hidden_input import COMPONENT, HIDDEN_INPUT, INTERNAL, PROGRAM_INPUT
 from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.package import launcher
 from pulumi_vertex_training.package.wire import names

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import pulumi
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.core.running.hidden_input import (
+from pulumi_vertex_training.core.running.output import wait_words
+from pulumi_vertex_training.core.state.hidden_input import (
     CLIMB_INPUT,
     HIDDEN_INPUT,
     INTERRUPT_INPUT,
     KEY_INPUT,
     LOOKUPS,
 )
-from pulumi_vertex_training.core.running.output import wait_words
 from pulumi_vertex_training.package.waits.job_wait import RESULTS
 from pulumi_vertex_training.program import links, messages
 from pulumi_vertex_training.program.arguments import checks as arguments

@@ -28,9 +28,9 @@ from pulumi.runtime.settings import get_engine
 
 from pulumi_vertex_training import configuration_keys, providers
 from pulumi_vertex_training.core import settings
-from pulumi_vertex_training.core.running.hidden_input import PREVIEW_INPUT
 from pulumi_vertex_training.core.secret_masking import KEY
 from pulumi_vertex_training.core.settings import Settings
+from pulumi_vertex_training.core.state.hidden_input import PREVIEW_INPUT
 from pulumi_vertex_training.core.text_of_outputs import unusable
 from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.program import messages, registrations

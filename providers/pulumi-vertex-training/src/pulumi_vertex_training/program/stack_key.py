@@ -19,7 +19,7 @@ from pulumi_vertex_training.core.identity.resource_key import (
     STACK_KEY_RESULT,
     resource_key,
 )
-from pulumi_vertex_training.core.running.hidden_input import KEY_INPUT
+from pulumi_vertex_training.core.state.hidden_input import KEY_INPUT
 from pulumi_vertex_training.program import undeclared
 from pulumi_vertex_training.program.resource import ProviderReference, stack_settings, with_outputs
 from pulumi_vertex_training.program.undeclared import Keyed, follow

@@ -21,8 +21,8 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.core_names import in_core_names
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.core.running.exported_state import CREATING, deployment_of, entries
-from pulumi_vertex_training.core.running.hidden_input import (
+from pulumi_vertex_training.core.state.entries import CREATING, deployment_of, entries
+from pulumi_vertex_training.core.state.hidden_input import (
     recorded_checkpoints,
     recorded_identity,
     recorded_key,

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training import registry, urns
-from pulumi_vertex_training.core.running import exported_state
-from pulumi_vertex_training.core.running.exported_state import PROVIDER_TYPE
 from pulumi_vertex_training.core.settings import Form
+from pulumi_vertex_training.core.state import entries
+from pulumi_vertex_training.core.state.entries import PROVIDER_TYPE
 from pulumi_vertex_training.package import kinds, stack_key
 from pulumi_vertex_training.package.kinds import IN_PROGRAM, PackageKind
 from pulumi_vertex_training.package.wire import names
@@ -64,8 +64,8 @@ def rewritten(state: Mapping[str, Any], to: Form) -> Rewritten:
 
     Raises NotMovedError, and `names.EncryptedError` if the names in an encrypted value change.
     """
-    deployment = exported_state.deployment_of(state)
-    found = exported_state.forms(deployment)
+    deployment = entries.deployment_of(state)
+    found = entries.forms(deployment)
     if deployment.get("pending_operations"):
         raise NotMovedError(
             "a deployment was interrupted, and the state has pending operations. Run `pulumi up`, which "

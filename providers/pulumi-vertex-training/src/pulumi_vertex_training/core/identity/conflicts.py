@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError
 from pulumi_vertex_training.core.call import Call
 from pulumi_vertex_training.core.interrupted import creations
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.running.hidden_input import FOUND
+from pulumi_vertex_training.core.state.hidden_input import FOUND
 from vertex_training.findings.problems import Problem
 
 

@@ -16,9 +16,9 @@ from pulumi_vertex_training.core.call import Call, Checked, Created, Difference
 from pulumi_vertex_training.core.interrupted import creations
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, Provider
-from pulumi_vertex_training.core.running import exported_state, stack_state
-from pulumi_vertex_training.core.running.stack_state import StateUnavailableError
 from pulumi_vertex_training.core.settings import Form
+from pulumi_vertex_training.core.state import entries, running_stack
+from pulumi_vertex_training.core.state.running_stack import StateUnavailableError
 
 _ID_LENGTH = 16
 
@@ -77,11 +77,11 @@ def _require_dynamic(urn: str) -> None:
     """Raise OtherFormError if the state of the stack can be read and has resources of the package."""
 
     def read(state: Mapping[str, Any]) -> frozenset[Form]:
-        exported_state.require_stack_of(urn, state)
-        return exported_state.forms(exported_state.deployment_of(state))
+        entries.require_stack_of(urn, state)
+        return entries.forms(entries.deployment_of(state))
 
     try:
-        found = stack_state.export(urn, OPERATION.settings.timeouts, read)
+        found = running_stack.export(urn, OPERATION.settings.timeouts, read)
     except StateUnavailableError:
         return
     if "package" in found:

@@ -15,13 +15,13 @@ from pulumi_vertex_training.core.provider import Failure, complete, is_unknown, 
 from pulumi_vertex_training.core.resource_context import DecidedRun, ResourceContext
 from pulumi_vertex_training.core.running import adopting, ladder, max_cost, prerequisites
 from pulumi_vertex_training.core.running.declaration import RECORD, JobInputs, JobResourceType, root
-from pulumi_vertex_training.core.running.hidden_input import hide, reveal
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.running.output.cost_line import announce_cost
 from pulumi_vertex_training.core.running.output.ladder_lines import announce_ladder
 from pulumi_vertex_training.core.running.rerun_decision import facts_of, has_ended
 from pulumi_vertex_training.core.running.secret_variables import secret_variables
 from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
+from pulumi_vertex_training.core.state.hidden_input import hide, reveal
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.policies import rerun
 from pulumi_vertex_training.runs.policies.rerun import Action, Policy

@@ -13,9 +13,9 @@ from pulumi_vertex_training.core.call import Call
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.running import max_cost
 from pulumi_vertex_training.core.running.declaration import RECORD, JobInputs, JobResourceType
-from pulumi_vertex_training.core.running.hidden_input import CLIMB_INPUT
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.settings import target_of
+from pulumi_vertex_training.core.state.hidden_input import CLIMB_INPUT
 from pulumi_vertex_training.runs.climb import (
     Climb,
     Climbed,

@@ -14,10 +14,10 @@ from pulumi_vertex_training.core.engine import say
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.running.declaration import JobResourceType
-from pulumi_vertex_training.core.running.hidden_input import LOOKUPS, reveal
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.running.ladder import rungs_of
 from pulumi_vertex_training.core.settings import Settings, Target, target_of
+from pulumi_vertex_training.core.state.hidden_input import LOOKUPS, reveal
 from pulumi_vertex_training.runs.lookups import Lookups
 from pulumi_vertex_training.runs.policies.run_status import LIVE, LookupResult, last_run
 from vertex_training.findings.problems import Problem, errors

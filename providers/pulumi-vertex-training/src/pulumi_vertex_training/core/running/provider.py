@@ -18,6 +18,7 @@ from pulumi_vertex_training.core.call import Call, Checked, Created, Difference,
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import say
 from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted.jobs import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
 from pulumi_vertex_training.core.resource_context import DecidedRun
@@ -36,13 +37,12 @@ from pulumi_vertex_training.core.running.declaration import (
     JobResourceType,
     models_kept_because,
 )
-from pulumi_vertex_training.core.running.hidden_input import hide, hide_outputs, put, reveal, reveal_outputs
 from pulumi_vertex_training.core.running.job_cache import job_cache_of, settle_seconds
 from pulumi_vertex_training.core.running.job_diff import completed
-from pulumi_vertex_training.core.running.killed_creations import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.running.rerun_decision import allow_on_demand, has_ended
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
+from pulumi_vertex_training.core.state.hidden_input import hide, hide_outputs, put, reveal, reveal_outputs
 from pulumi_vertex_training.runs import deletion, secret_arguments
 from pulumi_vertex_training.runs.checkpoints import copy_newest
 from pulumi_vertex_training.runs.climb import Climbed

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.translation import translated
-from pulumi_vertex_training.core.readiness import Readiness
+from pulumi_vertex_training.core.waiting import Readiness
 from pulumi_vertex_training.runs.persistent import PersistentKind, PersistentRecord
 from vertex_training.fields.labels import OWNERSHIP_LABELS
 from vertex_training.fields.schema import camel_case

@@ -14,7 +14,7 @@ import pulumi
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound, Unavailable
-from pulumi_vertex_training.core import readiness
+from pulumi_vertex_training.core import waiting
 from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.kinds.persistent_resource import gateway
 from pulumi_vertex_training.kinds.persistent_resource.gateway import READINESS, ResourceRecord, ResourceState
@@ -62,9 +62,9 @@ async def _ready(poll: _Wait, wait: Wait, *, timeout: float, engine: str | None)
             sleep=functools.partial(pause, engine=engine, timeouts=endpoint.timeouts),
         )
     except NotFound:
-        raise WaitFailed(readiness.gone(title), state="GONE") from None
+        raise WaitFailed(waiting.gone(title), state="GONE") from None
     except Interrupted:
-        raise pulumi.RunError(messages.in_shell(readiness.interrupted(title))) from None
+        raise pulumi.RunError(messages.in_shell(waiting.interrupted(title))) from None
     except (CloudError, LauncherError) as error:
         raise WaitFailed(str(error), state="UNKNOWN") from None
     record: ResourceRecord = watched.record
@@ -77,7 +77,7 @@ async def _ready(poll: _Wait, wait: Wait, *, timeout: float, engine: str | None)
         raise WaitFailed(message, state=word)
     wait.end(WaitResult.SUCCEEDED if READINESS.is_ready(record) else WaitResult.CONTINUES, word)
     if watched.timed_out:
-        messages.warn(readiness.timed_out(title, word, timeout), poll.resource)
+        messages.warn(waiting.timed_out(title, word, timeout), poll.resource)
     return poll.resource_id
 
 

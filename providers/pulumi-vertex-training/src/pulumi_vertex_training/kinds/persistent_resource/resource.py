@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 
 from pulumi_vertex_training.core import connection
-from pulumi_vertex_training.core.readiness import DEFAULT_TIMEOUT
+from pulumi_vertex_training.core.waiting import DEFAULT_TIMEOUT
 from pulumi_vertex_training.kinds.persistent_resource import gateway, readiness, spec
 from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePoolArgs, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS

@@ -24,7 +24,7 @@ from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Failure, is_unknown
 from pulumi_vertex_training.core.running.declaration import declared_in, ownership_labels
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT, recorded_key
+from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT, recorded_key
 from pulumi_vertex_training.kinds.training_schedule import gateway, operations, rules, template, wire
 from pulumi_vertex_training.kinds.training_schedule import spec as schedule_spec
 from pulumi_vertex_training.kinds.training_schedule.gateway import ScheduleRecord

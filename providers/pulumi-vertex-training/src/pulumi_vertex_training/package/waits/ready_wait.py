@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
-from pulumi_vertex_training.core import readiness
-from pulumi_vertex_training.core.readiness import DEFAULT_TIMEOUT, Readiness
+from pulumi_vertex_training.core import waiting
 from pulumi_vertex_training.core.remote_queries import QUERIES
 from pulumi_vertex_training.core.settings import target_of
+from pulumi_vertex_training.core.waiting import DEFAULT_TIMEOUT, Readiness
 from pulumi_vertex_training.package.waits.waiting import Interrupted, Link, Wait, Waited
 from vertex_emulator import LauncherError
 
@@ -71,17 +71,17 @@ class ReadyWait(Wait):
                 wait=self,
             )
         except Interrupted:
-            self.say(readiness.interrupted(self.title))
+            self.say(waiting.interrupted(self.title))
             return Waited(outputs=dict(self.outputs))
         except NotFound:
-            return Waited(outputs=dict(self.outputs), failure=readiness.gone(self.title))
+            return Waited(outputs=dict(self.outputs), failure=waiting.gone(self.title))
         except (CloudError, LauncherError) as error:
             return Waited(outputs=dict(self.outputs), failure=f"{self.title}: {error}")
         outputs = {**self.outputs, "state": watched.record.state.word}
         if failure := self._failure(watched.record):
             return Waited(outputs=outputs, failure=failure)
         if watched.timed_out:
-            words = readiness.timed_out(self.title, watched.record.state.word, self.options.wait_timeout)
+            words = waiting.timed_out(self.title, watched.record.state.word, self.options.wait_timeout)
             self.warn(words)
         return Waited(outputs=outputs)
 

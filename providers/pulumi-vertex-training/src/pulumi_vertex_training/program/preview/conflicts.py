@@ -16,8 +16,8 @@ import pulumi
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.autonaming import derived_name
 from pulumi_vertex_training.core.connection import endpoint_for_lookups
-from pulumi_vertex_training.core.running.hidden_input import FOUND
 from pulumi_vertex_training.core.settings import Target
+from pulumi_vertex_training.core.state.hidden_input import FOUND
 from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.program.preview.lookups import program_lookups
 from pulumi_vertex_training.program.resource import stack_settings

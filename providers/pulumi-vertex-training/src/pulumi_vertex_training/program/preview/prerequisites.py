@@ -17,7 +17,7 @@ from pulumi import _types
 from pulumi.output import Unknown
 from pulumi.runtime.mocks import MockMonitor
 
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
+from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.costs import reports
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.form import Resource

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 from pulumi.runtime import settings
 
-from pulumi_vertex_training.core.running.hidden_input import INTERNAL
+from pulumi_vertex_training.core.state.hidden_input import INTERNAL
 from pulumi_vertex_training.engine_values import SECRET, SIGNATURE
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.form import recorded_names, recorded_output

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from pulumi_vertex_training import urns
 from pulumi_vertex_training.cli.teams.plan.plan import STACK_KEY, is_hidden, shown
 from pulumi_vertex_training.cli.teams.plan.saved_plan import PlannedChange, SavedPlan
-from pulumi_vertex_training.core.running.exported_state import PROVIDER_TYPE
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
+from pulumi_vertex_training.core.state.entries import PROVIDER_TYPE
+from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.engine_values import ENGINES_UNKNOWN, SECRET, SIGNATURE
 from pulumi_vertex_training.package import stack_key
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.core.running.hidden_input import HIDDEN_INPUT
+from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.costs.declared import cost_of_decoded, cost_of_inputs, unknown_cost
 from pulumi_vertex_training.costs.reports import HIDDEN
 from pulumi_vertex_training.costs.words import NOT_SHOWN

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.core.running.hidden_input import (
+from pulumi_vertex_training.core.state.hidden_input import (
     hide,
     hide_outputs,
     put,

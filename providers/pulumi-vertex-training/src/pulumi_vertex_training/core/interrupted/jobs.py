@@ -5,7 +5,7 @@ from __future__ import annotations
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.running import stack_state
+from pulumi_vertex_training.core.state import running_stack
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.submission import is_later, without
@@ -21,13 +21,13 @@ def replaced_run(gateway: RunGateway, endpoint: Endpoint, urn: str, key: str) ->
     """
     if not _may_have_jobs(key) or not gateway.list_by_label(endpoint, {KEY_LABEL: key}):
         return None
-    run = stack_state.ask(urn).recorded.get(urn)
+    run = running_stack.ask(urn).recorded.get(urn)
     return parse(run) if run else None
 
 
 def begun_without_key(gateway: RunGateway, endpoint: Endpoint, urn: str) -> list[JobRecord]:
     """Return the jobs of pending creations that had no key: `--target` deployed before the stack had one."""
-    state = stack_state.ask(urn)
+    state = running_stack.ask(urn)
     found = [
         job
         for identity in sorted(state.begun.get(urn, ()))
@@ -58,7 +58,7 @@ def left_behind(
         others = [job for job in others if not job.state.is_terminal and _identity(job) != own]
     if not others:
         return later
-    state = stack_state.ask(urn)
+    state = running_stack.ask(urn)
     begun = state.begun.get(urn, frozenset())
 
     def is_left(job: JobRecord) -> bool:

@@ -11,10 +11,10 @@ import pytest
 
 from pulumi_vertex_training import engine_command
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.running import stack_state
-from pulumi_vertex_training.core.running.exported_state import StackState
-from pulumi_vertex_training.core.running.stack_state import StateUnavailableError
 from pulumi_vertex_training.core.settings import Settings
+from pulumi_vertex_training.core.state import running_stack
+from pulumi_vertex_training.core.state.entries import StackState
+from pulumi_vertex_training.core.state.running_stack import StateUnavailableError
 from pulumi_vertex_training.engine_command import EngineCommand
 from pulumi_vertex_training.timeouts import Timeouts
 
@@ -54,12 +54,12 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
 def test_all_threads_of_an_operation_get_the_answer_to_one_question(cli: Cli) -> None:
     cli.does(f"echo a warning >&2; echo {shlex.quote(STATE)}")
     with ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(stack_state.ask, [URN] * 8))
+        answers = list(threads.map(running_stack.ask, [URN] * 8))
     assert answers == [StackState(ids=frozenset({"1"}))] * 8
     assert cli.calls == [f"{cli.folder}: stack export --stack acme/dev --non-interactive"]
     OPERATION.begin()
     cli.started("up")  # of the selected stack
-    stack_state.ask(URN)
+    running_stack.ask(URN)
     assert cli.calls[1:] == [f"{cli.folder}: stack export --non-interactive"]
 
 
@@ -70,12 +70,12 @@ def test_without_the_command_that_started_it_the_one_on_path_is_asked_for_the_st
     monkeypatch.setattr(engine_command, "find", lambda _: None)
     monkeypatch.chdir(cli.folder)
     monkeypatch.setenv("PATH", str(cli.file.parent))
-    stack_state.ask(URN)
+    running_stack.ask(URN)
     assert cli.calls == [f"{cli.folder}: stack export --stack dev --non-interactive"]
     OPERATION.begin()
     cli.file.unlink()
     with pytest.raises(StateUnavailableError, match=r"is not on PATH\. Put the Pulumi CLI on PATH"):
-        stack_state.ask(URN)
+        running_stack.ask(URN)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_failure_names_command_reason_and_remedy_and_is_not_tried_again(
         OPERATION._settings = Settings(timeouts=Timeouts(pulumi=0.2))
     for _ in range(2):
         with pytest.raises(StateUnavailableError) as refused:
-            stack_state.ask(URN)
+            running_stack.ask(URN)
         text = str(refused.value)
         assert text.startswith("`pulumi stack export --stack acme/dev`")
         assert message.format(folder=cli.folder) in text

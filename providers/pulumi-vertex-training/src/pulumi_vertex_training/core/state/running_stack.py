@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from pulumi_vertex_training import engine_command, pulumi_command, urns
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
-from pulumi_vertex_training.core.running import exported_state
-from pulumi_vertex_training.core.running.exported_state import StackState
+from pulumi_vertex_training.core.state import entries
+from pulumi_vertex_training.core.state.entries import StackState
 from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.timeouts import Timeouts
 
@@ -52,7 +52,7 @@ def ask(urn: str) -> StackState:
         if answer.found is None:
             try:
                 answer.found = export(
-                    urn, OPERATION.settings.timeouts, lambda state: exported_state.read(state, urn)
+                    urn, OPERATION.settings.timeouts, lambda state: entries.read(state, urn)
                 )
             except StateUnavailableError as error:
                 answer.found = str(error)

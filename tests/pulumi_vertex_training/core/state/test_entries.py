@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.core.running import exported_state
-from pulumi_vertex_training.core.running.exported_state import StackState
+from pulumi_vertex_training.core.state import entries
+from pulumi_vertex_training.core.state.entries import StackState
 from pulumi_vertex_training.registry import type_token
 
 FIRST, SECOND, THIRD, FOURTH = (character * 16 for character in "abcd")
@@ -59,7 +59,7 @@ EXPORT: dict[str, Any] = {
 
 def test_a_state_has_the_runs_of_its_resources_and_of_what_was_begun() -> None:
     """Leave out pending operations that are not creations."""
-    assert exported_state.read(EXPORT, urn("CustomJob", "train")) == StackState(
+    assert entries.read(EXPORT, urn("CustomJob", "train")) == StackState(
         ids=frozenset({"data", *(f"{JOBS}{number}" for number in (1, 2, 3, 4))}),
         identities=frozenset({FIRST, SECOND, FOURTH}),
         begun={urn("CustomJob", "train"): frozenset({FIRST, THIRD})},
@@ -73,7 +73,7 @@ def test_a_state_has_the_runs_of_its_resources_and_of_what_was_begun() -> None:
 def test_the_first_creation_of_a_stack_is_only_a_pending_operation() -> None:
     begun = operation("creating", job("train", None, {"identity": FIRST}))
     state = {"deployment": {"pending_operations": [begun]}}
-    found = exported_state.read(state, urn("CustomJob", "train"))
+    found = entries.read(state, urn("CustomJob", "train"))
     assert found == StackState(begun={urn("CustomJob", "train"): frozenset({FIRST})})
 
 
@@ -96,4 +96,4 @@ def test_the_first_creation_of_a_stack_is_only_a_pending_operation() -> None:
 def test_no_other_state_is_taken_for_the_stack(state: dict[str, Any], message: str) -> None:
     """Refuse an empty state: with it, every live job would look like an orphan."""
     with pytest.raises(ValueError, match=message):
-        exported_state.read(state, urn("CustomJob", "train"))
+        entries.read(state, urn("CustomJob", "train"))

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pulumi_vertex_training import registry, urns
-from pulumi_vertex_training.core.running.hidden_input import recorded_identity, recorded_key
 from pulumi_vertex_training.core.settings import Form
+from pulumi_vertex_training.core.state.hidden_input import recorded_identity, recorded_key
 
 CREATING = "creating"
 PROVIDER_TYPE = f"pulumi:providers:{registry.PACKAGE}"

@@ -8,10 +8,10 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.core.interrupted.jobs import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.running.exported_state import StackState
-from pulumi_vertex_training.core.running.killed_creations import begun_without_key, left_behind, replaced_run
-from pulumi_vertex_training.core.running.stack_state import StateAnswer, StateUnavailableError
+from pulumi_vertex_training.core.state.entries import StackState
+from pulumi_vertex_training.core.state.running_stack import StateAnswer, StateUnavailableError
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, labels
 from support.services.fake_gateway import FakeGateway
 from vertex_training.fields.labels import KEY_LABEL
