@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import functools
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +49,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.failure import CommandError, InputError
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.persistent import PersistentRecord
@@ -152,8 +152,7 @@ def _delete(
 
     # Jobs first: they may run on a persistent resource or read an object.
     for kind in (JobFinding, PersistentFinding, ObjectFinding, LineageFinding):
-        with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-            list(pool.map(one, [finding for finding in chosen if isinstance(finding, kind)]))
+        call_each(one, [finding for finding in chosen if isinstance(finding, kind)], at_once=AT_ONCE)
 
 
 def _delete_one(

@@ -22,7 +22,6 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from urllib.parse import unquote
 from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName, StateContents, contents_of, merged
 from pulumi_vertex_training.failure import CommandError
+from pulumi_vertex_training.parallel import call_each
 from vertex_training.fields import timestamps
 
 _SCHEME = "file://"
@@ -230,8 +230,7 @@ def read_stacks(backend: str, run: Pulumi) -> list[KnownStack]:
         is_locked(root, name) if root is not None else one.get("updateInProgress")
         for name, one in zip(names, listed, strict=True)
     ]
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        states = list(pool.map(lambda name: _present_state(name, run), names))
+    states = call_each(lambda name: _present_state(name, run), names, at_once=_AT_ONCE)
     return [
         KnownStack(name=name, now=state, past=NOTHING, has_history=False, is_deployed_now=is_deployed)
         for name, state, is_deployed in zip(names, states, deployed, strict=True)
@@ -256,8 +255,7 @@ def with_history(
         past = _versions(stack.name, run) if wanted(stack.name) else None
         return replace(stack, past=past or NOTHING, has_history=past is not None)
 
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        return list(pool.map(past_of, stacks))
+    return call_each(past_of, stacks, at_once=_AT_ONCE)
 
 
 def _list(backend: str, run: Pulumi) -> list[dict[str, Any]]:

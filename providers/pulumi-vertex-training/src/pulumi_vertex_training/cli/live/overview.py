@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -13,6 +12,7 @@ from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring.progress import Report
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
@@ -26,7 +26,6 @@ from vertex_training.cost.runs import Spent
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import counted
 
-_READS_AT_A_TIME = 8
 _ENDED_KEPT = 50
 _GOOD = ("running", "succeeded")
 
@@ -131,10 +130,7 @@ def _jobs(endpoint: Endpoint, listing: Listing, records: Sequence[JobRecord]) ->
         found = None if record.state.is_terminal else status_view.replicas(endpoint, record)
         return tuple(found) if found is not None else None
 
-    if not records:
-        return
-    with ThreadPoolExecutor(min(len(records), _READS_AT_A_TIME)) as pool:
-        of_each = list(pool.map(replicas, records))
+    of_each = call_each(replicas, records)
     costs = spending.costs_of(endpoint, records)
     for record, states, spent in zip(records, of_each, costs, strict=True):
         yield Job(

@@ -6,7 +6,6 @@ import argparse
 import functools
 import shutil
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.lineage.lineage import Lineage
@@ -36,7 +36,6 @@ from pulumi_vertex_training.views.study_view import why_ended
 from vertex_training.cost.runs import Spent
 from vertex_training.fields.document import json_of
 
-_AT_ONCE = 8
 _HEADINGS = ("RUN", "CREATED", "STATE", "RAN FOR", "COST")
 _GAP = 2
 
@@ -158,8 +157,7 @@ def list_runs(options: argparse.Namespace, _: Output) -> Answer:
     compared = None
     if options.compare is not None:
         chosen = comparison.choose(list(map(_side, runs)), options.compare)
-        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            compared = comparison.compare(list(pool.map(functools.partial(_with_curves, endpoint), chosen)))
+        compared = comparison.compare(call_each(functools.partial(_with_curves, endpoint), chosen))
     return Runs(endpoint=endpoint, found=found, runs=runs, comparison=compared)
 
 
@@ -183,9 +181,8 @@ def _with_curves(endpoint: Endpoint, side: comparison.Side) -> comparison.Side:
 def _runs(endpoint: Endpoint, found: History) -> list[Run]:
     """Return the runs, newest first, with their results, which are read in parallel."""
     numbers = found.numbers()
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        results = list(pool.map(lambda record: result_of(endpoint, record), found.records))
-        lineages = list(pool.map(lambda record: lineage_of(endpoint, record), found.records))
+    results = call_each(lambda record: result_of(endpoint, record), found.records)
+    lineages = call_each(lambda record: lineage_of(endpoint, record), found.records)
     costs = spending.costs_of(endpoint, found.records)
     resumed = resumes_of(endpoint, found.records)
     older: Sequence[JobRecord | None] = (*found.records[1:], None)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,6 +16,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.climb import places_of
 from pulumi_vertex_training.runs.gateway import gateways
 from pulumi_vertex_training.runs.identity import RUN_LABEL
@@ -27,7 +27,6 @@ from pulumi_vertex_training.views.lineage import lineage_of
 from vertex_training.fields import uris
 from vertex_training.findings.words import did_you_mean, shown
 
-_AT_ONCE = 8
 _KEY = re.compile(r"[0-9a-f]{16}-\d+")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _DIGEST = re.compile(r"(?:.+@)?sha256:[0-9a-f]{64}")
@@ -168,14 +167,13 @@ def _job(endpoint: Endpoint, lineage: Lineage) -> JobRecord | None:
 
 def _all(endpoint: Endpoint) -> tuple[list[TracedRun], list[str]]:
     """Return all runs that have a lineage, the newest first, and the names of the jobs without one."""
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        jobs = _jobs(endpoint, pool)
-        lineages = list(pool.map(lambda job: lineage_of(endpoint.of(job.name), job), jobs))
-        versions = _versions(endpoint, pool)
-        known = [(job, one) for job, one in zip(jobs, lineages, strict=True) if one is not None]
-        owned = {version.full_name for job, _ in known for version in versions if _wrote(job, version)}
-        rest = [version for version in versions if version.full_name not in owned]
-        deleted = list(pool.map(lambda version: _above(endpoint, version), rest))
+    jobs = _jobs(endpoint)
+    lineages = call_each(lambda job: lineage_of(endpoint.of(job.name), job), jobs)
+    versions = _versions(endpoint)
+    known = [(job, one) for job, one in zip(jobs, lineages, strict=True) if one is not None]
+    owned = {version.full_name for job, _ in known for version in versions if _wrote(job, version)}
+    rest = [version for version in versions if version.full_name not in owned]
+    deleted = call_each(lambda version: _above(endpoint, version), rest)
     found = [
         TracedRun(
             lineage=one,
@@ -217,19 +215,19 @@ def _above(endpoint: Endpoint, version: ModelRecord) -> tuple[Lineage, ...]:
         return ()
 
 
-def _versions(endpoint: Endpoint, pool: ThreadPoolExecutor) -> list[ModelRecord]:
+def _versions(endpoint: Endpoint) -> list[ModelRecord]:
     names = [model.name for model in models.list_models(endpoint)]
     return [
-        version for each in pool.map(lambda name: models.versions(endpoint, name), names) for version in each
+        version for each in call_each(lambda name: models.versions(endpoint, name), names) for version in each
     ]
 
 
-def _jobs(endpoint: Endpoint, pool: ThreadPoolExecutor) -> list[JobRecord]:
+def _jobs(endpoint: Endpoint) -> list[JobRecord]:
     """Return the jobs of runs, the newest first, also of ladders in other locations."""
 
     def listed(places: Iterable[str]) -> list[JobRecord]:
         calls = [(gateway, endpoint.at(place)) for place in places for gateway in gateways()]
-        each = pool.map(lambda call: call[0].list_labelled(call[1], RUN_LABEL), calls)
+        each = call_each(lambda call: call[0].list_labelled(call[1], RUN_LABEL), calls)
         return [job for jobs in each for job in jobs]
 
     found = listed([endpoint.location])

@@ -9,7 +9,6 @@ import io
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from pulumi_vertex_training.cloud.container_registry.descriptors import Descript
 from pulumi_vertex_training.cloud.container_registry.http import PUSH, registry_http
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.parallel import call_each
 from vertex_emulator import machine_clock
 
 PARALLEL = 4
@@ -91,8 +91,7 @@ def push(
     if before_send is not None:
         before_send(there)
     progress = _Progress(on_progress)
-    with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
-        mounted = list(pool.map(lambda part: _ensure(endpoint, name, part, progress, sleep), parts))
+    mounted = call_each(lambda part: _ensure(endpoint, name, part, progress, sleep), parts, at_once=PARALLEL)
     registry.put_manifest(endpoint, there, manifest)
     digests = tuple(part.digest for part, was in zip(parts, mounted, strict=True) if was)
     return PushResult(sent_bytes=progress.sent, mounted=digests)

@@ -6,7 +6,6 @@ import functools
 import os
 import stat
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.files import check_links, printable
 from pulumi_vertex_training.packaging.globs import Glob
 from pulumi_vertex_training.packaging.package import file_digest
+from pulumi_vertex_training.parallel import call_each
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.findings.words import counted
 
@@ -57,8 +57,7 @@ def listing(
     Raises PackagingError with every problem.
     """
     walk = _walked(source, prefix=prefix, include=include, exclude=exclude)
-    with ThreadPoolExecutor(max_workers=_HASHERS) as pool:
-        read = list(pool.map(_read, walk.local.items()))
+    read = call_each(_read, walk.local.items(), at_once=_HASHERS)
     failed = [one for one in read if isinstance(one, Problem)]
     if failed and changing:
         paths = some(one.path for one in failed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import quote
@@ -17,12 +16,12 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.objects import SHA256_KEY, STAGED_KEY
 from pulumi_vertex_training.cloud.translation import translated
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.lineage.lineage import Data, Image, Lineage, Package
 from pulumi_vertex_training.runs.prerequisites import is_looked_up
 from vertex_training.fields import uris
 from vertex_training.fields.uris import GcsUri
 
-_AT_ONCE = 8
 _HASH = re.compile(r"(?P<folder>.*/(?P<sha256>[0-9a-f]{16}))/?")
 """The name of a staged folder, which ends in the first digits of the hash of its files."""
 
@@ -49,10 +48,7 @@ def _each(endpoint: Endpoint, items: Sequence[T], find: Callable[[Endpoint, T], 
         except CloudError:
             return item
 
-    if len(items) < 2:
-        return tuple(map(found, items))
-    with ThreadPoolExecutor(min(len(items), _AT_ONCE)) as pool:
-        return tuple(pool.map(found, items))
+    return tuple(call_each(found, items))
 
 
 def _image(endpoint: Endpoint, image: Image) -> Image:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.monitoring.progress import Report, report_at
 from vertex_training.fields import timestamps, uris
-
-_READS_AT_A_TIME = 8
 
 _LEAST_SHARE, _LEAST_STEPS, _LEAST_SECONDS = 0.1, 2, 10
 """A replica is far behind if it is so much of the others' steps behind, so many steps, and so long."""
@@ -50,9 +48,8 @@ def stragglers(endpoint: Endpoint, base_output_directory: str | None) -> tuple[S
     wanted = {replica: name for replica, name in names.items() if name == f"{folder.name}{replica}.json"}
     if len(wanted) < 2:
         return ()
-    with ThreadPoolExecutor(min(len(wanted), _READS_AT_A_TIME)) as pool:
-        reports = pool.map(lambda name: report_at(endpoint, folder.bucket, name), wanted.values())
-        return far_behind({name: one for name, one in zip(wanted, reports, strict=True) if one})
+    reports = call_each(lambda name: report_at(endpoint, folder.bucket, name), wanted.values())
+    return far_behind({name: one for name, one in zip(wanted, reports, strict=True) if one})
 
 
 def far_behind(reports: Mapping[str, Report]) -> tuple[Straggler, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pulumi_vertex_training import registry
@@ -12,6 +11,7 @@ from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
 from pulumi_vertex_training.cloud.translation import translated
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL, identity_of
 from pulumi_vertex_training.runs.policies.rerun import words_of
@@ -35,7 +35,6 @@ OFFERED = 100
 """Runs to choose from."""
 
 _FIELDS = "name,displayName,state,createTime,startTime,endTime,labels"
-_AT_ONCE = 6
 _NOTHING = "Nothing else differs."
 
 
@@ -84,12 +83,10 @@ def read(endpoint: Endpoint, keys: Sequence[str]) -> Compared:
 
     Raises CloudError.
     """
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        records = sorted(
-            pool.map(lambda key: _record(endpoint, key), keys), key=lambda record: record.create_time or ""
-        )
-        results = list(pool.map(lambda record: result_of(endpoint, record), records))
-        reported = list(pool.map(lambda record: metrics.read(endpoint, record).curves, records))
+    records = call_each(lambda key: _record(endpoint, key), keys)
+    records.sort(key=lambda record: record.create_time or "")
+    results = call_each(lambda record: result_of(endpoint, record), records)
+    reported = call_each(lambda record: metrics.read(endpoint, record).curves, records)
     costs = spending.costs_of(endpoint, records)
     sides = [
         Side(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pulumi_vertex_training import registry
@@ -13,6 +12,7 @@ from pulumi_vertex_training.cloud.emulator_api import Changes
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in
 from pulumi_vertex_training.runs.monitoring import waits
 from pulumi_vertex_training.runs.monitoring.progress import Report
@@ -26,7 +26,7 @@ from vertex_emulator import machine_clock
 _ONE_BY_ONE = 50
 """Jobs that are read one by one; if more have changed, all are listed."""
 
-_RESULTS_AT_ONCE, _READS_AT_A_TIME = 100, 8
+_RESULTS_AT_ONCE = 100
 """Ended jobs whose last metrics are read with one view, the newest first, and how many at the same time."""
 
 _REPORT_SECONDS = 1.0
@@ -110,10 +110,8 @@ class LiveInventory:
         new = [record for record in ended if record.name not in known][:_RESULTS_AT_ONCE]
         if not new:
             return known
-        with ThreadPoolExecutor(_READS_AT_A_TIME) as pool:
-            reports = pool.map(lambda record: status.report_of(endpoint, record), new)
-            read = dict(zip((record.name for record in new), reports, strict=True))
-        return {**known, **read}
+        reports = call_each(lambda record: status.report_of(endpoint, record), new)
+        return {**known, **dict(zip((record.name for record in new), reports, strict=True))}
 
     def _read_one(self, endpoint: Endpoint, key: str) -> None:
         try:

@@ -7,7 +7,6 @@ import functools
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of, gateways
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL
 from pulumi_vertex_training.views.jobs import stack_filter
@@ -34,7 +34,6 @@ from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.words import did_you_mean, shown
 
 _SHOWN = 5
-_AT_ONCE = 6
 _MOST_SLASHES = 3
 """In ORGANIZATION/PROJECT/STACK/NAME."""
 _NAME = re.compile(
@@ -193,8 +192,7 @@ def _named(endpoint: Endpoint, name: str) -> list[JobRecord]:
         *(functools.partial(one.list_by_display_name, endpoint, name) for one in gateways()),
         *(functools.partial(one.list_by_label, endpoint, label) for one in gateways()),
     ]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        records = {one.name: one for found in pool.map(lambda read: read(), reads) for one in found}
+    records = {one.name: one for found in call_each(lambda read: read(), reads) for one in found}
     owned = inner_jobs(records.values())
     return [one for one in records.values() if job_key(one.name) not in owned]
 

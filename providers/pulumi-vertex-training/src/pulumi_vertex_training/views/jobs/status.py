@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -13,6 +12,7 @@ from pulumi_vertex_training.cloud.emulator_api import Delivery, ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.runs.gateway import gateway_of
@@ -42,8 +42,6 @@ from vertex_training.fields import timestamps
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import visible, visible_lines
 
-_READS_AT_A_TIME = 8
-
 
 def report_of(endpoint: Endpoint, record: JobRecord) -> Report | None:
     """Return the latest report of a job, None without one that can be read."""
@@ -65,13 +63,12 @@ def stragglers_of(endpoint: Endpoint, record: JobRecord) -> tuple[Straggler, ...
         directory = directory_of(record)
         if not trials or not directory:
             return replica_reports.stragglers(endpoint, directory)
-        with ThreadPoolExecutor(min(len(trials), _READS_AT_A_TIME)) as pool:
-            each = pool.map(lambda id_: replica_reports.stragglers(endpoint, f"{directory}{id_}/"), trials)
-            return tuple(
-                replace(one, replica=f"trial-{id_}/{one.replica}")
-                for id_, found in zip(trials, each, strict=True)
-                for one in found
-            )
+        each = call_each(lambda id_: replica_reports.stragglers(endpoint, f"{directory}{id_}/"), trials)
+        return tuple(
+            replace(one, replica=f"trial-{id_}/{one.replica}")
+            for id_, found in zip(trials, each, strict=True)
+            for one in found
+        )
     except (CloudError, ValueError):
         return ()
 
@@ -79,11 +76,8 @@ def stragglers_of(endpoint: Endpoint, record: JobRecord) -> tuple[Straggler, ...
 def reports_of(endpoint: Endpoint, records: Iterable[JobRecord]) -> Mapping[str, Report]:
     """Return the latest reports of the running jobs among the records, by full name."""
     running = [one for one in records if one.state is JobState.JOB_STATE_RUNNING]
-    if not running:
-        return {}
-    with ThreadPoolExecutor(min(len(running), _READS_AT_A_TIME)) as pool:
-        reports = pool.map(lambda record: report_of(endpoint, record), running)
-        return {record.name: report for record, report in zip(running, reports, strict=True) if report}
+    reports = call_each(lambda record: report_of(endpoint, record), running)
+    return {record.name: report for record, report in zip(running, reports, strict=True) if report}
 
 
 _WIDTH = 10

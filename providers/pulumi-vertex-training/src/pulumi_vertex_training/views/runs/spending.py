@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -14,6 +13,7 @@ from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.costs.spent import spent_by
 from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs.lookup import all_jobs, inner_jobs
@@ -25,7 +25,6 @@ from vertex_training.cost.words import decimal
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import did_you_mean
 
-_AT_ONCE = 8
 _NONE = "(not set)"
 
 
@@ -41,8 +40,7 @@ class Group:
 def costs_of(endpoint: Endpoint, records: Sequence[JobRecord]) -> list[Spent | None]:
     """Return what each job has cost so far, None for one that has not run. The reads are in parallel."""
     table, now = current_prices(), datetime.now(timezone.utc)
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        return list(pool.map(lambda one: spent_by(endpoint.of(one.name), one, table=table, now=now), records))
+    return call_each(lambda one: spent_by(endpoint.of(one.name), one, table=table, now=now), records)
 
 
 def sum_of(costs: Iterable[Spent | None]) -> Spent | None:

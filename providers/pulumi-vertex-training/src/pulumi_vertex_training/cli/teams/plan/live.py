@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,6 +15,7 @@ from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.costs.spent import spent_by
 from pulumi_vertex_training.failure import CommandError
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring import progress
 from pulumi_vertex_training.runs.monitoring.live_jobs import run_again
@@ -27,8 +27,6 @@ from vertex_training.cost.runs import Spent
 from vertex_training.fields import timestamps
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import counted, duration
-
-_READS_AT_A_TIME = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +91,8 @@ def live_jobs(found: Plan, data_dir: Path | None, timeouts: Timeouts) -> dict[st
     folder, None the default.
     """
     stopped = [(change, change.stopped) for change in found.changes if change.stopped is not None]
-    if not stopped:
-        return {}
-    with ThreadPoolExecutor(min(len(stopped), _READS_AT_A_TIME)) as pool:
-        read = pool.map(lambda pair: _live_job(pair[0], pair[1], data_dir, timeouts), stopped)
-        return {change.urn: job for (change, _), job in zip(stopped, read, strict=True) if job is not None}
+    read = call_each(lambda pair: _live_job(pair[0], pair[1], data_dir, timeouts), stopped)
+    return {change.urn: job for (change, _), job in zip(stopped, read, strict=True) if job is not None}
 
 
 def _live_job(change: Change, job: RecordedJob, data_dir: Path | None, timeouts: Timeouts) -> LiveJob | None:
