@@ -10,7 +10,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.project import access
 from pulumi_vertex_training.cloud.project.access import Bucket, Policy, Project
 from pulumi_vertex_training.preflight import policies, remedies
-from pulumi_vertex_training.preflight.checks.replicas import POLICY_READER, default_account
+from pulumi_vertex_training.preflight.checks.replicas import POLICY_READER, accounts, default_account
 from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import PROJECT, Scope, member_of_caller, not_known
@@ -56,10 +56,7 @@ class _Need:
 
 def _needs(scope: Scope) -> list[_Need]:
     needs: dict[tuple[str, str | None], _Need] = {}
-    for part in scope.parts:
-        email = part.spec.service_account or None
-        if not part.subject.looks_up(part.at("service_account"), email or ""):
-            continue
+    for part, email in accounts(scope):
         for bucket, writes, path in buckets_of(part):
             known = needs.get((bucket, email))
             if known is None or (writes and not known.writes):

@@ -30,18 +30,25 @@ _OF_GOOGLE = frozenset({"vertex-ai", "vertex-ai-restricted", "deeplearning-platf
 
 def checks(scope: Scope) -> Iterator[Check]:
     """Yield the checks of the replicas' accounts and of foreign repositories."""
-    yield from (_account(scope, email, part) for email, part in _accounts(scope).items())
+    yield from (_account(scope, email, part) for email, part in _named_accounts(scope).items())
     yield from (_repository(name, part) for name, part in _foreign_repositories(scope).items())
 
 
-def _accounts(scope: Scope) -> dict[str, Part]:
-    accounts: dict[str, Part] = {}
+def accounts(scope: Scope) -> Iterator[tuple[Part, str | None]]:
+    """Yield each job with the account that its replicas run as, None for Vertex AI's own account."""
+    for part in scope.parts:
+        email = part.spec.service_account or None
+        if part.subject.looks_up(part.at("service_account"), email or ""):
+            yield part, email
+
+
+def _named_accounts(scope: Scope) -> dict[str, Part]:
+    found: dict[str, Part] = {}
     # Of several jobs with one account, one that the deployer submits.
-    for part in sorted(scope.parts, key=lambda part: part.subject.is_scheduled):
-        email = part.spec.service_account
-        if email and part.subject.looks_up(part.at("service_account"), email):
-            accounts.setdefault(email, part)
-    return accounts
+    for part, email in sorted(accounts(scope), key=lambda each: each[0].subject.is_scheduled):
+        if email:
+            found.setdefault(email, part)
+    return found
 
 
 def _account(scope: Scope, email: str, part: Part) -> Check:

@@ -11,7 +11,7 @@ from pulumi_vertex_training.cloud.project import access
 from pulumi_vertex_training.cloud.project.access import Policy
 from pulumi_vertex_training.preflight import policies, remedies
 from pulumi_vertex_training.preflight.checks.bucket_access import POLICY_OF_PROJECT
-from pulumi_vertex_training.preflight.checks.replicas import POLICY_READER, default_account
+from pulumi_vertex_training.preflight.checks.replicas import POLICY_READER, accounts, default_account
 from pulumi_vertex_training.preflight.finding import Finding, Thing
 from pulumi_vertex_training.preflight.question import Check, Facts, Question, Trouble
 from pulumi_vertex_training.preflight.scope import PROJECT, Scope, member_of_caller, not_known
@@ -43,10 +43,7 @@ class _Need:
 
 def _needs(scope: Scope) -> list[_Need]:
     needs: dict[tuple[str, str | None], _Need] = {}
-    for part in scope.parts:
-        email = part.spec.service_account or None
-        if not part.subject.looks_up(part.at("service_account"), email or ""):
-            continue
+    for part, email in accounts(scope):
         for secret, path in secrets_of(part):
             needs.setdefault((secret, email), _Need(secret=secret, email=email, part=part, path=path))
     return list(needs.values())
