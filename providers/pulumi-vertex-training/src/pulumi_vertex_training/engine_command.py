@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import platform
@@ -108,6 +109,12 @@ class Process:
     folder: Path | None = None
     started: str = ""
     terminal: bool = False
+
+
+@functools.lru_cache(maxsize=1)
+def of_this_process(timeouts: Timeouts) -> EngineCommand | None:
+    """Return what `find` finds, which only the first call looks for."""
+    return find(timeouts)
 
 
 def find(timeouts: Timeouts, describe: Callable[[int], Process | None] | None = None) -> EngineCommand | None:

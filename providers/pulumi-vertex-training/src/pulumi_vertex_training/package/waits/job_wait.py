@@ -6,7 +6,6 @@ later one, until the job runs again with success, `wait` is `none`, or it is rem
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -27,7 +26,6 @@ from pulumi_vertex_training.core.running.output.progress_line import line
 from pulumi_vertex_training.core.running.output.rows_below import RowsBelow
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
-from pulumi_vertex_training.engine_command import EngineCommand
 from pulumi_vertex_training.package.waits.waiting import Interrupted, Link, Wait, Waited
 from pulumi_vertex_training.printed_commands import own_command
 from pulumi_vertex_training.runs.command_arguments import of_job
@@ -252,7 +250,7 @@ class _Row:
 
 def _rows_below(wait: JobWait) -> RowsBelow | None:
     """Return the rows below the table for a job, None if the engine draws no table."""
-    command = _engines_command()
+    command = engine_command.of_this_process(OPERATION.settings.timeouts)
     if command is None or not command.draws_table:
         return None
 
@@ -265,11 +263,6 @@ def _rows_below(wait: JobWait) -> RowsBelow | None:
 
 def _jobs_with_rows() -> set[str]:
     return set()
-
-
-@functools.lru_cache(maxsize=1)
-def _engines_command() -> EngineCommand | None:
-    return engine_command.find(OPERATION.settings.timeouts)
 
 
 def _live_state(recorded: object) -> JobState | None:

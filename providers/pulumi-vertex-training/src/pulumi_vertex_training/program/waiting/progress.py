@@ -10,6 +10,7 @@ import pulumi
 from pulumi.runtime import settings
 from pulumi.runtime.proto import engine_pb2
 
+from pulumi_vertex_training import engine_command
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
@@ -23,8 +24,8 @@ from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.links import cancel_command, job_command
 from pulumi_vertex_training.program.messages import masked
+from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting import interruption
-from pulumi_vertex_training.program.waiting.engines_command import engines_command
 from pulumi_vertex_training.runs.monitoring.waits import NOT_STARTED, wait_of
 from vertex_emulator import machine_clock
 from vertex_training.fields.resource_names import resource_id
@@ -117,7 +118,7 @@ class Progress:
 
 def rows_below(name: str, policy: WaitPolicy) -> RowsBelow | None:
     """Return the rows below the table for the job of a resource, None if the engine draws no table."""
-    command = engines_command()
+    command = engine_command.of_this_process(stack_settings().timeouts)
     if not policy.waits or command is None or not command.draws_table:
         return None
     job = f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::job::{name}"

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 from pulumi.runtime import settings
 
+from pulumi_vertex_training import engine_command
 from pulumi_vertex_training.core.state.hidden_input import INTERNAL
 from pulumi_vertex_training.engine_values import SECRET, SIGNATURE
 from pulumi_vertex_training.program import messages
 from pulumi_vertex_training.program.form import recorded_names, recorded_output
 from pulumi_vertex_training.program.messages import masked
-from pulumi_vertex_training.program.waiting.engines_command import engines_command
+from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.runs.policies.run_status import ENDED, LookupResult, last_run
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def _has_plan() -> bool:
     """
     if os.environ.get("PULUMI_EXPERIMENTAL", "").lower() in ("1", "true"):
         return True
-    command = engines_command()
+    command = engine_command.of_this_process(stack_settings().timeouts)
     return command is not None and command.has_plan
 
 

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 
 import pulumi
 
+from pulumi_vertex_training import engine_command
 from pulumi_vertex_training.program import messages
-from pulumi_vertex_training.program.resource import is_constructed
-from pulumi_vertex_training.program.waiting.engines_command import engines_command
+from pulumi_vertex_training.program.resource import is_constructed, stack_settings
 from pulumi_vertex_training.program.waiting.interruption import Interrupted, unless_interrupted
 from vertex_training.findings.words import visible_lines
 
@@ -164,7 +164,7 @@ def deploys() -> bool:
     """
     if is_constructed():
         return False
-    command = engines_command()
+    command = engine_command.of_this_process(stack_settings().timeouts)
     return command is None or command.deploys
 
 
