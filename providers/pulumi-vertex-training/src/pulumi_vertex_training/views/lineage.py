@@ -39,7 +39,7 @@ def facts(lineage: Lineage) -> Iterator[tuple[str, str]]:
     if lineage.reason:
         yield "reason", words_of(lineage.reason)
     if rung := lineage.rung:
-        yield "rung", ", ".join(filter(None, [str(rung.position), rung.strategy, rung.machine]))
+        yield "rung", rung.words
     if (checkpoints := lineage.checkpoints) is not None:
         begun = checkpoints.first_run
         since = f" since run {begun}" if begun and begun != lineage.run else ""

@@ -82,14 +82,14 @@ def amount_fault(value: object) -> str | None:
 def at_most(spec: Spec, cost_of: Callable[[Spec], Cost | None]) -> Cost | None:
     """Return the cost of a spec at most: the price on demand counts where Spot or Flex-start has none."""
     cost = cost_of(spec)
-    if cost is None or cost.per_timeout is not None:
+    if cost is None or cost.hourly is not None:
         return cost
-    on_demand = cost_of(map_parts(spec, _on_demand))
-    return cost if on_demand is None or on_demand.per_timeout is None else on_demand
 
+    def without_strategy(_: str, part: JobSpec) -> JobSpec:
+        return replace(part, scheduling=part.scheduling and replace(part.scheduling, strategy=None))
 
-def _on_demand(_: str, part: JobSpec) -> JobSpec:
-    return replace(part, scheduling=part.scheduling and replace(part.scheduling, strategy=None))
+    on_demand = cost_of(map_parts(spec, without_strategy))
+    return cost if on_demand is None or on_demand.hourly is None else on_demand
 
 
 def limit_of(cost: Cost, max_cost: float, *, spent: float = 0.0, keeps_retries: bool = False) -> Limit | None:

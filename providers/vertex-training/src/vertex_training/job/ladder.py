@@ -159,14 +159,19 @@ def seconds_of(rung: Rung) -> float | None:
 def described(spec: JobSpec, rung: Rung) -> str:
     """Return a rung in words: "SPOT, g2-standard-8 with 1 x NVIDIA_L4, waits for 30 min"."""
     made = on_rung(spec, rung)
-    machines = [pool.machine_spec for pool in made.worker_pool_specs if pool.machine_spec]
-    machine = rung.machine_spec or next((one for one in machines if one.accelerator_count), None)
-    parts = [strategy_of(made), machine_in_words(machine or machines[0]) if machines else ""]
+    machine = main_machine(made) and (rung.machine_spec or main_machine(made))
+    parts = [strategy_of(made), machine_in_words(machine) if machine else ""]
     if rung.location:
         parts.append(f"in {rung.location}")
     if (seconds := seconds_of(rung)) is not None:
         parts.append(f"waits for {duration(seconds)}")
     return ", ".join(filter(None, parts))
+
+
+def main_machine(spec: JobSpec) -> MachineSpec | None:
+    """Return the machine of the first worker pool with accelerators, or of the first pool."""
+    machines = [pool.machine_spec for pool in spec.worker_pool_specs if pool.machine_spec]
+    return next((one for one in machines if one.accelerator_count), machines[0] if machines else None)
 
 
 def machine_in_words(machine: MachineSpec) -> str:

@@ -18,7 +18,7 @@ from vertex_training.fields.decode import decode
 from vertex_training.fields.document import json_of
 from vertex_training.job.checkpoints import VARIABLE, lineage_of
 from vertex_training.job.custom_job import from_wire, normalise
-from vertex_training.job.ladder import machine_in_words, strategy_of
+from vertex_training.job.ladder import machine_in_words, main_machine, strategy_of
 
 FORMAT = 1
 """The version of the file's format: a higher one may have other meanings, and is not read."""
@@ -75,6 +75,11 @@ class RungOfRun:
     position: int
     strategy: str | None = None
     machine: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The rung for people, such as "2, SPOT, g2-standard-8"."""
+        return ", ".join(filter(None, [str(self.position), self.strategy, self.machine]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,8 +208,7 @@ def rung_of(labels: Mapping[str, str], wire: Mapping[str, Any]) -> RungOfRun | N
         spec = normalise(from_wire(wire))
     except ValueError:  # a job of a newer version
         return RungOfRun(position=int(position))
-    machines = [pool.machine_spec for pool in spec.worker_pool_specs if pool.machine_spec]
-    machine = next((one for one in machines if one.accelerator_count), machines[0] if machines else None)
+    machine = main_machine(spec)
     return RungOfRun(
         position=int(position),
         strategy=strategy_of(spec),

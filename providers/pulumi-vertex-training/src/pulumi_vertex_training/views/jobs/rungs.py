@@ -14,7 +14,7 @@ def rung_in_words(record: JobRecord) -> str:
     if rung is None:
         return ""
     place = f"in {part_after(record.name, 'locations')}" if places_of(record) else None
-    words = ", ".join(filter(None, [str(rung.position), rung.strategy, rung.machine, place]))
+    words = ", ".join(filter(None, [rung.words, place]))
     if stays(record) or not record.state.is_terminal:
         return words
     return f"{words}: {'had no machines' if had_no_capacity(record) else 'left before it had machines'}"

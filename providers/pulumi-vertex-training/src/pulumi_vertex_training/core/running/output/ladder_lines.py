@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from pulumi_vertex_training.core.call import Call
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.running.declaration import JobInputs, JobResourceType
 from vertex_training.fields.decode import Decoded
-from vertex_training.job.job_spec import JobSpec, Scheduling
+from vertex_training.job.job_spec import JobSpec
 from vertex_training.job.ladder import FLEX_START, OnLadder, described, on_rung, strategy_of
 
 if TYPE_CHECKING:
@@ -59,16 +58,12 @@ def _most(spec: JobSpec, region: str, unknown: frozenset[str], table: PriceTable
     """Return the most that a run costs, at the on-demand price where its strategy has none that is known."""
     from pulumi_vertex_training.costs import words
     from pulumi_vertex_training.costs.declared import cost_of_decoded
+    from vertex_training.cost.max_cost import at_most
 
     def cost_of(of: JobSpec) -> Cost | None:
         return cost_of_decoded(Decoded(spec=of, draft=of, unknown=unknown), region=region, table=table)
 
-    cost = cost_of(spec)
-    if cost is None:
+    cost, most = cost_of(spec), at_most(spec, cost_of)
+    if most is None:
         return ""
-    if cost.hourly is None and strategy_of(spec) in _PREEMPTIBLE:
-        scheduling = dataclasses.replace(spec.scheduling or Scheduling(), strategy=None)
-        on_demand = cost_of(dataclasses.replace(spec, scheduling=scheduling))
-        if on_demand is not None and on_demand.hourly is not None:
-            return f"at most {words.sentence(on_demand)} (the on-demand price)"
-    return words.sentence(cost)
+    return words.sentence(most) if most == cost else f"at most {words.sentence(most)} (the on-demand price)"
