@@ -41,33 +41,37 @@ class BaseFinding:
 
 
 @dataclass(kw_only=True)
-class JobFinding(BaseFinding):
+class _RecordFinding(BaseFinding):
+    """Base of the findings with a full name."""
+
+    record: JobRecord | PersistentRecord
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    def names(self, endpoint: Endpoint) -> tuple[str, ...]:
+        """Return the id, and the full names with the project's number and with its id."""
+        *_, collection, id_ = self.name.split("/")
+        return (id_, self.name, f"{endpoint.parent}/{collection}/{id_}")
+
+
+@dataclass(kw_only=True)
+class JobFinding(_RecordFinding):
     """A job of any kind."""
 
     record: JobRecord
 
     @property
-    def name(self) -> str:
-        return self.record.name
-
-    @property
     def label(self) -> str:
         return f"job {self.record.job_id} ({self.record.display_name})"
 
-    def names(self, endpoint: Endpoint) -> tuple[str, ...]:
-        """Return the names by which a user may give it."""
-        return _names(self.name, endpoint)
-
 
 @dataclass(kw_only=True)
-class PersistentFinding(BaseFinding):
+class PersistentFinding(_RecordFinding):
     """A persistent resource or a model."""
 
     record: PersistentRecord
-
-    @property
-    def name(self) -> str:
-        return self.record.name
 
     @property
     def kind(self) -> PersistentKind:
@@ -77,53 +81,38 @@ class PersistentFinding(BaseFinding):
     def label(self) -> str:
         return f"{self.kind.noun} {self.record.id}"
 
-    def names(self, endpoint: Endpoint) -> tuple[str, ...]:
-        return _names(self.name, endpoint)
+
+@dataclass(kw_only=True)
+class _AddressFinding(BaseFinding):
+    """Base of the findings with a gs:// address."""
+
+    record: ObjectRecord | Lineage
+
+    @property
+    def name(self) -> str:
+        return self.record.uri
+
+    label = name
+
+    def names(self, _: Endpoint) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([self.name, self.name.rstrip("/")]))
 
 
 @dataclass(kw_only=True)
-class ObjectFinding(BaseFinding):
+class ObjectFinding(_AddressFinding):
     """A staged object."""
 
     record: ObjectRecord
 
-    @property
-    def name(self) -> str:
-        return self.record.uri
-
-    @property
-    def label(self) -> str:
-        return self.record.uri
-
-    def names(self, _: Endpoint) -> tuple[str, ...]:
-        return (self.record.uri,)
-
 
 @dataclass(kw_only=True)
-class LineageFinding(BaseFinding):
+class LineageFinding(_AddressFinding):
     """The checkpoints of a lineage."""
 
     record: Lineage
 
-    @property
-    def name(self) -> str:
-        return self.record.uri
-
-    @property
-    def label(self) -> str:
-        return self.record.uri
-
-    def names(self, _: Endpoint) -> tuple[str, ...]:
-        return (self.record.uri, self.record.uri.rstrip("/"))
-
 
 Finding = JobFinding | PersistentFinding | ObjectFinding | LineageFinding
-
-
-def _names(name: str, endpoint: Endpoint) -> tuple[str, ...]:
-    """Return the id, and the full names with the project's number and with its id."""
-    *_, collection, id_ = name.split("/")
-    return (id_, name, f"{endpoint.parent}/{collection}/{id_}")
 
 
 def labelled_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
