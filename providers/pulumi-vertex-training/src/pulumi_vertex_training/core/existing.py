@@ -21,10 +21,6 @@ Result = TypeVar("Result")
 Job = TypeVar("Job", bound="ExistingJob")
 
 
-def _given_name(arguments: object) -> str:
-    return str(next(iter(vars(arguments).values())))
-
-
 def _given_place(arguments: Any) -> tuple[str | None, str | None]:
     return arguments.project, getattr(arguments, "location", None)
 
@@ -42,7 +38,7 @@ class Lookup(Generic[Arguments, Result]):
     result: type[Result]
     noun: str
     read: Callable[[Endpoint, Arguments], Result]
-    name: Callable[[Arguments], str] = _given_name
+    name: Callable[[Arguments], str] = lambda arguments: str(next(iter(vars(arguments).values())))
     place: Callable[[Arguments], tuple[str | None, str | None]] = _given_place
 
     def failure(self, arguments: Arguments, error: Exception) -> str:

@@ -25,36 +25,8 @@ class Titles:
     replicas: str = "What the replicas see"
 
 
-def _same(_: Document[Any], sample: Sample) -> Sample:
-    return sample
-
-
 def _no_keys(*_: Any) -> dict[str, Any]:
     return {}
-
-
-def _nothing(_: Explanation, __: Output) -> None:
-    return
-
-
-def _of_a_job(_: Explanation) -> Titles:
-    return Titles()
-
-
-def _no_facts(_: JobRecord) -> tuple[tuple[str, str], ...]:
-    return ()
-
-
-def _no_words(_: JobRecord, __: Collection[str]) -> tuple[str, ...]:
-    return ()
-
-
-def _itself(record: JobRecord) -> str | None:
-    return record.name
-
-
-def _no_model(_: JobRecord) -> str | None:
-    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,15 +47,15 @@ class KindView:
 
     heading: Callable[[Explanation], str]
     status: Callable[[JobRecord, Collection[str]], dict[str, Any]]
-    titles: Callable[[Explanation], Titles] = _of_a_job
-    show: Callable[[Explanation, Output], None] = _nothing
+    titles: Callable[[Explanation], Titles] = lambda _: Titles()
+    show: Callable[[Explanation, Output], None] = lambda _, __: None
     document: Callable[[Explanation], dict[str, Any]] = _no_keys
-    sample: Callable[[Document[Any], Sample], Sample] = _same
+    sample: Callable[[Document[Any], Sample], Sample] = lambda _, sample: sample
     listed: Callable[[JobRecord, Collection[str]], dict[str, Any]] = _no_keys
-    details: Callable[[JobRecord, Collection[str]], tuple[str, ...]] = _no_words
-    facts: Callable[[JobRecord], Iterable[tuple[str, str]]] = _no_facts
-    replicas_of: Callable[[JobRecord], str | None] = _itself
-    model_of: Callable[[JobRecord], str | None] = _no_model
+    details: Callable[[JobRecord, Collection[str]], tuple[str, ...]] = lambda _, __: ()
+    facts: Callable[[JobRecord], Iterable[tuple[str, str]]] = lambda _: ()
+    replicas_of: Callable[[JobRecord], str | None] = lambda record: record.name
+    model_of: Callable[[JobRecord], str | None] = lambda _: None
 
 
 def view_of(record: JobRecord) -> KindView:

@@ -83,10 +83,6 @@ class Validate(Protocol):
     ) -> Sequence[Problem]: ...
 
 
-def _no_names(_: object) -> Iterable[tuple[str, str]]:
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class JobKind(Generic[Spec]):
     """The spec class of one kind of job, and the operations on it.
@@ -107,7 +103,7 @@ class JobKind(Generic[Spec]):
     to_wire: Callable[[Spec], dict[str, Any]]
     from_wire: Callable[[Mapping[str, Any]], Spec]
     at: tuple[str, ...] = ("",)
-    names: Callable[[Spec], Iterable[tuple[str, str]]] = _no_names
+    names: Callable[[Spec], Iterable[tuple[str, str]]] = lambda _: ()
 
     def spec_hash(self, spec: Spec) -> str:
         """Return "v1-" and 16 hex digits, equal for specs with an equal normal form.

@@ -62,7 +62,7 @@ def placement(options: argparse.Namespace, _: Output) -> Answer:
     or one for each iteration), `drop_remainder`, `no_dedicate`. Raises InputError for an impossible cluster.
     """
     strategy = _strategy(options)
-    subnetworks = _subnetworks(options.subnetworks)
+    subnetworks = [options.subnetworks] if isinstance(options.subnetworks, int) else list(options.subnetworks)
     try:
         made = plans(strategy, options.workers, options.ps, subnetworks)
     except PlacementError as error:
@@ -86,10 +86,6 @@ def _strategy(options: argparse.Namespace) -> PlacementStrategy:
     return RoundRobinStrategy(
         drop_remainder=options.drop_remainder, dedicate_parameter_servers=not options.no_dedicate
     )
-
-
-def _subnetworks(value: int | Sequence[int]) -> list[int]:
-    return [value] if isinstance(value, int) else list(value)
 
 
 def _unused_options(options: argparse.Namespace) -> list[str]:

@@ -37,7 +37,7 @@ def install(url: str) -> None:
 
     def change_of(name: str) -> Optional[_Change]:  # noqa: UP045
         if name == _LOGGING:
-            return lambda module: _change_logging(module, url)
+            return lambda module: _replace_init(module.Client, functools.partial(_for_logging, url=url))
         if name == _ERRORS:
             return lambda module: _change_errors(module, url)
         if name.startswith("google.cloud.") and _GENERATED.fullmatch(name):
@@ -79,10 +79,6 @@ def _for_generated(options: dict[str, Any], *, url: str) -> dict[str, Any]:
             "the same name without Async."
         )
     return {**options, "transport": "rest", "client_options": changed}
-
-
-def _change_logging(module: Any, url: str) -> None:
-    _replace_init(module.Client, functools.partial(_for_logging, url=url))
 
 
 def _for_logging(options: dict[str, Any], *, url: str) -> dict[str, Any]:

@@ -9,15 +9,7 @@ from vertex_emulator.services.container_registry import names
 from vertex_emulator.services.container_registry.errors import RegistryError, name_unknown
 
 
-def _nowhere(_project: str, _repository: str) -> Sequence[str]:
-    return ()
-
-
 def _anywhere(_host: str, _path: str) -> None:
-    return
-
-
-def _anything(_host: str, _path: str, _tag: str) -> None:
     return
 
 
@@ -33,9 +25,9 @@ class Authority:
     The defaults allow everything.
     """
 
-    locations_of: Callable[[str, str], Sequence[str]] = _nowhere
+    locations_of: Callable[[str, str], Sequence[str]] = lambda _project, _repository: ()
     writable: Callable[[str, str], None] = _anywhere
-    movable: Callable[[str, str, str], None] = _anything
+    movable: Callable[[str, str, str], None] = lambda _host, _path, _tag: None
     removable: Callable[[str, str], None] = _anywhere
 
     def canonical(self, name: str) -> str:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes
 
 from vertex_emulator.kernel.clock import Clock
@@ -64,7 +64,7 @@ class ServiceKey:
         """Return the key file, and make it if it is missing."""
         with self._lock:
             if not self._path.exists():
-                _write(self._path, _new())
+                write_private(self._path, json.dumps(_new(), indent=2).encode("ascii") + b"\n")
             return self._path
 
     def signed_by_rsa(self, email: str, message: bytes, signature: bytes) -> bool:
@@ -111,10 +111,6 @@ class ServiceKey:
             if self._loaded is None:
                 self._loaded = _load(self._path)
             return self._loaded
-
-
-def _write(path: Path, key: Mapping[str, Any]) -> None:
-    write_private(path, json.dumps(key, indent=2).encode("ascii") + b"\n")
 
 
 def _load(path: Path) -> _Loaded | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -54,10 +53,6 @@ def _parts(model: OneExperiment) -> Mapping[str, Part]:
     }
 
 
-def _fixed(model: OneExperiment, _parameters: Mapping[str, str]) -> Mapping[str, Any]:
-    return {"found": model}
-
-
 EXPERIMENTS = Page(
     name="experiments",
     path=PATH,
@@ -75,6 +70,6 @@ EXPERIMENT = Page(
     title=lambda model: f"{model.experiment.name} - experiment",
     read=_read,
     parts=_parts,
-    fixed=_fixed,
+    fixed=lambda model, _parameters: {"found": model},
     version=emulator_api.changes,
 )

@@ -6,13 +6,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.ui.pages.page import MissingError, missing_if_refused
 from pulumi_vertex_training.ui.pages.view import Query, View
 from pulumi_vertex_training.ui.source.storage import images
-from pulumi_vertex_training.ui.source.storage.images import Image, Images, Repositories
+from pulumi_vertex_training.ui.source.storage.images import Image, Images
 
 PATH = "/images"
-
-
-def _repositories(endpoint: Endpoint, query: Query) -> Repositories:
-    return images.repositories(endpoint, page=query.one("page"))
 
 
 def _images(endpoint: Endpoint, query: Query) -> Images:
@@ -36,7 +32,7 @@ IMAGES = (
         path=PATH,
         template="images/repositories.html",
         title=lambda _model: "Images",
-        read=_repositories,
+        read=lambda endpoint, query: images.repositories(endpoint, page=query.one("page")),
         label="Images",
     ),
     View(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.ui.pages.page import Fragment, MissingError, Page, Part, Rows
@@ -39,10 +38,6 @@ def _parts(model: Resources) -> Mapping[str, Part]:
     return {**rows, **notes}
 
 
-def _fixed(_model: Resources, _parameters: Mapping[str, str]) -> Mapping[str, Any]:
-    return {"kinds": KINDS}
-
-
 def _list(endpoint: Endpoint, query: Query) -> ListView:
     kind = next((one for one in KINDS if one.path == query.one("kind")), None)
     if kind is None:
@@ -57,7 +52,7 @@ RESOURCES = Page(
     title=lambda _model: "Resources",
     read=lambda endpoint, _parameters: resources.read(endpoint),
     parts=_parts,
-    fixed=_fixed,
+    fixed=lambda _model, _parameters: {"kinds": KINDS},
     is_over=lambda _model: True,  # four lists: every few seconds are enough
     label="Resources",
 )

@@ -9,7 +9,7 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.ui.pages.page import MissingError, missing_if_refused
 from pulumi_vertex_training.ui.pages.view import Query, View
 from pulumi_vertex_training.ui.source.storage import objects, preview
-from pulumi_vertex_training.ui.source.storage.objects import Buckets, Folder, StoredObject
+from pulumi_vertex_training.ui.source.storage.objects import Folder, StoredObject
 from pulumi_vertex_training.ui.source.storage.preview import Preview
 
 PATH = "/storage"
@@ -36,10 +36,6 @@ def object_at(endpoint: Endpoint, query: Query) -> StoredObject:
         return objects.read(endpoint, bucket, name)
 
 
-def _buckets(endpoint: Endpoint, query: Query) -> Buckets:
-    return objects.buckets(endpoint, page=query.one("page"))
-
-
 def _folder(endpoint: Endpoint, query: Query) -> Folder:
     bucket = query.one("bucket")
     if not bucket:
@@ -60,7 +56,7 @@ BUCKETS = View(
     path=PATH,
     template="storage/buckets.html",
     title=lambda _model: "Storage",
-    read=_buckets,
+    read=lambda endpoint, query: objects.buckets(endpoint, page=query.one("page")),
     label="Storage",
 )
 FOLDERS = View(

@@ -182,10 +182,6 @@ def _location(path: str, value: Any) -> str:
     return location
 
 
-def _storage_class(path: str, value: Any) -> str:
-    return "STANDARD" if value == {} else checks.storage_class(path, value)
-
-
 def _labels(path: str, value: Any) -> dict[str, str] | None:
     if not isinstance(value, dict):
         raise invalid(f"{path} must be an object of strings.")
@@ -227,10 +223,6 @@ def _access(path: str, value: Any) -> dict[str, Any]:
     }
 
 
-def _versioning(path: str, value: Any) -> dict[str, Any] | None:
-    return checks.record(path, value, {"enabled": checks.boolean}) or None
-
-
 def _soft_delete(path: str, value: Any) -> dict[str, Any]:
     sent = checks.record(
         path, value, {"retentionDurationSeconds": checks.whole, "effectiveTime": checks.moment}
@@ -251,8 +243,8 @@ _CHECKS: Mapping[str, checks.Check] = {
     "labels": _labels,
     "lifecycle": bucket_options.check,
     "softDeletePolicy": _soft_delete,
-    "storageClass": _storage_class,
-    "versioning": _versioning,
+    "storageClass": lambda path, value: "STANDARD" if value == {} else checks.storage_class(path, value),
+    "versioning": lambda path, value: checks.record(path, value, {"enabled": checks.boolean}) or None,
 }
 _REPLACED_WHOLE = frozenset({"lifecycle", "storageClass"}) | bucket_options.REPLACED_WHOLE
 

@@ -48,12 +48,8 @@ def _retention(path: str, value: Any) -> dict[str, Any] | None:
     return sent
 
 
-def _access_list(path: str, value: Any) -> list[dict[str, str]]:
-    return access_lists.entries(path, value, roles=access_lists.OBJECT_ROLES)
-
-
 _SETTABLE: Mapping[str, checks.Check] = {
-    "acl": _access_list,
+    "acl": lambda path, value: access_lists.entries(path, value, roles=access_lists.OBJECT_ROLES),
     "cacheControl": _line,
     "contentDisposition": _line,
     "contentEncoding": _line,
