@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from support.specs.rule_cases import case
 
 BUCKET: Mapping[str, Any] = {"name": "my-bucket", "location": "us-central1"}
 KEY = "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"
@@ -20,23 +21,8 @@ CORS = {"origins": ["https://example.com"], "methods": ["GET"], "max_age_seconds
 FIRST = "lifecycle_rules[0]"
 
 
-@dataclass(frozen=True, kw_only=True)
-class BucketCase:
-    right: Mapping[str, Any]
-    wrong: Mapping[str, object]
-    path: str
-    words: tuple[str, ...]
-    level: str = "error"
-
-
 def bucket(**more: Any) -> dict[str, Any]:
     return {**BUCKET, **more}
-
-
-def case(
-    right: Mapping[str, Any], wrong: Mapping[str, object], path: str, *words: str, level: str = "error"
-) -> BucketCase:
-    return BucketCase(right=right, wrong=wrong, path=path, words=words, level=level)
 
 
 CASES = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from support.specs.bucket_rules import BucketCase as RuleCase
-from support.specs.bucket_rules import case
+from support.specs.rule_cases import case, warning
 
 STUDY, FIRST, TASK = "study_spec", "study_spec.parameters[0]", "trial_job_spec.worker_pool_specs[0]"
 STOPPING = f"{STUDY}.study_stopping_config"
@@ -76,10 +75,6 @@ def tuning(*parameters: Mapping[str, Any], metrics: Any = (LOSS,), **other: Any)
 
 
 OF_JOB = ("max_trial_count", "parallel_trial_count", "max_failed_trial_count", "trial_job_spec")
-
-
-def warning(right: Mapping[str, Any], wrong: Mapping[str, object], path: str, *words: str) -> RuleCase:
-    return case(right, wrong, path, *words, level="warning")
 
 
 CHILD = f"{FIRST}.conditional_parameter_specs[0]"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,6 +45,7 @@ from support.client.specs import pipeline_rules
 from support.client.specs.tuning_job_specs import tuning_job
 from support.ground import jobs
 from support.specs import bucket_rules, tuning_rules
+from support.specs.rule_cases import RuleCase, case, warning
 from vertex_training.fields.decode import decode, encode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors
@@ -136,27 +137,6 @@ def of_resource(document: Document) -> Iterable[Problem]:
     options = CheckOptions(**plain.pop("options", {}))
     named = tuple(id_problems(plain.pop("id")))
     return (*named, *validate_resource(decode(PersistentResource, plain).draft, options=options))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """`right` keeps the rule, and has no error at all; with the changes of `wrong` it breaks the rule at
-    `path`, in a message with these words: the value that is wrong and what to do."""
-
-    right: Document
-    wrong: Mapping[str, object]
-    path: str
-    words: tuple[str, ...]
-    level: str
-    find: Callable[[Document], Iterable[Problem]] = field(default=of_document)
-
-
-def case(right: Document, wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
-    return Case(right=right, wrong=wrong, path=path, words=words, **{"level": "error", **other})
-
-
-def warning(right: Document, wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
-    return case(right, wrong, path, *words, level="warning", **other)
 
 
 def changed(document: Document, changes: Mapping[str, object]) -> dict[str, Any]:
@@ -324,7 +304,7 @@ KEEP_NEW = {"id": "new", "action": "KEEP", "most_recent_versions": {"keep_count"
 CLEANED = {**REPOSITORY, POLICIES: [DELETE_OLD, KEEP_NEW]}
 
 
-def repository_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+def repository_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> RuleCase:
     return case(CLEANED, wrong, path, *words, find=of_repository, **other)
 
 
@@ -345,7 +325,7 @@ def of_schedule(document: Document) -> Iterable[Problem]:
     return validate_schedule(spec, zones=frozenset({"Europe/Berlin", "Etc/UTC"}), on_google=True)
 
 
-def schedule_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+def schedule_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> RuleCase:
     return case(SCHEDULE, wrong, path, *words, find=of_schedule, **other)
 
 
@@ -373,7 +353,7 @@ RESOURCE = {
 }
 
 
-def resource_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+def resource_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> RuleCase:
     return case(RESOURCE, wrong, path, *words, find=of_resource, **other)
 
 
@@ -385,11 +365,11 @@ TRAINING_IMAGE = {
 }
 
 
-def image_case(wrong: Mapping[str, object], path: str, *words: str) -> Case:
+def image_case(wrong: Mapping[str, object], path: str, *words: str) -> RuleCase:
     return case(TRAINING_IMAGE, wrong, path, *words, find=of_image)
 
 
-CASES: dict[str, Case] = {
+CASES: dict[str, RuleCase] = {
     "pools-missing": case(JOB, {POOLS: []}, POOLS, "no worker pool", "with 1 replica"),
     "chief-missing": case(
         job(pool(), pool(N1, 2)), {CHIEF: {}}, CHIEF, "first worker pool is empty", "replica_count 1"
@@ -1462,7 +1442,7 @@ TUNED: Document = {
 }
 
 
-def tuned(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+def tuned(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> RuleCase:
     return case(TUNED, wrong, path, *words, find=of_tuning_of_ai_platform, **other)
 
 
@@ -1502,19 +1482,10 @@ CASES |= {
         level="warning",
     ),
 }
-CASES |= {
-    name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=of_bucket_settings)
-    for name, one in bucket_rules.CASES.items()
-}
-CASES |= {
-    name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=of_tuning_job)
-    for name, one in tuning_rules.CASES.items()
-}
-
-CASES |= {
-    name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=pipeline_rules.find)
-    for name, one in pipeline_rules.CASES.items()
-}
+CASES |= {name: replace(one, find=of_bucket_settings) for name, one in bucket_rules.CASES.items()}
+CASES |= {name: replace(one, find=of_tuning_job) for name, one in tuning_rules.CASES.items()}
+CASES |= pipeline_rules.CASES
+CASES = {name: replace(one, find=one.find or of_document) for name, one in CASES.items()}
 
 
 def test_every_rule_has_a_case() -> None:
@@ -1577,7 +1548,7 @@ def test_most_rules_may_show_a_value() -> None:
     assert sum(map(shows_a_value, CASES)) >= 235
 
 
-def check_that_it_can_be_masked(message: str, case: Case, document: Document) -> None:
+def check_that_it_can_be_masked(message: str, case: RuleCase, document: Document) -> None:
     """Check that a message shows no part of a secret value, and keeps the rest, and with it the remedy."""
     paths = [path for path, value in case.wrong.items() if texts_in(value)]
     secrets = secret_masking.Secrets()

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.kinds.training_pipeline.kind import read
 from support.client.specs.pipeline_specs import PIPELINE
+from support.specs import rule_cases
+from support.specs.rule_cases import RuleCase
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
-
-
-@dataclass(frozen=True, kw_only=True)
-class PipelineCase:
-    """A rule: `PIPELINE` keeps it with the changes of `right`, and breaks it with `wrong` as well."""
-
-    right: Mapping[str, Any]
-    wrong: Mapping[str, object]
-    path: str
-    words: tuple[str, ...]
-    level: str = "error"
 
 
 def find(document: Mapping[str, Any]) -> Iterable[Problem]:
@@ -36,9 +26,10 @@ def case(
     *words: str,
     level: str = "error",
     right: Mapping[str, Any] | None = None,
-) -> PipelineCase:
+) -> RuleCase:
+    """Return a rule that `PIPELINE` keeps with the changes of `right`, and breaks with `wrong` as well."""
     document = json.loads(json.dumps({**PIPELINE, **(right or {})}))
-    return PipelineCase(right=document, wrong=wrong, path=path, words=words, level=level)
+    return rule_cases.case(document, wrong, path, *words, level=level, find=find)
 
 
 DATA, MODEL = "input_data_config", "model_to_upload"
