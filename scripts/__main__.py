@@ -10,22 +10,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from scripts import (
-    cleaning,
-    environment,
-    lock_files,
-    policy_pack,
-    pulumi_cli,
-    python_packages,
-    quality,
-    release,
-    stack,
-    version,
-)
+from scripts import cleaning, environment, lock_files, python_packages, quality, stack
 from scripts.layout import layout
 from scripts.processes import run_openly
+from scripts.pulumi_cli import installed
+from scripts.release import command as release
+from scripts.release import version
 from scripts.report import ChoreError, Report
 from scripts.site import command as site
+from scripts.tools import policy_pack
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -70,7 +63,7 @@ def _run(options: argparse.Namespace, report: Report, words: Sequence[str]) -> i
             return cleaning.clean(here, report)
         case "setup":
             python_packages.ensure(here, report, development=True)
-            pulumi_cli.ensure(here, report)
+            installed.ensure(here, report)
         case "tools":
             python_packages.ensure(here, report, development=True)
             quality.install_tools(here, report)

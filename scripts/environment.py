@@ -12,9 +12,10 @@ import os
 import shlex
 from collections.abc import Mapping
 
-from scripts import backend_files, policy_pack
 from scripts.layout import Layout
-from scripts.pulumi_cli import PulumiCli
+from scripts.pulumi_cli import backend_files
+from scripts.pulumi_cli.installed import PulumiCli
+from scripts.tools import policy_pack
 
 LOCAL_STACK = "local"
 PASSPHRASE = "local"  # noqa: S105 (the passphrase of a stack without secrets; public on purpose)

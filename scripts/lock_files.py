@@ -8,11 +8,12 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scripts import policy_pack, python_packages, tensorflow_client, uv
+from scripts import python_packages, uv
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
 from scripts.report import ChoreError, Report
+from scripts.tools import policy_pack, tensorflow_client
 
 _COMPILE = (
     "--universal",

@@ -6,21 +6,20 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts import (
+from scripts import environment, python_packages
+from scripts.layout import Layout
+from scripts.processes import run_openly, run_quietly
+from scripts.pulumi_cli import installed
+from scripts.report import ChoreError, Report
+from scripts.testing import command as testing
+from scripts.tools import (
     client_tools,
-    environment,
     google_clients,
     policy_pack,
-    pulumi_cli,
     pulumi_languages,
-    python_packages,
     pytorch_client,
     tensorflow_client,
 )
-from scripts.layout import Layout
-from scripts.processes import run_openly, run_quietly
-from scripts.report import ChoreError, Report
-from scripts.testing import command as testing
 
 _WRITTEN = (
     *("providers", "infra", "environment", "examples", "templates", "gitops", "scripts", "docs"),
@@ -157,7 +156,7 @@ def _environment(layout: Layout, report: Report) -> dict[str, str]:
 
     Tests make their own Pulumi folders. Python may write bytecode, as in a deployment.
     """
-    cli = pulumi_cli.ensure(layout, report)
+    cli = installed.ensure(layout, report)
     path = environment.settings(layout, cli)["PATH"]
     env = {name: value for name, value in os.environ.items() if name != environment.BYTECODE_VARIABLE}
     return {**env, "PATH": client_tools.path(layout, path or "")}

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scripts import backend_files, backend_locks, environment, pulumi_cli, python_packages
+from scripts import environment, python_packages
 from scripts.layout import Layout
 from scripts.package_modules import loaded
 from scripts.processes import run_openly, run_quietly
-from scripts.pulumi_cli import PulumiCli
+from scripts.pulumi_cli import backend_files, backend_locks, installed
+from scripts.pulumi_cli.installed import PulumiCli
 from scripts.report import ChoreError, Report
 
 _COMMAND = "vertex-training"
@@ -53,7 +54,7 @@ def activate(layout: Layout, report: Report, *, stack: str) -> str:
 
 def _tools(layout: Layout, report: Report, stack: str) -> Ready:
     python_packages.ensure(layout, report, development=False)
-    cli = pulumi_cli.ensure(layout, report)
+    cli = installed.ensure(layout, report)
     return Ready(cli=cli, env=environment.pulumi_environment(layout, cli, stack=stack))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from scripts import pytorch_client
+from scripts.tools import pytorch_client
 from support.client.examples import saved_models
 from support.client.examples.example import FOLDER, Example, NewExample
 from support.tables import not_empty

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from scripts import release, sbom
+from scripts.release import command as release
+from scripts.release import sbom
 
 ADDRESS = "https://user:password@index.test/simple"
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.client_tools import BROWSERS, DEBIAN, GO
-from scripts.pulumi_build import YAML_HOST
+from scripts.pulumi_cli.building import YAML_HOST
+from scripts.tools.client_tools import BROWSERS, DEBIAN, GO
 from support.emulated.other_user import NOBODY, command, reachable_folder
 
 TESTS = (

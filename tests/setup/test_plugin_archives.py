@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.package import launcher
-from scripts import plugin_archives
+from scripts.release import plugin_archives
 from vertex_training import __version__
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts import python_packages, release
+from scripts import python_packages
 from scripts.layout import Layout
 from scripts.python_packages import Stamp
+from scripts.release import command as release
 from scripts.report import ChoreError, Report
 
 BASE = getattr(sys, "_base_executable", sys.executable)

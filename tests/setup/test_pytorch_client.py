@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import pytorch_client
 from scripts.layout import Layout
 from scripts.report import Report
+from scripts.tools import pytorch_client
 
 _APT = '#!/bin/sh\necho "$@" >> "{log}"\nmkdir -p "{folder}/torch"\n'
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts import pulumi_cli, release
 from scripts.layout import Layout
 from scripts.layout import layout as clone_layout
+from scripts.pulumi_cli import installed
+from scripts.release import command as release
 from scripts.report import ChoreError, Report
 from support.tables import every_row
 
@@ -100,7 +101,7 @@ def test_a_mistake_is_named_with_the_command(project: Path, stacks: list[str], m
 def test_a_new_project_trains_a_model(root: Path, report: Report, tmp_path: Path) -> None:
     """Build the wheels, then go from `pulumi new` to a trained model with an empty home."""
     clone: Layout = clone_layout(root=root)
-    cli = pulumi_cli.ensure(clone, report)
+    cli = installed.ensure(clone, report)
     with report.step("build") as step:
         built = release.build(clone, tmp_path / "dist", step)
     release.check(clone, built)
@@ -114,7 +115,7 @@ def test_a_new_project_trains_a_model(root: Path, report: Report, tmp_path: Path
 
 @pytest.mark.slow
 def test_a_mistyped_package_is_named_by_pulumi_new(root: Path, report: Report) -> None:
-    cli = pulumi_cli.ensure(clone_layout(root=root), report)
+    cli = installed.ensure(clone_layout(root=root), report)
     with release.trial(cli, "/nowhere/package.whl") as trial:
         with pytest.raises(ChoreError, match="not a version or a URL") as refused:
             trial.create()

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from figure import Figure
 
-from scripts import pulumi_cli, release
 from scripts.layout import layout
+from scripts.pulumi_cli import installed
+from scripts.release import command as release
 from scripts.report import Report
 
 EXTRAS = ("ui", "tuning")
@@ -43,7 +44,7 @@ def figures() -> Iterator[Figure]:
                 step.done(f"{more:.0f} s more")
             yield from _measured(f"with [{extra}]", folder, empty=empty, seconds=seconds + more)
             shutil.rmtree(folder)
-        cli = pulumi_cli.ensure(here, report)
+        cli = installed.ensure(here, report)
         with release.trial(cli, wheel) as trial:
             began = time.perf_counter()
             trial.create()

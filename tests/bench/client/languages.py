@@ -15,8 +15,8 @@ from typing import Any
 from client import previews
 from figure import Figure
 
-from scripts import client_tools
 from scripts.layout import layout
+from scripts.tools import client_tools
 from support.client.engine import Engine
 from support.client.package_plugin import install_plugin
 from vertex_emulator.client import launcher

@@ -14,8 +14,8 @@ import google_crc32c
 from emulated.servers import emulator
 from figure import Figure
 
-from scripts import tensorflow_client
 from scripts.layout import layout
+from scripts.tools import tensorflow_client
 from vertex_emulator.client import addresses
 from vertex_emulator.client.control import Control
 

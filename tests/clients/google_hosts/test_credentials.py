@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import google_clients
+from scripts.tools import google_clients
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import client, output, times_refused
 from support.emulated.emulator import call

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from scripts import build_java_agent, google_clients
+from scripts import build_java_agent
+from scripts.tools import google_clients
 from support.clients.forged_certificates import forged
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import client, output, shell_of, times_refused

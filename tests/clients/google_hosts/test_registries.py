@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts import client_tools
 from scripts.layout import layout
+from scripts.tools import client_tools
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import image_in, output
 from support.emulated.emulator import call

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from scripts import tensorflow_client
 from scripts.layout import layout
+from scripts.tools import tensorflow_client
 from support.emulated.emulator import running
 from support.emulated.job_emulator import JobEmulator, pool
 

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from scripts import client_tools
 from scripts.layout import layout
+from scripts.tools import client_tools
 from support.clients.tools import tool
 from support.emulated.emulator import running
 from support.emulated.registries.registry import RegistryClient, new_name

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from scripts import tensorflow_client
 from scripts.layout import layout
+from scripts.tools import tensorflow_client
 
 pytestmark = pytest.mark.slow
 

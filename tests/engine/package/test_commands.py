@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
-from scripts import policy_pack
 from scripts.layout import layout
+from scripts.tools import policy_pack
 from support.client.engine import Engine
 from support.client.package_plugin import with_plugin
 from support.client.services.drifting import call

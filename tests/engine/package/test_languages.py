@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from pulumi_vertex_training.package.wire.messages import SCHEMA
-from scripts import client_tools, go_caches, pulumi_languages
 from scripts.arguments.catalog import PACKAGE, ROOT
 from scripts.layout import layout
+from scripts.tools import client_tools, go_caches, pulumi_languages
 from support.client.engine import Engine
 from support.client.package_plugin import install_plugin
 from support.clients import language_host

@@ -18,8 +18,8 @@ from pulumi_vertex_training.cli.teams.policy import of_plan
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
 from pulumi_vertex_training.timeouts import ORDINARY
-from scripts import policy_pack
 from scripts.layout import layout
+from scripts.tools import policy_pack
 from support.client.engine import Engine, Result
 from vertex_training.policy.policies import POLICIES
 

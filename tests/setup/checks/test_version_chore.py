@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import version as chore
 from scripts.arguments import compatibility
 from scripts.layout import Layout
+from scripts.release import version as chore
 from scripts.report import ChoreError, Report
 
 DAY = datetime.date(2030, 1, 2)

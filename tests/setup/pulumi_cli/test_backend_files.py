@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from scripts import backend_files, stack
+from scripts import stack
 from scripts.layout import Layout
+from scripts.pulumi_cli import backend_files
 from scripts.report import ChoreError, Report
 from support.installs.small_clone import clone_with, pulumi
 

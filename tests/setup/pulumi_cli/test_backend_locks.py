@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts import backend_locks, stack
+from scripts import stack
 from scripts.layout import Layout
 from scripts.layout import layout as layout_of
+from scripts.pulumi_cli import backend_locks
 from scripts.report import ChoreError, Report
 from support.installs.small_clone import clone_with, pulumi
 from support.waiting import eventually

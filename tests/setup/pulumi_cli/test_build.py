@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts import go_caches, pulumi_build, pulumi_cli
 from scripts.layout import Layout
-from scripts.pulumi_release import Release
+from scripts.pulumi_cli import building, installed
+from scripts.pulumi_cli.download import Release
 from scripts.report import ChoreError, Report, Step
+from scripts.tools import go_caches
 
 _GO = """#!/bin/sh
 echo "$GOMODCACHE $GOCACHE $GOTMPDIR $GOFLAGS $GOWORK" >>"{log}"
@@ -35,7 +36,7 @@ NONE = Release(version="9.9.9", sha256={})
 def environ(tmp_path: Path) -> dict[str, str]:
     """Return an environment with a program `go` that makes the folders that the real one fills."""
     sdk = tmp_path / "sdk"
-    for name in pulumi_build._SCRIPTS:
+    for name in building._SCRIPTS:
         (sdk / name).parent.mkdir(parents=True, exist_ok=True)
         (sdk / name).write_text("#!/bin/sh\n")
     (tmp_path / "bin").mkdir()
@@ -52,9 +53,9 @@ def write_go(folder: Path, fails: str = "") -> None:
 def test_a_build_deletes_its_caches_and_leaves_the_programs(
     layout: Layout, report: Report, tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    cli = pulumi_cli.ensure(layout, report, environ=environ, release=NONE)
+    cli = installed.ensure(layout, report, environ=environ, release=NONE)
     assert sorted(path.name for path in cli.folder.iterdir()) == sorted(
-        ["pulumi", "pulumi-language-python", *(Path(name).name for name in pulumi_build._SCRIPTS)]
+        ["pulumi", "pulumi-language-python", *(Path(name).name for name in building._SCRIPTS)]
     )
     assert sorted(path.name for path in layout.cache.iterdir()) == ["lock", "pulumi-9.9.9"]
     go = layout.cache / go_caches.FOLDER
@@ -67,7 +68,7 @@ def test_the_count_has_a_total(
 ) -> None:
     (tmp_path / "into").mkdir()
     step = Step(Report(printed, live=True, colour=False), "Pulumi CLI")
-    pulumi_build.install(tmp_path / "into", layout.cache, layout.tools, step, environ)
+    building.install(tmp_path / "into", layout.cache, layout.tools, step, environ)
     shown = printed.getvalue()
     # fmt and the module are in both programs, each of which is a package itself
     assert "fetching example.com/a v1.0.0" in shown
@@ -80,14 +81,14 @@ def test_a_failed_build_keeps_its_caches_for_the_next(
 ) -> None:
     write_go(tmp_path, fails="yes")
     with pytest.raises(ChoreError, match="cannot be built"):
-        pulumi_cli.ensure(layout, report, environ=environ, release=NONE)
+        installed.ensure(layout, report, environ=environ, release=NONE)
     assert (layout.cache / go_caches.FOLDER / "packages").is_dir()
     write_go(tmp_path)
-    pulumi_cli.ensure(layout, report, environ=environ, release=NONE)
+    installed.ensure(layout, report, environ=environ, release=NONE)
     assert not (layout.cache / go_caches.FOLDER).exists()
 
 
 def test_the_caches_of_tools_stay(layout: Layout, report: Report, environ: dict[str, str]) -> None:
     go_caches.environment_of_tools(layout.cache, environ)
-    pulumi_cli.ensure(layout, report, environ=environ, release=NONE)
+    installed.ensure(layout, report, environ=environ, release=NONE)
     assert (layout.cache / go_caches.FOLDER / "packages").is_dir()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import pulumi_build, pulumi_cli, pulumi_release
 from scripts.layout import Layout
-from scripts.pulumi_cli import COMPANIONS, MINIMUM, parse_version
+from scripts.pulumi_cli import building, download, installed
+from scripts.pulumi_cli.installed import COMPANIONS, MINIMUM, parse_version
 
 
 def program(folder: Path, name: str, prints: str = "") -> Path:
@@ -23,7 +23,7 @@ def program(folder: Path, name: str, prints: str = "") -> Path:
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> Path:
+def on_path(tmp_path: Path) -> Path:
     """Make a folder on PATH with a suitable CLI."""
     folder = tmp_path / "bin"
     program(folder, "pulumi", "v3.230.1")
@@ -51,27 +51,27 @@ def test_versions_are_parsed(text: str, version: tuple[int, int, int] | None) ->
     assert parse_version(text) == version
 
 
-def test_a_recent_cli_with_its_language_host_is_used(layout: Layout, installed: Path) -> None:
-    cli, reason = pulumi_cli.search(layout, environ(installed))
-    assert cli == pulumi_cli.PulumiCli(folder=installed, version="3.230.1", ours=False)
+def test_a_recent_cli_with_its_language_host_is_used(layout: Layout, on_path: Path) -> None:
+    cli, reason = installed.search(layout, environ(on_path))
+    assert cli == installed.PulumiCli(folder=on_path, version="3.230.1", ours=False)
     assert reason == ""
 
 
-def test_the_version_is_read_once(layout: Layout, installed: Path) -> None:
+def test_the_version_is_read_once(layout: Layout, on_path: Path) -> None:
     for _ in range(3):
-        assert pulumi_cli.find(layout, environ(installed))
-    assert (installed / "asked").read_text() == "x\n"
-    program(installed, "pulumi", "v3.231.0 and later")
-    cli = pulumi_cli.find(layout, environ(installed))
+        assert installed.find(layout, environ(on_path))
+    assert (on_path / "asked").read_text() == "x\n"
+    program(on_path, "pulumi", "v3.231.0 and later")
+    cli = installed.find(layout, environ(on_path))
     assert cli
     assert cli.version == "3.231.0 and later"
 
 
-def test_links_into_another_folder_are_followed(layout: Layout, installed: Path, tmp_path: Path) -> None:
+def test_links_into_another_folder_are_followed(layout: Layout, on_path: Path, tmp_path: Path) -> None:
     links = tmp_path / "links"
     links.mkdir()
-    (links / "pulumi").symlink_to(installed / "pulumi")
-    cli = pulumi_cli.find(layout, environ(links))
+    (links / "pulumi").symlink_to(on_path / "pulumi")
+    cli = installed.find(layout, environ(links))
     assert cli
     assert cli.program == links / "pulumi"
 
@@ -84,45 +84,45 @@ def test_links_into_another_folder_are_followed(layout: Layout, installed: Path,
         ("", "does not print its version"),
     ],
 )
-def test_an_unsuitable_cli_is_not_used(layout: Layout, installed: Path, prints: str, reason: str) -> None:
-    program(installed, "pulumi", prints)
-    cli, problem = pulumi_cli.search(layout, environ(installed))
+def test_an_unsuitable_cli_is_not_used(layout: Layout, on_path: Path, prints: str, reason: str) -> None:
+    program(on_path, "pulumi", prints)
+    cli, problem = installed.search(layout, environ(on_path))
     assert cli is None
     assert re.search(reason, problem), problem
 
 
 @pytest.mark.parametrize("missing", COMPANIONS)
-def test_a_cli_without_its_language_host_is_not_used(layout: Layout, installed: Path, missing: str) -> None:
-    (installed / missing).unlink()
-    cli, problem = pulumi_cli.search(layout, environ(installed))
+def test_a_cli_without_its_language_host_is_not_used(layout: Layout, on_path: Path, missing: str) -> None:
+    (on_path / missing).unlink()
+    cli, problem = installed.search(layout, environ(on_path))
     assert cli is None
     assert f"lacks {missing}" in problem
 
 
 def test_the_cli_in_the_cache_folder_is_ours_even_on_path(layout: Layout) -> None:
-    folder = pulumi_cli.folder_of(layout.cache, pulumi_release.VERSION)
+    folder = installed.folder_of(layout.cache, download.VERSION)
     folder.mkdir(parents=True)
     program(folder, "pulumi", "v1.0.0")
-    expected = pulumi_cli.PulumiCli(folder=folder, version=pulumi_release.VERSION, ours=True)
-    assert pulumi_cli.search(layout, environ()) == (expected, "")
-    assert pulumi_cli.search(layout, environ(folder)) == (expected, "")
+    expected = installed.PulumiCli(folder=folder, version=download.VERSION, ours=True)
+    assert installed.search(layout, environ()) == (expected, "")
+    assert installed.search(layout, environ(folder)) == (expected, "")
 
 
 def test_the_go_modules_match_the_script(root: Path) -> None:
     cli = (root / "tools" / "pulumi-cli" / "go.mod").read_text()
     host = (root / "tools" / "pulumi-language-python" / "go.mod").read_text()
     for module in ("pkg", "sdk"):
-        assert f"github.com/pulumi/pulumi/{module}/v3 v{pulumi_release.VERSION} " in cli
-    assert f"github.com/pulumi/pulumi/sdk/v3 v{pulumi_build.LANGUAGE_HOST_VERSION} " in host
+        assert f"github.com/pulumi/pulumi/{module}/v3 v{download.VERSION} " in cli
+    assert f"github.com/pulumi/pulumi/sdk/v3 v{building.LANGUAGE_HOST_VERSION} " in host
     yaml = (root / "tools" / "pulumi-language-yaml" / "go.mod").read_text()
-    assert f"github.com/pulumi/pulumi-yaml v{pulumi_build.YAML_HOST_VERSION} " in yaml
-    assert f"github.com/pulumi/pulumi/pkg/v3 v{pulumi_release.VERSION} " in yaml
+    assert f"github.com/pulumi/pulumi-yaml v{building.YAML_HOST_VERSION} " in yaml
+    assert f"github.com/pulumi/pulumi/pkg/v3 v{download.VERSION} " in yaml
     generator = (root / "tools" / "pulumi-sdk" / "go.mod").read_text()
-    assert f"github.com/pulumi/pulumi/pkg/v3 v{pulumi_release.VERSION}\n" in generator
+    assert f"github.com/pulumi/pulumi/pkg/v3 v{download.VERSION}\n" in generator
     node = json.loads((root / "tools" / "pulumi-node" / "package.json").read_text())
-    assert node["dependencies"]["@pulumi/pulumi"] == pulumi_release.VERSION
-    assert f"\ngo {pulumi_build.GO_VERSION}\n" in cli
-    assert (parse_version(pulumi_release.VERSION) or ()) >= MINIMUM
+    assert node["dependencies"]["@pulumi/pulumi"] == download.VERSION
+    assert f"\ngo {building.GO_VERSION}\n" in cli
+    assert (parse_version(download.VERSION) or ()) >= MINIMUM
     for module in ("pulumi-cli", "pulumi-language-python", "pulumi-language-yaml", "pulumi-sdk"):
         sums = (root / "tools" / module / "go.sum").read_text()
         assert re.fullmatch(r"(\S+ v\S+ h1:\S+=\n)+", sums)

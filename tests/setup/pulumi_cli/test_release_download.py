@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import pulumi_cli, pulumi_release
 from scripts.layout import Layout
-from scripts.pulumi_release import PINNED, REQUIRED, NotObtainedError, Release
+from scripts.pulumi_cli import download, installed
+from scripts.pulumi_cli.download import PINNED, REQUIRED, NotObtainedError, Release
 from scripts.report import ChoreError, Report, Step
 
 MACHINE = "linux-x64"
@@ -101,10 +101,10 @@ def step(report: Report) -> Step:
 
 
 def install(site: Site, into: Path, step: Step, release: Release | None = None, wait: float = 60.0) -> None:
-    pulumi_release.install(
+    download.install(
         into,
         step,
-        {pulumi_release.ADDRESS_VARIABLE: site.address + "/"},
+        {download.ADDRESS_VARIABLE: site.address + "/"},
         release=release or site.release(),
         machine=MACHINE,
         answer_seconds=wait,
@@ -164,10 +164,10 @@ def test_a_refused_connection_is_reported(site: Site, into: Path, step: Step) ->
         unused.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{unused.getsockname()[1]}"
         with pytest.raises(NotObtainedError, match=r"cannot be reached: .*refused"):
-            pulumi_release.install(
+            download.install(
                 into,
                 step,
-                {pulumi_release.ADDRESS_VARIABLE: address},
+                {download.ADDRESS_VARIABLE: address},
                 release=site.release(),
                 machine=MACHINE,
             )
@@ -175,7 +175,7 @@ def test_a_refused_connection_is_reported(site: Site, into: Path, step: Step) ->
 
 def test_a_platform_without_a_release_is_reported(site: Site, into: Path, step: Step) -> None:
     with pytest.raises(NotObtainedError, match="no release for plan9-mips"):
-        pulumi_release.install(into, step, {}, release=site.release(), machine="plan9-mips")
+        download.install(into, step, {}, release=site.release(), machine="plan9-mips")
 
 
 HOSTILE = {
@@ -215,20 +215,20 @@ def test_the_release_is_pinned_for_four_platforms() -> None:
     assert set(PINNED.sha256) == {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
     assert len({bytes.fromhex(value) for value in PINNED.sha256.values()}) == 4
     assert all(len(value) == 64 for value in PINNED.sha256.values())
-    assert (pulumi_cli.parse_version(PINNED.version) or ()) >= pulumi_cli.MINIMUM
+    assert (installed.parse_version(PINNED.version) or ()) >= installed.MINIMUM
 
 
 def for_this_machine(site: Site) -> Release:
-    return Release(version="9.9.9", sha256={pulumi_release.platform_name(): site.release().sha256[MACHINE]})
+    return Release(version="9.9.9", sha256={download.platform_name(): site.release().sha256[MACHINE]})
 
 
 def test_without_a_cli_on_path_it_is_downloaded_once(
     site: Site, layout: Layout, report: Report, printed: io.StringIO
 ) -> None:
-    environ = {"PATH": "/nowhere", pulumi_release.ADDRESS_VARIABLE: site.address}
+    environ = {"PATH": "/nowhere", download.ADDRESS_VARIABLE: site.address}
     (layout.cache / ".new-killed").mkdir(parents=True)
     for _ in range(2):
-        cli = pulumi_cli.ensure(layout, report, environ=environ, release=for_this_machine(site))
+        cli = installed.ensure(layout, report, environ=environ, release=for_this_machine(site))
         assert cli.program == layout.cache / "pulumi-9.9.9" / "bin" / "pulumi"
         assert cli.ours
     assert len(site.paths) == 1
@@ -240,9 +240,9 @@ def test_if_nothing_works_all_reasons_and_remedies_are_reported(
     site: Site, layout: Layout, report: Report
 ) -> None:
     site.status = 403
-    environ = {"PATH": "/nowhere", pulumi_release.ADDRESS_VARIABLE: site.address}
+    environ = {"PATH": "/nowhere", download.ADDRESS_VARIABLE: site.address}
     with pytest.raises(ChoreError) as caught:
-        pulumi_cli.ensure(layout, report, environ=environ, release=for_this_machine(site))
+        installed.ensure(layout, report, environ=environ, release=for_this_machine(site))
     for words in (
         "pulumi is not on PATH",
         "returned 403 Forbidden",
@@ -259,12 +259,12 @@ def test_an_old_go_is_reported(site: Site, layout: Layout, report: Report, tmp_p
     go = tmp_path / "go"
     go.write_text("#!/bin/sh\necho 'go: go.mod requires go >= 1.25.11 (running go 1.19)'\nexit 1\n")
     go.chmod(0o755)
-    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", pulumi_release.ADDRESS_VARIABLE: site.address}
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", download.ADDRESS_VARIABLE: site.address}
     with pytest.raises(ChoreError, match=r"Go 1\.25\.11 or newer is needed\. .*running go 1\.19"):
-        pulumi_cli.ensure(layout, report, environ=environ, release=for_this_machine(site))
+        installed.ensure(layout, report, environ=environ, release=for_this_machine(site))
 
 
 def test_an_unwritable_cache_folder_is_reported(layout: Layout, report: Report) -> None:
     layout.cache.write_text("a file is in the way")
     with pytest.raises(ChoreError, match="cannot be written"):
-        pulumi_cli.ensure(layout, report, environ={"PATH": "/nowhere"})
+        installed.ensure(layout, report, environ={"PATH": "/nowhere"})

@@ -13,7 +13,7 @@ import pytest
 from scripts import environment
 from scripts.layout import Layout
 from scripts.layout import layout as layout_of
-from scripts.pulumi_cli import PulumiCli
+from scripts.pulumi_cli.installed import PulumiCli
 
 QUIET = {"bash": ["--norc", "--noprofile"], "zsh": ["-f"]}
 SHELLS = [[found, *options] for name, options in QUIET.items() if (found := shutil.which(name))]

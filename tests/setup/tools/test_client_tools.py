@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import client_tools
 from scripts.layout import Layout
 from scripts.report import Report
+from scripts.tools import client_tools
 
 _APT = """#!/bin/sh
 echo "$@" >> "{log}"

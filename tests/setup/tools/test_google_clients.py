@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import google_clients
 from scripts.layout import Layout, layout
 from scripts.report import Report
+from scripts.tools import google_clients
 
 _GO = '#!/bin/sh\necho go >> "{log}"\necho > "$3"\n'
 _NPM = '#!/bin/sh\necho npm "$1" "$2" >> "{log}"\nls >> "{log}"\n'

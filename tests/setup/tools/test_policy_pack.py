@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts import environment, lock_files, policy_pack
+from scripts import environment, lock_files
 from scripts.layout import Layout, layout
-from scripts.pulumi_cli import PulumiCli
+from scripts.pulumi_cli.installed import PulumiCli
 from scripts.report import ChoreError, Report
+from scripts.tools import policy_pack
 
 _PYTHON = """#!/bin/sh
 echo "$@" >> "{log}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from scripts import pulumi_languages
 from scripts.layout import layout
 from scripts.report import Report
+from scripts.tools import pulumi_languages
 
 _GO = '#!/bin/sh\necho go >> "{log}"\necho > "$5"\n'
 _NPM = '#!/bin/sh\necho npm "$1" "$2" >> "{log}"\nmkdir node_modules\n'

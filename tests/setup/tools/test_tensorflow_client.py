@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts import lock_files, tensorflow_client
+from scripts import lock_files
 from scripts.layout import Layout, layout
 from scripts.report import Report
+from scripts.tools import tensorflow_client
 
 _PIP = """#!/bin/sh
 echo "$@" >> "{log}"

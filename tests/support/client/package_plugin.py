@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from scripts import client_tools
 from scripts.layout import layout
+from scripts.tools import client_tools
 from support.client.engine import Engine
 from support.clients.tools import tool
 

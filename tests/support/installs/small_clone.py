@@ -8,14 +8,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts import environment, pulumi_cli, stack
+from scripts import environment, stack
 from scripts.layout import Layout
 from scripts.layout import layout as layout_of
+from scripts.pulumi_cli import installed
 
 
 def clone_with(program: str, *, layout: Layout, root: Path) -> stack.Ready:
     """Set up a clone with this program and the settings of the one at `root`. Return its CLI."""
-    cli = pulumi_cli.find(layout_of(root=root))
+    cli = installed.find(layout_of(root=root))
     assert cli, "the Pulumi CLI is not set up: make setup"
     for name in ("Pulumi.yaml", "Pulumi.local.yaml"):
         shutil.copy(root / name, layout.root)

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from scripts import client_tools
+from scripts.tools import client_tools
 from support.waiting import TIMEOUT
 
 Scheme = Literal["light", "dark"]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from scripts import google_clients
 from scripts.layout import layout
+from scripts.tools import google_clients
 from vertex_emulator.client import addresses
 from vertex_emulator.client.control import Control
 from vertex_emulator.client.launcher import find

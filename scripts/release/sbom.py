@@ -1,7 +1,7 @@
 """The bill of materials of a wheel: what pip installs with it into an empty environment, as CycloneDX.
 
 Each component has its version, its license and the SHA-256 of the file that was installed, but no address of
-an index. To write one, run `python -m scripts.sbom REPORT WHEEL` with the Python of .venv.
+an index. To write one, run `python -m scripts.release.sbom REPORT WHEEL` with the Python of .venv.
 """
 
 from __future__ import annotations

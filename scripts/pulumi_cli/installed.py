@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import pulumi_build, pulumi_release
 from scripts.layout import Layout
 from scripts.processes import alone
-from scripts.pulumi_release import PINNED, NotObtainedError, Release
+from scripts.pulumi_cli import building, download
+from scripts.pulumi_cli.download import PINNED, NotObtainedError, Release
 from scripts.report import ChoreError, Report, Step
 
 MINIMUM = (3, 216, 0)
@@ -143,8 +143,8 @@ def _obtain(
     layout: Layout, step: Step, environ: Mapping[str, str], release: Release, reasons: list[str]
 ) -> PulumiCli:
     ways: tuple[Callable[[Path], None], ...] = (
-        lambda into: pulumi_release.install(into, step, environ, release=release),
-        lambda into: pulumi_build.install(into, layout.cache, layout.tools, step, environ),
+        lambda into: download.install(into, step, environ, release=release),
+        lambda into: building.install(into, layout.cache, layout.tools, step, environ),
     )
     for install in ways:
         with tempfile.TemporaryDirectory(prefix=".new-", dir=layout.cache) as temporary:
@@ -170,6 +170,6 @@ REMEDY = f"""Do one of these, then run the command again:
   - install the Pulumi CLI, 3.216 or newer
       macOS: brew install pulumi/tap/pulumi
       Linux: curl -fsSL https://get.pulumi.com | sh
-  - install Go {pulumi_build.GO_VERSION} or newer, and the CLI is built from Go modules
+  - install Go {building.GO_VERSION} or newer, and the CLI is built from Go modules
       macOS: brew install go
       Linux: https://go.dev/dl/ (distributions often have an older one)"""

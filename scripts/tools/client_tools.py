@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import go_caches, pulumi_build
 from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
+from scripts.pulumi_cli import building
 from scripts.report import ChoreError, Report, Step
+from scripts.tools import go_caches
 
 DEBIAN = ("skopeo", "buildah")
 """Programs from Debian packages of the same name."""
@@ -66,7 +67,7 @@ GO = (
 
 def yaml_host(layout: Layout) -> Path:
     """Return the folder of the host of Pulumi programs in YAML."""
-    return layout.cache / f"{pulumi_build.YAML_HOST}-{pulumi_build.YAML_HOST_VERSION}"
+    return layout.cache / f"{building.YAML_HOST}-{building.YAML_HOST_VERSION}"
 
 
 def path(layout: Layout, before: str) -> str:
@@ -134,14 +135,14 @@ def ensure_font(
 
 def ensure_yaml_host(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ) -> None:
     """Build the host of Pulumi programs in YAML, or report why it is missing."""
-    name = pulumi_build.YAML_HOST
+    name = building.YAML_HOST
     with report.step("YAML programs") as step:
         if shutil.which(name, path=path(layout, environ.get("PATH", os.defpath))):
             step.done("up to date", idle=True)
             return
         with alone(layout.cache / "client-tools.lock", step):
             try:
-                pulumi_build.install_yaml_host(yaml_host(layout), layout.cache, layout.tools, step, environ)
+                building.install_yaml_host(yaml_host(layout), layout.cache, layout.tools, step, environ)
             except ChoreError as error:
                 step.note(f"{name} could not be built: {error}")
                 step.done(f"without {name}")

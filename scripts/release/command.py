@@ -16,10 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import plugin_archives, pulumi_cli, python_packages
+from scripts import python_packages
 from scripts.layout import Layout
 from scripts.processes import run_quietly
-from scripts.pulumi_cli import PulumiCli
+from scripts.pulumi_cli import installed
+from scripts.pulumi_cli.installed import PulumiCli
+from scripts.release import plugin_archives
 from scripts.report import Report, Step
 
 TEMPLATE = Path("templates/vertex-training")
@@ -30,7 +32,7 @@ _KEPT = ("PIP_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy", "L
 def release(layout: Layout, report: Report) -> int:
     """Build and check the files of all distributions, then train a model with nothing but the wheels."""
     python_packages.ensure(layout, report, development=True)
-    cli = pulumi_cli.ensure(layout, report)
+    cli = installed.ensure(layout, report)
     dist = layout.root / "dist"
     with report.step("Distributions") as step:
         built = build(layout, dist, step)
@@ -113,7 +115,7 @@ def try_alone(layout: Layout, dist: Path, name: str, command: Sequence[str]) -> 
         _run(layout, [*pip, "--find-links", dist, "--report", installed, name])
         _run(layout, [python, "-I", *command])
         (wheel,) = dist.glob(f"{name.replace('-', '_')}-*.whl")
-        return Path(_run(layout, [layout.python, "-m", "scripts.sbom", installed, wheel]))
+        return Path(_run(layout, [layout.python, "-m", "scripts.release.sbom", installed, wheel]))
 
 
 def write_sums(files: Sequence[Path]) -> Path:
@@ -149,11 +151,11 @@ class Trial:
     def create(self) -> None:
         """Run `pulumi new`, which creates project, stack and environment."""
         self.run("pulumi", "login", f"file://{self.environment['HOME']}")
-        template = Path(__file__).resolve().parent.parent / TEMPLATE
+        template = Path(__file__).resolve().parents[2] / TEMPLATE
         self.run(
             "pulumi", "new", str(template), "--yes", "--name", "trial", "--config", f"package={self.package}"
         )
-        # The language host of a built CLI (scripts/pulumi_build.py) installs into the project's folder.
+        # The language host of a built CLI (pulumi_cli/building.py) installs into the project's folder.
         venv = self.folder / "venv"
         if not venv.exists():
             venv.symlink_to(".")

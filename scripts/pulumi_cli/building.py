@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import go_caches
 from scripts.processes import run_quietly
-from scripts.pulumi_release import VERSION, NotObtainedError
+from scripts.pulumi_cli.download import VERSION, NotObtainedError
 from scripts.report import ChoreError, Step
+from scripts.tools import go_caches
 
 LANGUAGE_HOST_VERSION = "3.79.0"
 YAML_HOST = "pulumi-language-yaml"

@@ -12,10 +12,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts import go_caches
 from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report, Step
+from scripts.tools import go_caches
 
 GO = "google-client-go"
 JAVA = "google-client-java"

@@ -10,10 +10,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts import client_tools
 from scripts.layout import Layout
 from scripts.processes import alone
 from scripts.report import Report
+from scripts.tools import client_tools
 
 PACKAGE = "python3-torch"
 FOLDER = Path("/usr/lib/python3/dist-packages")

@@ -1,0 +1,1 @@
+"""The Pulumi CLI of the chores: where it comes from, and the files and locks of its backend."""

@@ -1,0 +1,1 @@
+"""A release: its distributions, archives, bills of materials and version."""

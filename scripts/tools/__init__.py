@@ -1,0 +1,1 @@
+"""Programs that tests, examples and policies need besides the Python packages."""
