@@ -9,7 +9,7 @@ from pathlib import Path
 
 import vertex_cluster
 
-PAGE = Path(__file__).parents[2] / "docs" / "guides" / "frameworks" / "checkpoints.md"
+PAGE = Path(__file__).parents[3] / "docs" / "guides" / "frameworks" / "checkpoints.md"
 
 
 def test_the_program_of_the_page_continues(tmp_path: Path) -> None:
