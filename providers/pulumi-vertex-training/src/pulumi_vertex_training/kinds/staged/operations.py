@@ -166,13 +166,19 @@ def delete_object(props: Mapping[str, Any]) -> None:
             if last_try:
                 raise
         except PermissionDenied as error:
-            if not _RETAINED.search(str(error)):
-                raise
-            raise Failure(
-                f"{error} Try again after that. If the retention policy is not locked, you can also "
-                "remove retention_policy, run `pulumi up`, and try again. If the object is on hold, "
-                "release the hold."
-            ) from None
+            if failure := retained_failure(error):
+                raise failure from None
+            raise
+
+
+def retained_failure(error: PermissionDenied) -> Failure | None:
+    """Return the error of a deletion with its remedy if the object is retained or on hold, else None."""
+    if not _RETAINED.search(str(error)):
+        return None
+    return Failure(
+        f"{error} Try again after that. If the retention policy is not locked, you can also remove "
+        "retention_policy, run `pulumi up`, and try again. If the object is on hold, release the hold."
+    )
 
 
 def promoted_problems(

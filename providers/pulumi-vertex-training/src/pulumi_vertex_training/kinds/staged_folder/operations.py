@@ -20,6 +20,7 @@ from pulumi_vertex_training.core.engine import CANCELLED, say
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
+from pulumi_vertex_training.kinds.staged.operations import retained_failure
 from pulumi_vertex_training.kinds.staged_folder.files import Listing
 from pulumi_vertex_training.kinds.staged_folder.spec import (
     HASH_DIGITS,
@@ -45,7 +46,6 @@ PROGRESS_SECONDS = 3.0
 SAID_SECONDS = 10.0
 """Seconds between two lines about a deletion, which stay on the terminal."""
 
-_RETAINED = re.compile(r"retention|\bhold\b", re.IGNORECASE)
 _ROOT = re.compile(rf"[0-9a-f]{{{HASH_DIGITS}}}")
 
 T = TypeVar("T")
@@ -358,13 +358,9 @@ def _delete(endpoint: Endpoint, record: ObjectRecord) -> None:
                 raise
             record = now
         except PermissionDenied as error:
-            if not _RETAINED.search(str(error)):
-                raise
-            raise Failure(
-                f"{error} Try again after that. If the retention policy is not locked, you can also "
-                "remove retention_policy, run `pulumi up`, and try again. If the object is on hold, "
-                "release the hold."
-            ) from None
+            if failure := retained_failure(error):
+                raise failure from None
+            raise
 
 
 def _for_each(

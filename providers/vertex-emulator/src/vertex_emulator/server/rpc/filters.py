@@ -12,10 +12,11 @@ OR binds more tightly than AND, unlike in most languages (AIP-160; Cloud Logging
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from vertex_emulator.kernel import times
 
@@ -26,6 +27,19 @@ _TOKEN = re.compile(
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MAX_DEPTH = 50
+_HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def compare(actual: Any, sign: str, wanted: Any) -> bool:
+    """Return whether a comparison by one of = != < <= > and >= holds."""
+    return _HOLDS[sign](actual, wanted)
 
 
 class FilterError(ValueError):

@@ -166,16 +166,7 @@ def _holds(comparison: Comparison, document: Mapping[str, Any]) -> bool:
         one, other = float(value), _number(wanted)
         if other is None:
             return operator == "!="
-    return bool(
-        {
-            "=": one == other,
-            "!=": one != other,
-            "<": one < other,
-            "<=": one <= other,
-            ">": one > other,
-            ">=": one >= other,
-        }[operator]
-    )
+    return filters.compare(one, operator, other)
 
 
 def _value_at(document: Any, path: str) -> Any:

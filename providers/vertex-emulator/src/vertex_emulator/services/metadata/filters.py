@@ -147,30 +147,17 @@ def _holds(comparison: Comparison, record: Record) -> bool:
         actual = message.DESCRIPTOR.fields_by_name["state"].enum_type.values_by_number[message.state].name
     else:
         actual = getattr(message, field)
-    return _compare(actual, operator, value)
+    return filters.compare(actual, "=" if operator == ":" else operator, value)
 
 
 def _metadata_holds(metadata: DynamicMessage, comparison: Comparison) -> bool:
     key, _, kind = comparison.field.removeprefix("metadata.").rpartition(".")
     if key not in metadata.fields or metadata.fields[key].WhichOneof("kind") != kind:
         return False
-    actual = getattr(metadata.fields[key], kind)
+    actual: Any = getattr(metadata.fields[key], kind)
+    wanted: Any = comparison.value
     if kind == "number_value":
-        return _compare(actual, comparison.operator, float(comparison.value))
-    if kind == "bool_value":
-        return _compare(str(actual).lower(), comparison.operator, comparison.value.lower())
-    return _compare(actual, comparison.operator, comparison.value)
-
-
-def _compare(actual: Any, operator: str, wanted: Any) -> bool:
-    return bool(
-        {
-            "=": actual == wanted,
-            "!=": actual != wanted,
-            "<": actual < wanted,
-            "<=": actual <= wanted,
-            ">": actual > wanted,
-            ">=": actual >= wanted,
-            ":": actual == wanted,
-        }[operator]
-    )
+        wanted = float(wanted)
+    elif kind == "bool_value":
+        actual, wanted = str(actual).lower(), wanted.lower()
+    return filters.compare(actual, "=" if comparison.operator == ":" else comparison.operator, wanted)

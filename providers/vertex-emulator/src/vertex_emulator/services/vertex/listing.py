@@ -244,16 +244,7 @@ def _holds(comparison: filters.Comparison, record: Any, fields: Fields) -> bool:
     if operator == ":":
         pattern = wanted if "*" in wanted else f"*{wanted}*"
         return fnmatch.fnmatchcase(actual, pattern.replace("[", "[[]").replace("?", "[?]"))
-    return bool(
-        {
-            "=": actual == wanted,
-            "!=": actual != wanted,
-            "<": actual < wanted,
-            "<=": actual <= wanted,
-            ">": actual > wanted,
-            ">=": actual >= wanted,
-        }[operator]
-    )
+    return filters.compare(actual, operator, wanted)
 
 
 def _snake(name: str) -> str:
