@@ -18,6 +18,7 @@ from vertex_emulator.replicas.supervisor import orders
 from vertex_emulator.replicas.supervisor.orders import Order, OrderKind
 from vertex_emulator.server.http.bodies import body_of, seconds, whole_number
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.server.http.settings import Setting, choice
 from vertex_emulator.services.vertex.records import Record
 from vertex_training.environment.replica import Contract
 from vertex_training.findings.words import did_you_mean
@@ -176,34 +177,13 @@ def _replica(name: str, job_folder: JobFolder) -> str:
     raise HttpError(404, "", f"The job has no replica {name!r}.{hint} It has {shown}.")
 
 
-_PATH = "/_local/contract"
-_CONTRACTS: tuple[Contract, ...] = get_args(Contract)
+class ClusterContract(Setting[Contract]):
+    """The form of CLUSTER_SPEC that new jobs get, of `vertex_training.environment.cluster_variables`.
 
-
-class ClusterContract:
-    """The form of CLUSTER_SPEC that new jobs get: a setting for tests, kept in memory.
-
-    `chosen` is one of the forms of `vertex_training.environment.cluster_variables`. It applies to jobs that
-    are created after it was set.
+    It applies to jobs that are created after it was set.
     """
 
-    def __init__(self) -> None:
-        self.chosen: Contract = "observed"
+    path, key = "/_local/contract", "contract"
 
-    def reset(self) -> None:
-        """Go back to the form that real jobs get."""
-        self.chosen = "observed"
-
-    def routes(self) -> Sequence[Route]:
-        """Return GET and PUT; their body looks like {"contract": "documented"}."""
-        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
-
-    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"contract": self.chosen})
-
-    def _put(self, request: Request, match: re.Match[str]) -> Response:
-        given = body_of(request, "contract").get("contract")
-        if given not in _CONTRACTS:
-            raise HttpError(400, "", f"contract must be {' or '.join(_CONTRACTS)}.")
-        self.chosen = _CONTRACTS[_CONTRACTS.index(given)]
-        return self._get(request, match)
+    def read(self, body: Mapping[str, Any]) -> Contract:
+        return choice(body, "contract", get_args(Contract))

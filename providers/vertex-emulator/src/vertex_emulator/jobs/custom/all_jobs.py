@@ -121,11 +121,8 @@ class AllJobs:
         Raises `TimeoutError` if a job does not end.
         """
         self.before_removal()
-        self._delay.seconds = 0.0
-        self._unknown_types.allowed = False
-        self._contract.reset()
-        self._network.reset()
-        self._stale_objects.chosen = False
+        for setting in (self._delay, self._unknown_types, self._contract, self._network, self._stale_objects):
+            setting.reset()
         self._end_all()
         for record in self._store.everywhere():
             if record.state in store.TERMINAL:  # otherwise it was created just now

@@ -91,8 +91,8 @@ class JobService:
         )
         self._watcher = JobWatcher(self.store, self._reconciler, scheduler)
         self.start_delay = StartDelay()
-        self.unknown_types = UnknownTypes()
-        self.contract = ClusterContract()
+        self.unknown_types = UnknownTypes(False)
+        self.contract = ClusterContract("observed")
         self.may_act_as: Callable[[str], bool] = lambda _: True
         self.network = ReplicaNetwork(lambda: self._submitter.sandbox(), timeouts=timeouts)
         self.stale_objects = StaleObjects(lambda: self._submitter.sandbox())

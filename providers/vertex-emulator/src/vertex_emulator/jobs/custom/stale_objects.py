@@ -7,44 +7,35 @@ configurations").
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from vertex_emulator.replicas.sandbox.mounts import cached_buckets
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
-from vertex_emulator.server.http.bodies import body_of
-from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
-
-_PATH = "/_local/stale-objects"
+from vertex_emulator.server.http.messages import HttpError
+from vertex_emulator.server.http.settings import Setting, boolean
 
 
-class StaleObjects:
+class StaleObjects(Setting[bool]):
     """The setting. `sandbox` returns how replicas are started here."""
 
+    path, key = "/_local/stale-objects", "stale"
+
     def __init__(self, sandbox: Callable[[], Sandbox]) -> None:
-        self.chosen = False
+        super().__init__(False)
         self._sandbox = sandbox
 
     def lines(self) -> tuple[str, ...]:
         """Return lines for the log of a new job."""
-        if not self.chosen:
+        if not self.value:
             return ()
         return (
             "Emulator: stale objects: an object below /gcs that another replica rewrites looks unchanged, as "
             "on large machines. New names are seen.",
         )
 
-    def routes(self) -> Sequence[Route]:
-        """Return GET and PUT; their body looks like {"stale": true}."""
-        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
-
-    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"stale": self.chosen})
-
-    def _put(self, request: Request, match: re.Match[str]) -> Response:
-        given = body_of(request, "stale").get("stale")
-        if not isinstance(given, bool):
-            raise HttpError(400, "", "stale must be true or false.")
+    def read(self, body: Mapping[str, Any]) -> bool:
+        given = boolean(body, "stale")
         if given and (problem := self._problem()):
             raise HttpError(
                 400,
@@ -53,8 +44,7 @@ class StaleObjects:
                 "user open /dev/fuse, run the emulator as root, or keep "
                 "`vertex-training emulator stale-objects off`.",
             )
-        self.chosen = given
-        return self._get(request, match)
+        return given
 
     def _problem(self) -> str:
         """Return what is missing on this machine, "" if nothing is."""

@@ -305,9 +305,9 @@ class JobSubmitter:
             emulator_url=url,
             proxy=proxy,
             addition=addition,
-            contract=self._contract.chosen,
-            network=self._network.chosen,
-            stale_objects=self._stale_objects.chosen,
+            contract=self._contract.value,
+            network=self._network.value,
+            stale_objects=self._stale_objects.value,
             timeout_scale=self._defaults.timeouts.scale,
         )
         folder.create(job=document, plan=plan.to_json())

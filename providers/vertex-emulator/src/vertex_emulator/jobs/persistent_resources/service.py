@@ -58,7 +58,7 @@ class PersistentResources(Resources, Service):
         self._pending = PendingChanges(database, clock)
         self._allocator = ResourceAllocator(records, jobs.holding_machines)
         self._task = scheduler.add("changes of persistent resources", self._run_due)
-        self.delay = StartDelay(path="/_local/persistent-resource-delay", seconds=DELAY_SECONDS)
+        self.delay = StartDelay(path="/_local/persistent-resource-delay", default=DELAY_SECONDS)
         jobs.use_resources(self._allocator)
 
     # For the server
@@ -101,7 +101,7 @@ class PersistentResources(Resources, Service):
         with self.records.transaction():
             self._pending.clear()
             self.records.clear()
-        self.delay.seconds = DELAY_SECONDS
+        self.delay.reset()
 
     # For the engine of stored resources
 
@@ -137,7 +137,7 @@ class PersistentResources(Resources, Service):
     def answer(self, verb: str, record: Record) -> DynamicMessage:
         """Begin a change, and return its operation."""
         operation = self.operations.begin(self.below(verb, record), self.metadata(verb))
-        seconds = self.delay.seconds
+        seconds = self.delay.value
         self._pending.begin(record.place, record.id, verb.lower(), operation.name, seconds=seconds)
         self._task.wake()
         return operation

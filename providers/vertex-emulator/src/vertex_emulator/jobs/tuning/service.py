@@ -29,8 +29,8 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.replicas.plan import NO_ADDITION, Addition
-from vertex_emulator.server.http.bodies import body_of
-from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.server.http.messages import HttpError, Route
+from vertex_emulator.server.http.settings import Setting
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Binding, RpcError, invalid_fields
@@ -42,29 +42,19 @@ from vertex_emulator.services.vertex.records import Collection, Record, Records
 from vertex_emulator.services.vertex.server_owned import without_server_owned
 from vertex_emulator.services.vertex.service import Service
 
-_PATH = "/_local/tuning-seed"
 _MOST = 2**63
 
 
-class Seed:
+class Seed(Setting["int | None"]):
     """The fixed seed of all jobs, or None."""
 
-    def __init__(self) -> None:
-        self.value: int | None = None
+    path, key = "/_local/tuning-seed", "seed"
 
-    def routes(self) -> Sequence[Route]:
-        """Return the routes to get and put the seed, with a body like {"seed": 7} or {"seed": null}."""
-        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
-
-    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"seed": self.value})
-
-    def _put(self, request: Request, match: re.Match[str]) -> Response:
-        given = body_of(request, "seed").get("seed")
+    def read(self, body: Mapping[str, Any]) -> int | None:
+        given: int | None = body.get("seed")
         if given is not None and (type(given) is not int or not 0 <= given < _MOST):
             raise HttpError(400, "", "seed must be an integer from 0 to 2^63 - 1, or null.")
-        self.value = given
-        return self._get(request, match)
+        return given
 
 
 TUNING_JOBS = Collection.of(
@@ -92,7 +82,7 @@ class TuningService(Service):
         self.store = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
         self._driver = Driver(self.store, self._notes, jobs, clock, scheduler)
-        self._seed = Seed()
+        self._seed = Seed(None)
         self._methods = JobMethods(
             descriptors.JOB_SERVICE,
             self.store,
@@ -136,7 +126,7 @@ class TuningService(Service):
         with self._driver.lock:
             self.store.clear()
             self._notes.clear()
-            self._seed.value = None
+            self._seed.reset()
 
     # --- the methods
 

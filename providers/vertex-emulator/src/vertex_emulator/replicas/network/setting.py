@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import get_args
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
 
 from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.replicas.network.addresses import LOOPBACK, SUBNET
 from vertex_emulator.replicas.network.probe import problem_with
 from vertex_emulator.replicas.plan import Network
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
-from vertex_emulator.server.http.bodies import body_of
-from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
-
-_PATH = "/_local/network"
-_NETWORKS: tuple[Network, ...] = get_args(Network)
+from vertex_emulator.server.http.messages import HttpError
+from vertex_emulator.server.http.settings import Setting, choice
 
 
-class ReplicaNetwork:
+class ReplicaNetwork(Setting[Network]):
     """The network of the replicas of new jobs. `sandbox` returns how replicas are started here."""
 
-    def __init__(self, sandbox: Callable[[], Sandbox], *, timeouts: DaemonTimeouts) -> None:
-        self._timeouts = timeouts
-        self.chosen: Network = "host"
-        self._sandbox = sandbox
+    path, key = "/_local/network", "network"
 
-    def reset(self) -> None:
-        """Go back to the network of the machine."""
-        self.chosen = "host"
+    def __init__(self, sandbox: Callable[[], Sandbox], *, timeouts: DaemonTimeouts) -> None:
+        super().__init__("host")
+        self._timeouts = timeouts
+        self._sandbox = sandbox
 
     def lines(self) -> tuple[str, ...]:
         """Return lines for the log of a new job."""
-        if self.chosen == "host":
+        if self.value == "host":
             return ()
         return (
             "Emulator: network: each replica has an address and all ports of its own. It reaches the other "
@@ -42,20 +36,11 @@ class ReplicaNetwork:
 
     def info(self) -> Mapping[str, str]:
         """Return the setting, and the range of the addresses that replicas of new jobs get."""
-        addresses = LOOPBACK if self.chosen == "host" else SUBNET
-        return {"network": self.chosen, "replicaAddresses": str(addresses)}
+        addresses = LOOPBACK if self.value == "host" else SUBNET
+        return {"network": self.value, "replicaAddresses": str(addresses)}
 
-    def routes(self) -> Sequence[Route]:
-        """Return GET and PUT; their body looks like {"network": "namespace"}."""
-        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
-
-    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"network": self.chosen})
-
-    def _put(self, request: Request, match: re.Match[str]) -> Response:
-        given = body_of(request, "network").get("network")
-        if given not in _NETWORKS:
-            raise HttpError(400, "", f"network must be {' or '.join(_NETWORKS)}.")
+    def read(self, body: Mapping[str, Any]) -> Network:
+        given: Network = choice(body, "network", get_args(Network))
         problem = None
         if given == "namespace":
             problem = problem_with(self._sandbox(), timeouts=self._timeouts)
@@ -68,5 +53,4 @@ class ReplicaNetwork:
                 "kernel.apparmor_restrict_unprivileged_userns=0), run the emulator as root, or keep "
                 "`vertex-training emulator network host`.",
             )
-        self.chosen = _NETWORKS[_NETWORKS.index(given)]
-        return self._get(request, match)
+        return given

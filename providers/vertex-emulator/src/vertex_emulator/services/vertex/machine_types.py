@@ -7,43 +7,30 @@ for all requests by a setting at `/_local/unknown-types`, which is kept in memor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from vertex_emulator.server.http.bodies import body_of
-from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.server.http.settings import Setting, boolean
 from vertex_emulator.server.rpc.methods import Violation
 from vertex_training.catalog import machines
 
 HEADER = "X-Vertex-Training-Allow-Unknown-Types"
 """Has the value "true" on a create request that allows unknown types."""
 
-_PATH = "/_local/unknown-types"
 _SHAPE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 
 
-class UnknownTypes:
+class UnknownTypes(Setting[bool]):
     """The setting that allows machine types that the catalog does not have."""
 
-    def __init__(self) -> None:
-        self.allowed = False
+    path, key = "/_local/unknown-types", "allowed"
+
+    def read(self, body: Mapping[str, Any]) -> bool:
+        return boolean(body, "allowed")
 
     def are_allowed(self, headers: Mapping[str, str]) -> bool:
         """Return whether they are allowed, by the setting or for this request."""
-        return self.allowed or headers.get(HEADER, "").lower() == "true"
-
-    def routes(self) -> Sequence[Route]:
-        """Return the routes to get and put the setting, with a body like {"allowed": true}."""
-        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
-
-    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"allowed": self.allowed})
-
-    def _put(self, request: Request, match: re.Match[str]) -> Response:
-        given = body_of(request, "allowed").get("allowed")
-        if not isinstance(given, bool):
-            raise HttpError(400, "", "allowed must be true or false.")
-        self.allowed = given
-        return self._get(request, match)
+        return self.value or headers.get(HEADER, "").lower() == "true"
 
 
 def problems(machine_type: str, path: str, *, allow_unknown: bool) -> Iterator[Violation]:

@@ -94,7 +94,7 @@ class Queue:
                 queued, delay = not self._take_machines(place, job), 0
             else:
                 queued = not self._quotas.free().take(place, store.demand_of(job))
-                delay = round(self._delay.seconds * 1e6)
+                delay = round(self._delay.value * 1e6)
             if queued:
                 store.queue(job)
             wait = None

@@ -10,39 +10,29 @@ A setting applies to the jobs that are created after it.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from vertex_emulator.server.http.bodies import body_of, seconds, whole_number
-from vertex_emulator.server.http.messages import Request, Response, Route, json_response
+from vertex_emulator.server.http.bodies import seconds, whole_number
+from vertex_emulator.server.http.settings import Setting
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 
-_DELAY_PATH = "/_local/start-delay"
 
+class StartDelay(Setting[float]):
+    """A delay in seconds on the emulator's clock, 0 for none."""
 
-class StartDelay:
-    """A delay in `seconds` on the emulator's clock, 0 for none; `path` is its admin path."""
+    key = "seconds"
 
-    def __init__(self, *, path: str = _DELAY_PATH, seconds: float = 0.0) -> None:
-        self._path = path
-        self.seconds = seconds
+    def __init__(self, *, path: str = "/_local/start-delay", default: float = 0.0) -> None:
+        super().__init__(default)
+        self.path = path
 
-    def routes(self) -> Sequence[Route]:
-        """Return GET and PUT; their body looks like {"seconds": 5}."""
-        return (Route("GET", self._path, self._get), Route("PUT", self._path, self._put))
-
-    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"seconds": self.seconds})
-
-    def _put(self, request: Request, match: re.Match[str]) -> Response:
-        self.seconds = seconds(body_of(request, "seconds"), "seconds")
-        return self._get(request, match)
+    def read(self, body: Mapping[str, Any]) -> float:
+        return seconds(body, "seconds")
 
 
 MOST = 100_000
 
-_LIMIT_PATH = "/_local/replica-limit"
 _PER_CPU = 16
 _BYTES_PER_REPLICA = 256 << 20
 _MINIMUM = 8
@@ -67,32 +57,21 @@ def replicas_of(job: DynamicMessage) -> int:
     return sum(pool.replica_count for pool in job.job_spec.worker_pool_specs)
 
 
-class Slots:
+class Slots(Setting[int]):
     """The limit on replicas that run at once. `changed` is called after it was set."""
 
-    def __init__(self, *, changed: Callable[[], None]) -> None:
-        self.limit = default_limit()
-        self._changed = changed
+    path, key = "/_local/replica-limit", "replicas"
 
-    def reset(self) -> None:
-        """Go back to the default limit."""
-        self.limit = default_limit()
+    def __init__(self, *, changed: Callable[[], None]) -> None:
+        super().__init__(default_limit())
+        self.changed = changed
+
+    def read(self, body: Mapping[str, Any]) -> int:
+        return whole_number(body, "replicas", least=1, most=MOST)
 
     def free(self, running: Iterable[Any]) -> FreeSlots:
         """Return the slots that these running jobs, `CustomJob` messages, leave free."""
-        return FreeSlots(limit=self.limit, used=sum(map(replicas_of, running)))
-
-    def routes(self) -> Sequence[Route]:
-        """Return GET and PUT; their body looks like {"replicas": 64}."""
-        return (Route("GET", _LIMIT_PATH, self._get), Route("PUT", _LIMIT_PATH, self._put))
-
-    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
-        return json_response({"replicas": self.limit})
-
-    def _put(self, request: Request, match: re.Match[str]) -> Response:
-        self.limit = whole_number(body_of(request, "replicas"), "replicas", least=1, most=MOST)
-        self._changed()
-        return self._get(request, match)
+        return FreeSlots(limit=self.value, used=sum(map(replicas_of, running)))
 
 
 class FreeSlots:
