@@ -48,9 +48,7 @@ def emulator(daemon: Daemon) -> Iterator[Daemon]:
 
 
 def control(daemon: Daemon, method: str, path: str, body: Any = None) -> Any:
-    answer = call(daemon.url, method, path, body=body, token=daemon.token)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return call(daemon.url, method, path, body=body, token=daemon.token).ok().json()
 
 
 def over_rest(daemon: Daemon, transport: Any) -> Any:

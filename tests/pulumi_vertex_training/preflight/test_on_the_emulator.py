@@ -63,9 +63,7 @@ class Local:
         self._disabled: list[str] = []
 
     def control(self, method: str, path: str, body: Any = None) -> Any:
-        answer = call(self.endpoint.vertex_url, method, path, body=body, token=self.endpoint.token)
-        assert answer.status == 200, answer.body
-        return answer.json()
+        return call(self.endpoint.vertex_url, method, path, body=body, token=self.endpoint.token).ok().json()
 
     def deny(self, permission: str, resource: str | None = None) -> None:
         self.control("POST", "/_local/denials", {"permission": permission, "resource": resource})

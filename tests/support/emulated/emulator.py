@@ -36,6 +36,11 @@ class Answer:
     def json(self) -> Any:
         return json.loads(self.body)
 
+    def ok(self) -> Answer:
+        """Return the answer itself, whose status has to be 200."""
+        assert self.status == 200, self.body
+        return self
+
     @property
     def message(self) -> str:
         return str(self.json()["error"]["message"])

@@ -83,10 +83,7 @@ class JobEmulator:
         return error
 
     def get(self, name: str) -> dict[str, Any]:
-        answer = self.call("GET", f"/v1/{name}")
-        assert answer.status == 200, answer.body
-        found: dict[str, Any] = answer.json()
-        return found
+        return self.call("GET", f"/v1/{name}").ok().json()
 
     def wait(self, name: str, *states: str, seconds: float = TIMEOUT) -> dict[str, Any]:
         """Wait until the job is in one of the states (default: has ended). Return the job."""

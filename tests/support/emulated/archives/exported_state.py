@@ -16,9 +16,7 @@ BUCKETS = "/storage/v1/b?project=local"
 
 
 def get(daemon: Daemon, path: str) -> Any:
-    answer = call(daemon.url, "GET", path, token=daemon.token)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return call(daemon.url, "GET", path, token=daemon.token).ok().json()
 
 
 def objects(daemon: Daemon, bucket: str) -> dict[tuple[str, str], Any]:
@@ -57,8 +55,7 @@ def exported(folder: Path, *names: str) -> Members:
         assert emulator.call("POST", BUCKETS, {"name": "some-bucket"}).status == 200
         for name in names:
             path = f"/upload/storage/v1/b/some-bucket/o?uploadType=media&name={name}"
-            answer = call(daemon.url, "POST", path, body=b"hello", token=daemon.token)
-            assert answer.status == 200, answer.body
+            call(daemon.url, "POST", path, body=b"hello", token=daemon.token).ok()
         emulator.wait(emulator.create(pool("pass")))
         control(daemon).export_state(folder / "state.tar")
     return unpacked(folder / "state.tar")

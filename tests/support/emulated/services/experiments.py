@@ -23,10 +23,7 @@ class Experiments:
 
     def done(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Send a request that succeeds. Return the answer's JSON."""
-        answer = call(self.daemon.url, method, f"/v1/{path}", body=body, token=self.daemon.token)
-        assert answer.status == 200, answer.body
-        found: dict[str, Any] = answer.json()
-        return found
+        return call(self.daemon.url, method, f"/v1/{path}", body=body, token=self.daemon.token).ok().json()
 
     def get(self, path: str) -> dict[str, Any]:
         return self.done("GET", path)

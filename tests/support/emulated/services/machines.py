@@ -19,10 +19,7 @@ def machines(count: int = 2, machine: dict[str, Any] | None = None, **more: Any)
 def begin(emulator: JobEmulator, *pools: dict[str, Any], name: str = "gpus", **more: Any) -> dict[str, Any]:
     """Create a resource. Return the operation."""
     body = {"resourcePools": list(pools) or [machines()], **more}
-    answer = emulator.call("POST", f"{COLLECTION}?persistentResourceId={name}", body)
-    assert answer.status == 200, answer.body
-    found: dict[str, Any] = answer.json()
-    return found
+    return emulator.call("POST", f"{COLLECTION}?persistentResourceId={name}", body).ok().json()
 
 
 def finished(emulator: JobEmulator, operation: dict[str, Any]) -> dict[str, Any]:

@@ -65,10 +65,7 @@ class Pipelines:
 
     def done(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Send a request that succeeds. Return the answer's JSON."""
-        answer = self.call(method, path, body)
-        assert answer.status == 200, answer.body
-        found: dict[str, Any] = answer.json()
-        return found
+        return self.call(method, path, body).ok().json()
 
     def operation(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Send a request that begins an operation. Return the finished operation."""
@@ -81,8 +78,7 @@ class Pipelines:
     def put(self, name: str, content: str | bytes) -> str:
         """Create an object. Return its address."""
         data = content.encode() if isinstance(content, str) else content
-        answer = self.call("POST", f"/upload/storage/v1/b/work/o?uploadType=media&name={name}", data)
-        assert answer.status == 200, answer.body
+        self.call("POST", f"/upload/storage/v1/b/work/o?uploadType=media&name={name}", data).ok()
         return f"gs://work/{name}"
 
     def read(self, uri: str) -> bytes:

@@ -24,8 +24,7 @@ def ask(emulator: Daemon, method: str, path: str, body: Any = None, **options: A
 def advance(emulator: Daemon, *, days: float) -> None:
     """Advance the emulator's clock by so many days."""
     body = {"seconds": days * DAY}
-    answer = call(emulator.url, "POST", "/_local/clock/advance", body=body, token=emulator.token)
-    assert answer.status == 200, answer.body
+    call(emulator.url, "POST", "/_local/clock/advance", body=body, token=emulator.token).ok()
 
 
 def reason(answer: Answer) -> str:

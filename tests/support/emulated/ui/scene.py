@@ -37,10 +37,7 @@ class Scene:
         return call(self.emulator.url, method, path, body=body, token=self.emulator.token)
 
     def post(self, path: str, body: Any) -> dict[str, Any]:
-        answer = self.call("POST", path, body)
-        assert answer.status == 200, answer.body
-        found: dict[str, Any] = answer.json()
-        return found
+        return self.call("POST", path, body).ok().json()
 
     def create(self, *pools: Mapping[str, Any], name: str = "digits", **options: Any) -> str:
         """Create a job. Return its key, such as "customJobs/123"."""
@@ -53,14 +50,10 @@ class Scene:
     def raise_flag(self, name: str) -> None:
         """Let the replicas continue that wait for a flag, whose bucket must exist."""
         path = f"/upload/storage/v1/b/flags/o?uploadType=media&name={name}"
-        answer = call(self.emulator.url, "POST", path, body=b"", token=self.emulator.token)
-        assert answer.status == 200, answer.body
+        call(self.emulator.url, "POST", path, body=b"", token=self.emulator.token).ok()
 
     def get(self, key: str) -> dict[str, Any]:
-        answer = self.call("GET", f"{PARENT}/{key}")
-        assert answer.status == 200, answer.body
-        found: dict[str, Any] = answer.json()
-        return found
+        return self.call("GET", f"{PARENT}/{key}").ok().json()
 
     def wait(self, key: str, *states: str) -> dict[str, Any]:
         """Wait until a job is in one of the states (default: has ended). Return it."""

@@ -26,10 +26,9 @@ SCHEMA = "gs://google-cloud-aiplatform/schema/dataset/ioformat/text_classificati
 def persistent(emulator: JobEmulator, name: str, **more: Any) -> dict[str, Any]:
     """Create a persistent resource, and return the operation."""
     body = {"resourcePools": [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 2}], **more}
-    answer = emulator.call("POST", f"{PARENT}/persistentResources?persistentResourceId={name}", body)
-    assert answer.status == 200, answer.body
-    found: dict[str, Any] = answer.json()
-    return found
+    return (
+        emulator.call("POST", f"{PARENT}/persistentResources?persistentResourceId={name}", body).ok().json()
+    )
 
 
 def text_dataset(data: Pipelines, *texts: str) -> str:

@@ -264,8 +264,7 @@ def test_waiting_ends_when_the_client_cancels(waiting: Waiting, operations: Oper
 def test_faults_apply(daemon: Daemon, jobs: Any) -> None:
     def fault(**fault: Any) -> None:
         call(daemon.url, "DELETE", "/_local/faults", token=daemon.token)
-        answer = call(daemon.url, "POST", "/_local/faults", body=fault, token=daemon.token)
-        assert answer.status == 200, answer.body
+        call(daemon.url, "POST", "/_local/faults", body=fault, token=daemon.token).ok()
 
     name = f"{PLACE}/customJobs/1"
     fault(method="JobService.GetCustomJob", status=429, times=1)

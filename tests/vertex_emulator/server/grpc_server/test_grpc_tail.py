@@ -44,8 +44,7 @@ def tailing(channel: grpc.Channel, filter_: str = "") -> Iterator[Any]:
 
 def write(daemon: Daemon, *texts: str, log: str = "mine") -> None:
     entries = [{"logName": f"{PARENT}/logs/{log}", "textPayload": text} for text in texts]
-    answer = call(daemon.url, "POST", "/v2/entries:write", body={"entries": entries}, token=daemon.token)
-    assert answer.status == 200, answer.body
+    call(daemon.url, "POST", "/v2/entries:write", body={"entries": entries}, token=daemon.token).ok()
 
 
 def texts(responses: Iterator[TailLogEntriesResponse], count: int) -> list[str]:

@@ -37,10 +37,7 @@ def emulator(daemon: Daemon) -> Iterator[Daemon]:
 
 
 def read(emulator: Daemon, path: str = ACCOUNT) -> dict[str, Any]:
-    answer = ask(emulator, "POST", f"{path}:getIamPolicy?options.requestedPolicyVersion=3")
-    assert answer.status == 200, answer.body
-    found: dict[str, Any] = answer.json()
-    return found
+    return ask(emulator, "POST", f"{path}:getIamPolicy?options.requestedPolicyVersion=3").ok().json()
 
 
 def write(emulator: Daemon, path: str = ACCOUNT, mask: str | None = None, **policy: Any) -> Answer:
@@ -49,10 +46,7 @@ def write(emulator: Daemon, path: str = ACCOUNT, mask: str | None = None, **poli
 
 
 def written(emulator: Daemon, path: str = ACCOUNT, **policy: Any) -> dict[str, Any]:
-    answer = write(emulator, path, **policy)
-    assert answer.status == 200, answer.body
-    found: dict[str, Any] = answer.json()
-    return found
+    return write(emulator, path, **policy).ok().json()
 
 
 @pytest.mark.parity(
@@ -167,8 +161,7 @@ def test_the_policy_goes_with_its_account(emulator: Daemon) -> None:
     for verb in ("getIamPolicy", "setIamPolicy"):
         answer = ask(emulator, "POST", f"{ACCOUNT}:{verb}", {})
         assert (answer.status, answer.message) == (404, f"Unknown service account: {TRAINER}")
-    made = ask(emulator, "POST", "/v1/projects/local/serviceAccounts", {"accountId": "trainer"})
-    assert made.status == 200
+    ask(emulator, "POST", "/v1/projects/local/serviceAccounts", {"accountId": "trainer"}).ok()
     assert read(emulator) == EMPTY
     written(emulator, bindings=[USER])
     assert ask(emulator, "POST", "/_local/reset", {}).status == 200
@@ -181,9 +174,7 @@ def test_the_policy_goes_with_its_account(emulator: Daemon) -> None:
 )
 def test_accounts_are_listed_once_somebody_has_changed_them(emulator: Daemon) -> None:
     def listed(query: str = "") -> tuple[list[str], str]:
-        answer = ask(emulator, "GET", f"/v1/projects/local/serviceAccounts{query}")
-        assert answer.status == 200, answer.body
-        found = answer.json()
+        found = ask(emulator, "GET", f"/v1/projects/local/serviceAccounts{query}").ok().json()
         return [each["email"] for each in found.get("accounts", [])], found.get("nextPageToken", "")
 
     own = f"{project_number('local')}-compute@developer.gserviceaccount.com"

@@ -33,8 +33,7 @@ def emulator(tmp_path: Path) -> Iterator[Daemon]:
 
 
 def pass_time(daemon: Daemon, days: float) -> None:
-    answer = ask(daemon, "POST", "/_local/clock/advance", {"seconds": days * DAY})
-    assert answer.status == 200, answer.body
+    ask(daemon, "POST", "/_local/clock/advance", {"seconds": days * DAY}).ok()
 
 
 def versions(daemon: Daemon, name: str) -> set[str]:

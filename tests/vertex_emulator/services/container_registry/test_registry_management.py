@@ -86,9 +86,7 @@ def own(tmp_path: Path) -> Iterator[Daemon]:
 
 
 def control(daemon: Daemon, path: str, **body: object) -> object:
-    answer = call(daemon.url, "POST", f"/_local/{path}", body=body, token=daemon.token)
-    assert answer.status == 200, answer
-    return answer.json()
+    return call(daemon.url, "POST", f"/_local/{path}", body=body, token=daemon.token).ok().json()
 
 
 def repository(daemon: Daemon) -> RegistryClient:

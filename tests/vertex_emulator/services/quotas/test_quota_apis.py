@@ -36,14 +36,11 @@ def emulator(module_emulator: Daemon) -> Iterator[Daemon]:
 
 
 def get(emulator: Daemon, path: str) -> Any:
-    answer = ask(emulator, "GET", path)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return ask(emulator, "GET", path).ok().json()
 
 
 def limit(emulator: Daemon, metric: str, value: int, **more: Any) -> None:
-    answer = ask(emulator, "POST", "/_local/quotas", {"metric": metric, "limit": value, **more})
-    assert answer.status == 200, answer.body
+    ask(emulator, "POST", "/_local/quotas", {"metric": metric, "limit": value, **more}).ok()
 
 
 def create(

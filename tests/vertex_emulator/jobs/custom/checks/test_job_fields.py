@@ -134,9 +134,7 @@ def test_it_is_decided_what_the_emulator_does_with_each_field() -> None:
 def test_a_job_with_everything_is_answered_as_it_was_sent(tmp_path: Path, sandbox: Sandbox) -> None:
     body = everything()
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
-        answer = emulator.call("POST", f"{PARENT}/customJobs", body)
-        assert answer.status == 200, answer.body
-        created = answer.json()
+        created = emulator.call("POST", f"{PARENT}/customJobs", body).ok().json()
         as_sent(body, created)
         as_sent(body, emulator.get(created["name"]))
         [listed] = emulator.call("GET", f"{PARENT}/customJobs").json()["customJobs"]
@@ -457,7 +455,6 @@ def test_an_experiment_has_its_variables(emulator: JobEmulator) -> None:
     not_done="buckets of any location are accepted; previews refuse a wrong one if its location is known",
 )
 def test_a_bucket_of_another_region_is_taken(emulator: JobEmulator) -> None:
-    made = emulator.call("POST", "/storage/v1/b?project=local", {"name": "far-away", "location": "EU"})
-    assert made.status == 200
+    emulator.call("POST", "/storage/v1/b?project=local", {"name": "far-away", "location": "EU"}).ok()
     name = emulator.create(pool(), baseOutputDirectory={"outputUriPrefix": "gs://far-away/out"})
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"

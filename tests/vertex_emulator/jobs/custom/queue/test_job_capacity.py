@@ -35,10 +35,7 @@ def gpus(code: str = "pass", *, count: int = 1, **options: Any) -> dict[str, Any
 
 
 def capacity(emulator: JobEmulator, machine: str, available: int, **more: Any) -> dict[str, Any]:
-    answer = emulator.call("POST", PATH, {"machine": machine, "available": available, **more})
-    assert answer.status == 200, answer.body
-    found: dict[str, Any] = answer.json()
-    return found
+    return emulator.call("POST", PATH, {"machine": machine, "available": available, **more}).ok().json()
 
 
 def advance(emulator: JobEmulator, seconds: float) -> None:

@@ -38,10 +38,7 @@ def gpus(code: str = SLEEP, *, count: int = 1, kind: str = "NVIDIA_L4", **option
 
 
 def quota(emulator: JobEmulator, metric: str, limit: int, **more: Any) -> dict[str, Any]:
-    answer = emulator.call("POST", "/_local/quotas", {"metric": metric, "limit": limit, **more})
-    assert answer.status == 200, answer.body
-    found: dict[str, Any] = answer.json()
-    return found
+    return emulator.call("POST", "/_local/quotas", {"metric": metric, "limit": limit, **more}).ok().json()
 
 
 def advance(emulator: JobEmulator, seconds: float) -> None:

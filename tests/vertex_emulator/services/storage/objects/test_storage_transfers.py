@@ -276,7 +276,6 @@ def test_a_body_of_null_changes_nothing(emulator: Daemon, bucket: Any, call: str
     """Go's generated client, and with it rclone, sends null for a copy without changes."""
     blob = put(bucket, "a", b"content", content_type="text/x", metadata={"kept": "yes"})
     path = f"{path_of(bucket.name, 'a')}/{call}/b/{bucket.name}/o/b"
-    answer = ask(emulator, "POST", path, b"null", headers={"Content-Type": "application/json"})
-    assert answer.status == 200, answer.body
+    ask(emulator, "POST", path, b"null", headers={"Content-Type": "application/json"}).ok()
     copy = bucket.get_blob("b")
     assert (copy.content_type, copy.metadata, copy.crc32c) == ("text/x", {"kept": "yes"}, blob.crc32c)

@@ -146,8 +146,7 @@ def test_bytes_sent_twice_count_once(emulator: Daemon, bucket: Any) -> None:
     data = os.urandom(3 * GRAIN)
     session = Session(emulator, bucket.name)
     session.send(data[: 2 * GRAIN], f"0-{2 * GRAIN - 1}/*")
-    answer = session.send(data[GRAIN:], f"{GRAIN}-{3 * GRAIN - 1}/{3 * GRAIN}")
-    assert answer.status == 200
+    session.send(data[GRAIN:], f"{GRAIN}-{3 * GRAIN - 1}/{3 * GRAIN}").ok()
     assert bucket.blob("o").download_as_bytes() == data
 
 
@@ -239,8 +238,7 @@ def test_a_chunked_body(emulator: Daemon, bucket: Any) -> None:
     path = f"/upload/storage/v1/b/{bucket.name}/o?uploadType=media&name=o"
     pieces = [data[i : i + 7001] for i in range(0, len(data), 7001)]
     chunks = b"".join(b"%x;ext=1\r\n%b\r\n" % (len(p), p) for p in pieces) + b"0\r\nTrailer: x\r\n\r\n"
-    answer = call(emulator.storage_url, "POST", path, body=chunks, headers={"Transfer-Encoding": "chunked"})
-    assert answer.status == 200
+    call(emulator.storage_url, "POST", path, body=chunks, headers={"Transfer-Encoding": "chunked"}).ok()
     assert bucket.blob("o").download_as_bytes() == data
 
 

@@ -54,10 +54,7 @@ def clock(emulator: Daemon) -> Iterator[Any]:
 
     def advance(seconds: float) -> None:
         path = "/_local/clock"
-        answer = call(
-            emulator.url, "POST", f"{path}/advance", body={"seconds": seconds}, token=emulator.token
-        )
-        assert answer.status == 200, answer.body
+        call(emulator.url, "POST", f"{path}/advance", body={"seconds": seconds}, token=emulator.token).ok()
 
     yield advance
     call(emulator.url, "POST", "/_local/clock/reset", body={}, token=emulator.token)

@@ -1,1 +1,1 @@
-"""What Pulumi's state keeps of a job, and how the state of the stack that is deployed is read."""
+"""Pulumi's state: the hidden properties of a job in it, and how the state of the deployed stack is read."""
