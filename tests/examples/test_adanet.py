@@ -80,8 +80,7 @@ def deploy(made: Example, *, workers: int, strategy: str, iterations: int) -> Ru
 
 
 def iterations(run: Run) -> list[int]:
-    found: list[int] = run.metrics["iterations_of_this_job"]
-    return found
+    return run.metrics["iterations_of_this_job"]
 
 
 def built(report: dict[str, Any]) -> tuple[bool, list[int]]:

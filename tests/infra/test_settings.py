@@ -35,8 +35,7 @@ def settings_of(folder: str) -> type[Any]:
 
 
 def project_of(folder: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((ROOT / PROGRAMS[folder][1] / "Pulumi.yaml").read_text())
-    return found
+    return yaml.safe_load((ROOT / PROGRAMS[folder][1] / "Pulumi.yaml").read_text())
 
 
 def declared(hint: Any, default: Any) -> dict[str, Any]:

@@ -176,8 +176,7 @@ def test_a_job_that_is_cancelled_meanwhile(data_dir: Path) -> None:
     objects = "/storage/v1/b/done/o"
 
     def written() -> list[Any]:
-        found: list[Any] = call(emulator.url, "GET", objects, token=emulator.token).json().get("items", [])
-        return found
+        return call(emulator.url, "GET", objects, token=emulator.token).json().get("items", [])
 
     eventually(lambda: len(written()) == 2)
     call(emulator.url, "POST", f"/v1/{name}:cancel", body={}, token=emulator.token)

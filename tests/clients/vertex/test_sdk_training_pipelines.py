@@ -155,8 +155,7 @@ def scripted(script: Any, bucket: str, tmp_path_factory: pytest.TempPathFactory)
     """Return the results of a program with CustomTrainingJob."""
     task = tmp_path_factory.mktemp("task") / "task.py"
     task.write_text(TASK)
-    found: Mapping[str, Any] = script(BEGIN + SCRIPT, str(task))
-    return found
+    return script(BEGIN + SCRIPT, str(task))
 
 
 @pytest.mark.parity("Training pipelines: training jobs of the SDK", same="all three run unchanged")
@@ -263,8 +262,7 @@ tell(bare=list(bare.version_aliases), copied=copied.location)
 @pytest.fixture(scope="module")
 def contained(script: Any, bucket: str) -> Mapping[str, Any]:
     """Return the results of a program with CustomContainerTrainingJob."""
-    found: Mapping[str, Any] = script(BEGIN + CONTAINER)
-    return found
+    return script(BEGIN + CONTAINER)
 
 
 @pytest.mark.parity("Training pipelines: training jobs of the SDK")

@@ -69,8 +69,7 @@ def own(endpoint: Endpoint) -> dict[str, Any]:
         job("shells", f"{FACTS}\nimport time; time.sleep(600)", WATCHES.replace("SENTINEL", SENTINEL)),
     )
     eventually(lambda: lines(endpoint, created.job_id) and lines(endpoint, created.job_id, "workerpool1-0"))
-    found: dict[str, Any] = json.loads(lines(endpoint, created.job_id)[0])
-    return found
+    return json.loads(lines(endpoint, created.job_id)[0])
 
 
 def env_of(data_dir: Path, home: Path) -> dict[str, str]:

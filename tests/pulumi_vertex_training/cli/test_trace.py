@@ -84,8 +84,7 @@ class Stack:
     def trace(self, what: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
         capsys.readouterr()
         assert main(["trace", what, "--json", "--data-dir", str(self.data_dir)]) == 0
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return found
+        return json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture(scope="module")

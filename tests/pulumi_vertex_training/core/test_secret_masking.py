@@ -188,8 +188,7 @@ def paths_of(make: Any) -> list[str] | None:
         output = secret_paths(make(), lambda _: None)
         return None if output is None else await output.future()
 
-    answer: list[str] | None = asyncio.run(found())
-    return answer
+    return asyncio.run(found())
 
 
 secret = pulumi.Output.secret

@@ -40,10 +40,7 @@ def declared(name: str) -> list[dict[str, Any]]:
     assert program.error == ""
     is_tuned = name == "tuning"
     job = program.named("HyperparameterTuningJob", "search")["trial_job_spec"] if is_tuned else None
-    found: list[dict[str, Any]] = (job or program.named("CustomJob", JOBS.get(name, name)))[
-        "worker_pool_specs"
-    ]
-    return found
+    return (job or program.named("CustomJob", JOBS.get(name, name)))["worker_pool_specs"]
 
 
 def drawn(name: str) -> list[tuple[Any, ...]]:

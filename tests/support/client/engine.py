@@ -201,8 +201,7 @@ class Engine:
 
         `pulumi stack export` prints the same, and takes a second or two.
         """
-        found: dict[str, Any] = json.loads(self._state_file().read_text())["checkpoint"].get("latest") or {}
-        return found
+        return json.loads(self._state_file().read_text())["checkpoint"].get("latest") or {}
 
     @property
     def _stack(self) -> str:

@@ -31,8 +31,7 @@ def resource_class(token: str) -> type[Any]:
 def arguments_class(token: str) -> type[Any]:
     """Return the class of the arguments of a resource."""
     cls = resource_class(token)
-    found: type[Any] = getattr(importlib.import_module(cls.__module__), f"{cls.__name__}Args")
-    return found
+    return getattr(importlib.import_module(cls.__module__), f"{cls.__name__}Args")
 
 
 def faults(token: str, inputs: Mapping[str, Any]) -> list[str]:

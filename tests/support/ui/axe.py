@@ -23,5 +23,4 @@ def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
     """Return what axe finds by these rules, or by all of them, except for what it calls minor."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-    found: list[str] = page.evaluate(_SERIOUS, list(rules))
-    return found
+    return page.evaluate(_SERIOUS, list(rules))

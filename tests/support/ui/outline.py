@@ -116,14 +116,12 @@ _NARROW = """() => {
 
 def outline(page: Page) -> dict[str, Box]:
     """Return the box of each visible part of a page."""
-    found: dict[str, Box] = page.evaluate(_OUTLINE, _ROWS)
-    return found
+    return page.evaluate(_OUTLINE, _ROWS)
 
 
 def cramped(page: Page) -> list[str]:
     """Return the cells that are narrower than six letters of their text, and texts that are cut or unseen."""
-    found: list[str] = page.evaluate(_NARROW)
-    return found
+    return page.evaluate(_NARROW)
 
 
 def differences(expected: Outline, found: Outline) -> Iterator[str]:

@@ -45,8 +45,7 @@ def seen(browser: Browser, dashboard: Dashboard, keys: Mapping[str, str]) -> Ite
 
 @pytest.fixture(scope="module")
 def expected() -> Mapping[str, Outline]:
-    found: Mapping[str, Outline] = json.loads(OUTLINES.read_text())
-    return found
+    return json.loads(OUTLINES.read_text())
 
 
 def is_font_installed() -> bool:

@@ -35,8 +35,7 @@ def job(*pools: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def document(command: Run, value: Any, *words: str) -> dict[str, Any]:
     _, out, _ = command("explain", value, "--json", *words)
-    found: dict[str, Any] = json.loads(out)
-    return found
+    return json.loads(out)
 
 
 def machines(cost: dict[str, Any]) -> float:

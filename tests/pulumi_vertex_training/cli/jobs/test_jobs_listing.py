@@ -131,8 +131,7 @@ def lines(service: Service, capsys: pytest.CaptureFixture[str]) -> Lines:
 def listed(service: Service, capsys: pytest.CaptureFixture[str]) -> JSON:
     def run(*options: str) -> list[dict[str, Any]]:
         assert main(["jobs", "--json", *options]) == 0
-        found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["jobs"]
-        return found
+        return json.loads(capsys.readouterr().out)["jobs"]
 
     return run
 

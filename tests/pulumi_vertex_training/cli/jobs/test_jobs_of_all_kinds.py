@@ -103,8 +103,7 @@ def piped(endpoint: Endpoint) -> JobRecord:
 
 
 def document_of(env: Env, record: JobRecord) -> dict[str, Any]:
-    found: dict[str, Any] = run("status", record.job_id, "--json", env=env).json
-    return found
+    return run("status", record.job_id, "--json", env=env).json
 
 
 def test_all_kinds_are_listed(env: Env, tuned: JobRecord, piped: JobRecord) -> None:

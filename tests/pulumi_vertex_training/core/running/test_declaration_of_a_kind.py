@@ -75,8 +75,7 @@ def props(**job_spec: Any) -> dict[str, Any]:
 def inputs(**job_spec: Any) -> StudyInputs:
     decoded = STUDY.decode_inputs(props(**job_spec))
     assert decoded.spec is not None, decoded.problems
-    found: StudyInputs = decoded.spec
-    return found
+    return decoded.spec
 
 
 def test_a_run_has_a_directory_of_its_own_where_none_is_declared() -> None:

@@ -65,8 +65,7 @@ def objects(trial: Trial) -> dict[str, dict[str, Any]]:
 
 def lineage(trial: Trial, name: str) -> dict[str, Any]:
     path = f"/storage/v1/b/{trial.name}-bucket/o/{quote(name, safe='')}?alt=media"
-    found: dict[str, Any] = trial.control.call("GET", path)
-    return found
+    return trial.control.call("GET", path)
 
 
 def run_of(job: dict[str, Any]) -> str:

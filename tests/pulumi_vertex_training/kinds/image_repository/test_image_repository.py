@@ -47,8 +47,7 @@ def as_served(body: dict[str, Any]) -> dict[str, Any]:
     message.size_bytes = 7
     message.registry_uri = "us-central1-docker.pkg.dev/p/trainers"
     message.vulnerability_scanning_config.enablement_state = 2
-    answer: dict[str, Any] = json_format.MessageToDict(message)
-    return answer
+    return json_format.MessageToDict(message)
 
 
 prefixes = st.lists(st.sampled_from(["dev", "v1."]), max_size=2).map(tuple)

@@ -64,8 +64,7 @@ def as_served(body: dict[str, Any], counts: dict[int, int] | None = None) -> dic
         one.used_replica_count = 1
         if one.HasField("autoscaling_spec"):
             one.replica_count = (counts or {}).get(i, one.autoscaling_spec.min_replica_count)
-    answer: dict[str, Any] = json_format.MessageToDict(message)
-    return answer
+    return json_format.MessageToDict(message)
 
 
 machines = st.sampled_from([CPU, T4, NEW])

@@ -56,8 +56,7 @@ class Example(engine.Engine):
 
     def checkpoint(self) -> dict[str, Any]:
         file = self.state_folder / ".pulumi" / "stacks" / self.project / "test.json"
-        found: dict[str, Any] = json.loads(file.read_text())["checkpoint"].get("latest") or {}
-        return found
+        return json.loads(file.read_text())["checkpoint"].get("latest") or {}
 
     @property
     def state_folder(self) -> Path:

@@ -67,5 +67,4 @@ class Scene:
 
     def requests(self, *, after: int = 0) -> list[dict[str, Any]]:
         """Return the log of the emulator's requests after a number."""
-        found: list[dict[str, Any]] = self.call("GET", f"/_local/requests?after={after}").json()["requests"]
-        return found
+        return self.call("GET", f"/_local/requests?after={after}").json()["requests"]

@@ -54,8 +54,7 @@ def write(emulator: JobEmulator, *texts: str) -> None:
 
 def written(emulator: JobEmulator) -> list[dict[str, Any]]:
     body = {"resourceNames": ["projects/local"], "filter": 'logName="projects/local/logs/mine"'}
-    found: list[dict[str, Any]] = emulator.call("POST", "/v2/entries:list", body).json().get("entries", [])
-    return found
+    return emulator.call("POST", "/v2/entries:list", body).json().get("entries", [])
 
 
 def fill(emulator: JobEmulator) -> Pipelines:

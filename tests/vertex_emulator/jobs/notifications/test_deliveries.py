@@ -71,8 +71,7 @@ def subscribe(data_dir: Path, *notifications: Notification, **options: Any) -> N
 def deliveries(emulator: JobEmulator, name: str) -> list[dict[str, Any]]:
     answer = emulator.call("GET", f"/_local/notifications/customJobs/{job_id(name)}")
     assert answer.status == 200, answer.body
-    found: list[dict[str, Any]] = answer.json()["deliveries"]
-    return found
+    return answer.json()["deliveries"]
 
 
 def settle(emulator: JobEmulator, name: str, *states: str) -> list[dict[str, Any]]:

@@ -52,8 +52,7 @@ def apart(data_dir: Path) -> Iterator[tuple[Apart, Pipelines]]:
 
 
 def models(pipelines: Pipelines) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = pipelines.done("GET", f"{PARENT}/models").get("models", [])
-    return found
+    return pipelines.done("GET", f"{PARENT}/models").get("models", [])
 
 
 @pytest.mark.parity(

@@ -34,8 +34,7 @@ def fixture(emulator: JobEmulator) -> VertexEmulator:
 
 def environment_of(emulator: JobEmulator, name: str, task: str = "workerpool0-0") -> dict[str, str]:
     """Return the environment that a replica printed first."""
-    found: dict[str, str] = json.loads(emulator.printed(name, task)[0])
-    return found
+    return json.loads(emulator.printed(name, task)[0])
 
 
 @pytest.fixture

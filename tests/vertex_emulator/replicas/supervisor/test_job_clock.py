@@ -39,8 +39,7 @@ def clock(emulator: JobEmulator, action: str = "", **body: Any) -> dict[str, Any
     else:
         answer = emulator.call("POST", f"/_local/clock/{action}", body)
     assert answer.status == 200, answer.body
-    found: dict[str, Any] = answer.json()
-    return found
+    return answer.json()
 
 
 def lasted(job: dict[str, Any]) -> timedelta:

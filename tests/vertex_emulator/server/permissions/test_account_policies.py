@@ -198,8 +198,7 @@ def test_over_grpc(emulator: Daemon) -> None:
     def invoke(name: str, request: Any) -> bytes:
         with connected(emulator, emulator.token) as channel:
             method = channel.unary_unary(f"/{descriptors.IAM}/{name}")
-            found: bytes = method(request.SerializeToString(), timeout=30)
-            return found
+            return method(request.SerializeToString(), timeout=30)
 
     def policy() -> policy_pb2.Policy:
         answer = invoke("GetIamPolicy", iam_policy_pb2.GetIamPolicyRequest(resource=resource))

@@ -51,8 +51,7 @@ def deny(emulator: Daemon, permission: str, resource: str | None = None) -> None
 def granted_on(emulator: Daemon, path: str, *permissions: str) -> list[str]:
     answer = ask(emulator, "POST", f"{path}:testIamPermissions", {"permissions": permissions})
     assert answer.status == 200, answer.body
-    found: list[str] = answer.json().get("permissions", [])
-    return found
+    return answer.json().get("permissions", [])
 
 
 def refusal(answer: Answer) -> tuple[str, str]:

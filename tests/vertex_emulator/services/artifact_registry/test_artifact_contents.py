@@ -333,8 +333,7 @@ def batch(emulator: Daemon, repository: str, *digests: str, **fields: Any) -> di
     names = [f"{PARENT}/repositories/{repository}{PACKAGE}/versions/{each}" for each in digests]
     path = at(repository, f"{PACKAGE}/versions:batchDelete")
     answer = ask(emulator, "POST", path, {"names": names, **fields})
-    found: dict[str, Any] = answer.json()
-    return found
+    return answer.json()
 
 
 def test_many_versions_at_once(emulator: Daemon, repository: str) -> None:
