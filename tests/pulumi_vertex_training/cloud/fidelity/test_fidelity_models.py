@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from google.auth.credentials import AnonymousCredentials
 from google.cloud.aiplatform_v1 import ModelServiceClient
 from google.cloud.aiplatform_v1 import types as api
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -49,11 +48,7 @@ def recorder() -> Iterator[Recorder]:
 
 @pytest.fixture
 def client(recorder: Recorder) -> ModelServiceClient:
-    return ModelServiceClient(
-        transport="rest",
-        credentials=AnonymousCredentials(),
-        client_options={"api_endpoint": recorder.url},
-    )
+    return recorder.client(ModelServiceClient)
 
 
 def sent_for(declared: dict[str, Any]) -> dict[str, Any]:

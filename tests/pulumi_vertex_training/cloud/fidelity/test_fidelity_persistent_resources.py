@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from google.auth.credentials import AnonymousCredentials
 from google.cloud.aiplatform_v1 import PersistentResourceServiceClient
 from google.cloud.aiplatform_v1 import types as api
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -103,11 +102,7 @@ def recorder() -> Iterator[Recorder]:
 
 @pytest.fixture
 def client(recorder: Recorder) -> PersistentResourceServiceClient:
-    return PersistentResourceServiceClient(
-        transport="rest",
-        credentials=AnonymousCredentials(),
-        client_options={"api_endpoint": recorder.url},
-    )
+    return recorder.client(PersistentResourceServiceClient)
 
 
 def spec_of(declared: dict[str, Any]) -> PersistentResource:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.auth.credentials import AnonymousCredentials
 from google.cloud.aiplatform_v1 import PipelineServiceClient
 from google.cloud.aiplatform_v1 import types as api
 
@@ -161,11 +160,7 @@ def created_of(recorder: Recorder) -> Sent:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_the_generated_client_sends_the_same(recorder: Recorder, name: str) -> None:
-    client = PipelineServiceClient(
-        transport="rest",
-        credentials=AnonymousCredentials(),
-        client_options={"api_endpoint": recorder.url},
-    )
+    client = recorder.client(PipelineServiceClient)
     client.create_training_pipeline(parent=PARENT, training_pipeline=googles(EVERY[name]))
     theirs = created_of(recorder)
     assert ours(recorder, EVERY[name]) == theirs

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from google.auth.credentials import AnonymousCredentials
 from google.cloud.aiplatform_v1 import JobServiceClient
 from google.cloud.aiplatform_v1 import types as api
 
@@ -195,11 +194,7 @@ def recorder() -> Iterator[Recorder]:
 
 @pytest.fixture
 def client(recorder: Recorder) -> JobServiceClient:
-    return JobServiceClient(
-        transport="rest",
-        credentials=AnonymousCredentials(),
-        client_options={"api_endpoint": recorder.url},
-    )
+    return recorder.client(JobServiceClient)
 
 
 def ours(recorder: Recorder, declared: dict[str, Any], *, normal: bool = False) -> Sent:

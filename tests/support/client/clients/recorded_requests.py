@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from google.auth.credentials import AnonymousCredentials
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
@@ -79,6 +80,11 @@ class Recorder:
     @property
     def url(self) -> str:
         return self._service.url
+
+    def client(self, kind: Callable[..., Any]) -> Any:
+        """Return a generated client of Google, which sends its requests to this server."""
+        options = {"api_endpoint": self.url}
+        return kind(transport="rest", credentials=AnonymousCredentials(), client_options=options)
 
     @property
     def sent(self) -> list[Sent]:
