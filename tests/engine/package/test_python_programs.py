@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +13,7 @@ from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.registry import package_token
 from support.client.engine import Engine
 from support.client.package_plugin import install_plugin, with_plugin
+from support.emulated import command
 from support.waiting import eventually
 from vertex_emulator.client.control import Control
 
@@ -214,12 +213,9 @@ def test_a_stack_moves_there_and_back_with_a_live_job(engine: Engine) -> None:
 
 
 def _migrate(engine: Engine, *options: str) -> str:
-    command = [sys.executable, "-m", "pulumi_vertex_training.cli", "migrate-state", *options]
-    done = subprocess.run(
-        command, cwd=engine.folder, env=engine.environment, check=False, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    done = command.run("migrate-state", *options, env=engine.environment, folder=engine.folder)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def _is_unchanged(engine: Engine, live: set[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,13 @@ from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.package import stack_key
 from support.client.engine import Engine, read_output_until
 from support.client.package_plugin import with_plugin
+from support.warm import warm_python
 from vertex_training import __version__
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 NEWER = "9.0.0"
-LAUNCHER = f"""#!/bin/sh
-exec {sys.executable} -m pulumi_vertex_training.package "$@"
+LAUNCHER = """#!/bin/sh
+exec {python} -m pulumi_vertex_training.package "$@"
 """
 """A plugin that is found as a newer one: the same code, which is not told the version of its launcher."""
 
@@ -77,7 +77,7 @@ def test_an_upgrade_after_a_kill_keeps_the_key_and_the_job(engine: Engine) -> No
 
     newer = plugins(engine) / f"resource-vertex-training-v{NEWER}" / "pulumi-resource-vertex-training"
     newer.parent.mkdir()
-    newer.write_text(LAUNCHER)
+    newer.write_text(LAUNCHER.format(python=warm_python.for_plugins()))
     newer.chmod(0o755)
     shutil.move(plugins(engine) / f"resource-vertex-training-v{__version__}", engine.folder / "older")
     explicit = {"other": PROVIDER, "data": bucket(provider="${other}")}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +14,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.training_schedule import gateway
 from pulumi_vertex_training.kinds.training_schedule.gateway import ScheduleRecord
 from support.client.engine import Engine, Result
+from support.emulated import command
 from support.waiting import eventually
 from vertex_training.fields.labels import KEY_LABEL
 
@@ -100,17 +99,10 @@ class Cloud:
         return eventually(lambda: [*(found := self.runs()).values()] == [*states] and found, what=self.runs)
 
     def command(self, *arguments: str) -> str:
-        command = [sys.executable, "-m", "pulumi_vertex_training.cli", *arguments]
-        ran = subprocess.run(
-            command,
-            cwd=self.engine.folder,
-            env={**self.engine.environment, "COLUMNS": "100"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert ran.returncode in (0, 1), ran.stderr
-        return ran.stdout
+        env = {**self.engine.environment, "COLUMNS": "100"}
+        ran = command.run(*arguments, env=env, folder=self.engine.folder)
+        assert ran.code in (0, 1), ran.err
+        return ran.out
 
 
 @pytest.fixture(scope="module")

@@ -5,17 +5,27 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
+from pulumi_vertex_training.plugin_folder import program_of
 from scripts.layout import layout
 from scripts.tools import client_tools
 from support.client.engine import Engine
 from support.clients.tools import tool
+from support.warm import warm_python
 
 
 def install_plugin(environment: Mapping[str, str]) -> None:
-    """Run `vertex-training plugin install`, as a user does."""
-    command = [sys.executable, "-m", "pulumi_vertex_training.cli", "plugin", "install"]
+    """Run `vertex-training plugin install`, as a user does.
+
+    Where Pulumi's Python is the warm one, the installed program starts the plugin by a warm one as well.
+    """
+    python = environment.get("PULUMI_PYTHON_CMD", sys.executable)
+    command = [python, "-m", "pulumi_vertex_training.cli", "plugin", "install"]
     subprocess.run(command, env=dict(environment), check=True, capture_output=True)
+    if python != sys.executable:
+        program = program_of(Path(environment["PULUMI_HOME"]))
+        program.write_text(program.read_text().replace(sys.executable, str(warm_python.for_plugins())))
 
 
 def with_plugin(engine: Engine) -> Engine:

@@ -29,27 +29,32 @@ import traceback
 import types
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import setproctitle
 
 PACKAGE = "pulumi_vertex_training"
-INSPECTING = (
-    f"{PACKAGE}.kinds.training_image.container_tools",
-    f"{PACKAGE}.dynamic.process",
-    f"{PACKAGE}.program.preview.declared_names",
-)
+INSPECTING = (f"{PACKAGE}.kinds.training_image.container_tools",)
 """The modules of PACKAGE that inspect their process when they are imported.
 
-Programs and providers import them themselves, and all modules that depend on them.
+Programs and providers import them themselves, all modules that depend on them, and PACKAGE itself.
 """
+PROVIDER = "pulumi.dynamic"
+"""The module of the process of dynamic providers."""
+CHANGING = f"{PACKAGE}.dynamic.process"
+"""The module that changes the process of dynamic providers when it is imported: they import it themselves."""
+CHANGED_BY = f"{PACKAGE}.dynamic.adapter"
+"""The module whose import makes a provider import CHANGING, so it is not imported before."""
 READY = "--ready-fd"
 """The emulator's option whose value is a descriptor, which has another number in the fork."""
 CACHED_PATTERNS = 4096
 """More than an emulator has routes: `re` keeps 512 patterns, each of which takes half a millisecond."""
 EMULATOR = "vertex_emulator.daemon.daemon"
 """The module of emulators, of which one is opened before the first fork."""
+PLUGIN = "pulumi_vertex_training.package.server"
+"""The module of the package's plugin, which imports Pulumi's messages without the rest of its SDK."""
 COMMAND = "pulumi_vertex_training.cli"
 """The module that keeps the imported modules of PACKAGE."""
 
@@ -185,9 +190,12 @@ def _run(request: Request, streams: list[int], fresh: Iterable[str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.orig_argv[:] = [sys.executable, *arguments]
-    if COMMAND not in plain[:2]:
-        for name in fresh:
-            del sys.modules[name]
+    if PACKAGE in sys.modules and COMMAND not in plain[:2]:
+        _forget_package()
+        _forget(fresh)
+    if PROVIDER in plain[:2]:
+        assert CHANGED_BY not in sys.modules
+        _forget([CHANGING])
     if plain[0] == "-m":
         sys.path[0] = folder
         sys.argv[:] = plain[1:]
@@ -227,12 +235,44 @@ def _recorded_imports() -> Iterator[dict[str, set[str]]]:
 
 
 def _fresh(imports: Mapping[str, Set[str]]) -> frozenset[str]:
-    """Return the imported modules among INSPECTING, those that depend on them, and their packages."""
+    """Return the imported modules among INSPECTING, and those that depend on them.
+
+    PACKAGE imports its parts on demand, so to import it is to depend on none of them.
+    """
     found = set(INSPECTING)
-    while more := {name for name, used in imports.items() if name not in found and used & found}:
+    others = {name: used for name, used in imports.items() if name != PACKAGE}
+    while more := {name for name, used in others.items() if name not in found and used & found}:
         found |= more
-    packages = {name[:end] for name in found for end, sign in enumerate(name) if sign == "."}
-    return frozenset((found | packages) & sys.modules.keys())
+    return frozenset(found & sys.modules.keys())
+
+
+def _forget(names: Iterable[str]) -> None:
+    """Let modules be imported once more."""
+    for name in names:
+        del sys.modules[name]
+        package, _, last = name.rpartition(".")
+        vars(sys.modules[package]).pop(last, None)
+
+
+def _forget_package() -> None:
+    """Let PACKAGE be imported once more, without its imported parts, which become parts of the new one."""
+    old = vars(sys.modules.pop(PACKAGE))
+    parts = {name: part for name, part in old.items() if sys.modules.get(f"{PACKAGE}.{name}") is part}
+
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        spec = PathFinder.find_spec(name, path, target) if name == PACKAGE else None
+        if spec is not None:
+            loader: Any = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                vars(module).update(parts)
+                execute(module)
+
+            loader.exec_module = exec_module
+        return spec
+
+    sys.meta_path.insert(0, types.SimpleNamespace(find_spec=find_spec))
 
 
 def _open_emulator() -> None:
@@ -246,6 +286,8 @@ def _open_emulator() -> None:
 
 def main() -> None:
     address, *modules = sys.argv[1:]
+    if PLUGIN in modules:
+        importlib.import_module(f"{PACKAGE}.package.wire.sdk").load_messages_alone()
     with _recorded_imports() as imports:
         for each in modules:
             package = importlib.import_module(each.removesuffix(".*"))
@@ -253,6 +295,9 @@ def main() -> None:
                 for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                     if not module.name.endswith(".__main__"):
                         importlib.import_module(module.name)
+    if PLUGIN in modules:
+        for name in ("pulumi", "pulumi.runtime"):
+            del sys.modules[name]  # the plugin makes them once more
     if EMULATOR in modules:
         _open_emulator()
     fresh = _fresh(imports)

@@ -46,8 +46,6 @@ _MODULES = (
     "dill",
     "grpc._server",
     "google.auth.transport.requests",
-    "google.cloud.aiplatform_v1",
-    "google.cloud.artifactregistry_v1",
     "google.cloud.storage",
     "rich.console",
     "rich.table",
@@ -70,6 +68,23 @@ _EMULATOR_MODULES = (
     "vertex_emulator.replicas.supervisor.supervisor",
 )
 """The imports of emulators and supervisors, whose warm interpreter is separate and has small forks."""
+
+
+_PLUGIN_MODULES = (
+    "pulumi_vertex_training.package.server",
+    "pulumi_vertex_training.package.adapter",
+    "pulumi_vertex_training.package.components",
+    "pulumi_vertex_training.package.configuration",
+    "pulumi_vertex_training.package.functions",
+    "pulumi_vertex_training.package.stack_key",
+)
+"""The imports of the package's plugin, which has Pulumi's messages without the rest of its SDK."""
+
+
+@functools.cache
+def for_plugins() -> Path:
+    """Return the command that starts the package's plugin."""
+    return _until_this_process_ends(_PLUGIN_MODULES, wait=True)
 
 
 @functools.cache
