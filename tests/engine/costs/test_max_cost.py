@@ -90,8 +90,8 @@ def steps(shared_engine: Engine) -> Steps:
     engine.write(PROGRAM + TRAIN.format(command=["true"], sum=2))
     raised = engine.up()
     engine.write(PROGRAM + TRAIN.format(command=["sleep", "0"], sum=2))
-    changed = engine.preview()
-    engine.up().ok()
+    changed, deployed_again = engine.preview_and_up()
+    deployed_again.ok()
     timeouts = tuple(one.wire["jobSpec"]["scheduling"]["timeout"] for one in jobs())
     return Steps(
         shown=shown,

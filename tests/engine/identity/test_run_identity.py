@@ -158,7 +158,7 @@ def neighbour(stage: Stage, template: Path, python: Path, tmp_path: Path) -> Ite
     other = Stage(project, data_dir=stage.data_dir)
     yield other
     other.settle()
-    other.engine.run("cancel", "--yes")
+    other.engine.unlock()
     other.run(*DESTROY)
 
 

@@ -41,14 +41,14 @@ class Steps:
 def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
     engine.write(PROGRAM)
-    engine.run("preview", "--non-interactive").ok()
-    engine.up().ok()
+    for done in engine.preview_and_up():
+        done.ok()
     for command in (("refresh", "--preview-only"), ("preview",)):
         engine.run(*command, "--non-interactive", "--expect-no-changes").ok()
     kept, shared = (_job(engine, name) for name in ("kept", "shared"))
     engine.set("resume", "never")
-    edited = engine.run("preview", "--non-interactive", "--diff").ok().output
-    engine.up().ok()
+    edited, done = engine.preview_and_up("--diff")
+    done.ok()
     assert _job(engine, "kept")["id"] == kept["id"]
     engine.set("resume", "sometimes")
     refused = engine.run("preview", "--non-interactive").output
@@ -56,7 +56,7 @@ def steps(shared_engine: Engine) -> Steps:
         kept=_folders(engine, kept),
         shared=_folders(engine, shared),
         recorded=kept["outputs"],
-        edited=edited,
+        edited=edited.ok().output,
         refused=refused,
     )
 

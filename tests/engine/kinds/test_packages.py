@@ -103,7 +103,7 @@ def steps(shared_engine: Engine) -> Steps:
     unchanged = engine.preview("--expect-no-changes")
 
     (infra / "task.py").write_text("print(2)\n")
-    engine.run("config", "rm", "format").ok()
+    engine.set("format", None)
     engine.up().ok()
     outputs.append(engine.outputs())
     found = [listed()]

@@ -77,10 +77,9 @@ def test_the_life_of_components(program: Program) -> None:
         "other": {**training("echo ok"), "options": {"provider": "${mine}", "protect": True}},
     }
     program.write(resources)
-    previewed = engine.preview().ok()
-    assert "8 to create" in previewed.output
-    created = engine.up().ok()
-    assert "8 created" in created.output
+    previewed, created = engine.preview_and_up()
+    assert "8 to create" in previewed.ok().output
+    assert "8 created" in created.ok().output
     outputs = engine.outputs()
     assert outputs["state"] == "SUCCEEDED"
     ours, theirs = program.children("train"), program.children("other")
@@ -129,6 +128,6 @@ def test_the_life_of_components(program: Program) -> None:
     read_output_until(process, "running 2/2")
     os.kill(process.pid, signal.SIGINT)
     assert "cancelled (onInterrupt)" in process.communicate()[0]
-    engine.run("state", "unprotect", "--all", "--yes", "--non-interactive").ok()
+    engine.unprotect()
     engine.destroy().ok()
     assert not [one for one in GATEWAY.list_jobs(engine.endpoint()) if not one.state.is_terminal]

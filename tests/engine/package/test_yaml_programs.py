@@ -140,7 +140,7 @@ def test_options_of_a_live_job(program: Program) -> None:
     assert "marked for protection" in engine.preview().failed().output
     declare("sleep 700", retainOnDelete=True, protect=True, ignoreChanges=["workerPoolSpecs"])
     engine.preview("--expect-no-changes").ok()
-    engine.run("state", "unprotect", TRAIN, "--yes").ok()
+    engine.unprotect()
     declare("sleep 700", retainOnDelete=True)
     engine.up().ok()
     found = GATEWAY.list_by_label(engine.endpoint(), {"pulumi-resource": "train"})
@@ -248,7 +248,7 @@ def test_the_life_of_the_other_kinds(program: Program) -> None:
     (engine.folder / "app" / "Dockerfile").write_text("FROM scratch\nCOPY train.py /app/\n")
     (engine.folder / "app" / "train.py").write_text("print('hi')\n")
     for key in CONFIG:
-        engine.run("config", "rm", key)
+        engine.set(key, None)
     program.write(OTHER_KINDS, OTHER_OUTPUTS)
     created = engine.up().ok()
     assert f"{len(OTHER_KINDS) + 1} created" in created.output
@@ -279,7 +279,7 @@ def _imported_kinds_are_unchanged(program: Program) -> None:
     engine, generated = program.engine, {}
     for name, kind in (("gpus", "PersistentResource"), ("digits", "Model"), ("nightly", "TrainingSchedule")):
         recorded = program.resource(name)
-        engine.run("state", "delete", recorded["urn"], "--yes", "--non-interactive").ok()
+        engine.forget(recorded["urn"])
         file = engine.folder / f"{name}.yaml"
         engine.run(
             *("import", f"vertex-training:index:{kind}", name, recorded["id"], "--yes", "--skip-preview"),
@@ -302,8 +302,9 @@ def test_the_price_at_which_a_job_stops(engine: Engine) -> None:
 
     engine = program.engine
     program.write(declared(maxCost=1), {})
-    assert "train stops after 4 h 4 min of running, at most $1.00" in engine.preview().ok().output
-    engine.up().ok()
+    previewed, deployed = engine.preview_and_up()
+    assert "train stops after 4 h 4 min of running, at most $1.00" in previewed.ok().output
+    deployed.ok()
     jobs = GATEWAY.list_jobs(engine.endpoint())
     assert [one.wire["jobSpec"]["scheduling"] for one in jobs] == [
         {"timeout": "14640s", "disableRetries": True}

@@ -138,6 +138,12 @@ class Project:
         self.on(stack).up().ok()
         return self.engine.outputs()
 
+    def preview_and_up(self, stack: str) -> tuple[Result, dict[str, Any]]:
+        """Return the preview, and the outputs of the deployment."""
+        preview, deployed = self.on(stack).preview_and_up()
+        deployed.ok()
+        return preview, self.engine.outputs()
+
 
 @dataclass(kw_only=True)
 class Steps:
@@ -194,8 +200,8 @@ def steps(shared_engine: Engine) -> Steps:
     texts.append(project.config_file("prod").read_text())
     secret = project.on("prod").run("config", "get", "token").ok()
     project.version(2)  # the checkout goes on before prod is deployed
-    preview = project.on("prod").preview()
-    prod = [project.up("prod")]
+    preview, outputs = project.preview_and_up("prod")
+    prod = [outputs]
     logs = project.command("logs", prod[0]["job"])
     unchanged = project.on("prod").preview("--expect-no-changes")
     again = project.promote("--json", "--yes")
@@ -206,8 +212,8 @@ def steps(shared_engine: Engine) -> Steps:
     interrupted = project.promote("--yes")
     interrupted_file = project.config_file("prod").read_text()
     second = project.promote("--json", "--yes")
-    second_preview = project.on("prod").preview()
-    prod.append(project.up("prod"))
+    second_preview, outputs = project.preview_and_up("prod")
+    prod.append(outputs)
     rolled_back = project.promote("--run", "train/1", "--json", "--yes")
     rolled_back_file = yaml.safe_load(project.config_file("prod").read_text())["config"]
     prod.append(project.up("prod"))

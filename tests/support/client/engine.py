@@ -155,6 +155,11 @@ class Engine:
             assert len(kept) < len(resources)
             resources[:] = kept
 
+    def unprotect(self) -> None:
+        """Remove the protection of all resources, as `pulumi state unprotect` does by a command."""
+        with self.edited_resources() as resources:
+            assert [one for one in resources if one.pop("protect", False)]
+
     @contextmanager
     def edited_resources(self) -> Iterator[list[dict[str, Any]]]:
         """Yield the resources of the state, and write what the block makes of them."""
