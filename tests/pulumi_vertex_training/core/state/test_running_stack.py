@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,13 +11,17 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training import engine_command
+from pulumi_vertex_training.core.call import Call
+from pulumi_vertex_training.core.identity.stack_key import OtherFormError, StackKeyProvider
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.settings import Settings
 from pulumi_vertex_training.core.state import running_stack
-from pulumi_vertex_training.core.state.entries import StackState
+from pulumi_vertex_training.core.state.entries import PROVIDER_TYPE, StackState
 from pulumi_vertex_training.core.state.running_stack import StateUnavailableError
 from pulumi_vertex_training.engine_command import EngineCommand
 from pulumi_vertex_training.timeouts import Timeouts
+from support.client.in_process.trials import Trial
+from support.client.kills.subjects import CUSTOM_JOB, Declaration
 
 URN = "urn:pulumi:dev::digits::a:b:C::train"
 STATE = json.dumps({"deployment": {"resources": [{"urn": URN, "id": "1"}]}})
@@ -39,6 +44,10 @@ class Cli:
         """Be the command that started this process."""
         command = EngineCommand(program=str(self.file), arguments=arguments, folder=self.folder)
         self.patch.setattr(engine_command, "find", lambda _: command)
+
+    @property
+    def has_run(self) -> bool:
+        return self._calls.exists()
 
     @property
     def calls(self) -> list[str]:
@@ -109,3 +118,34 @@ def test_a_failure_names_command_reason_and_remedy_and_is_not_tried_again(
         assert text.startswith("`pulumi stack export --stack acme/dev`")
         assert message.format(folder=cli.folder) in text
     assert len(cli.calls) <= 1  # none if it was ended before it could write
+
+
+def test_the_first_key_of_a_stack_asks_once_for_the_form_of_its_resources(cli: Cli) -> None:
+    provider, check = StackKeyProvider(), Call(urn=URN)
+    cli.does(f"echo {shlex.quote(STATE)}")
+    for _ in range(2):
+        assert not provider.check(check).problems
+    assert len(cli.calls) == 1
+    OPERATION.begin()
+    packaged = {"urn": URN.replace("a:b:C::train", f"{PROVIDER_TYPE}::default"), "type": PROVIDER_TYPE}
+    resource = {"urn": URN, "id": "1", "provider": f"{packaged['urn']}::1"}
+    cli.does(f"echo {shlex.quote(json.dumps({'deployment': {'resources': [packaged, resource]}}))}")
+    with pytest.raises(OtherFormError, match="migrate-state --to dynamic"):
+        provider.check(check)
+    OPERATION.begin()
+    cli.does("exit 1")
+    assert not provider.check(check).problems  # a first deployment needs no state
+
+
+def test_deployments_in_the_process_of_a_test_start_no_command(
+    cli: Cli, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command at each first deployment would take most of the time of the kills at every point."""
+    monkeypatch.setenv("PATH", str(cli.file.parent), prepend=os.pathsep)
+    cli.does("exit 1")
+    for packaged in (False, True):
+        trial = Trial(subject=CUSTOM_JOB, data_dir=data_dir, serves_package=packaged)
+        trial.up(Declaration())
+        trial.up(Declaration(spec="spec-2"), replace=True)
+        trial.destroy()
+    assert not cli.has_run

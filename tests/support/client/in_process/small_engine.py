@@ -25,7 +25,7 @@ from pulumi.dynamic import ResourceProvider
 from pulumi_vertex_training.cloud import clients
 from pulumi_vertex_training.core.interrupted import creations
 from pulumi_vertex_training.core.operation import OPERATION
-from pulumi_vertex_training.core.settings import Settings
+from pulumi_vertex_training.core.settings import Form, Settings
 from pulumi_vertex_training.core.state.entries import StackState
 from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT, KEY_INPUT
 from pulumi_vertex_training.core.state.running_stack import StateAnswer
@@ -217,7 +217,8 @@ class SmallEngine:
     def _begin(self) -> None:
         OPERATION.begin()
         OPERATION.configure(self.config.get)
-        OPERATION.part(StateAnswer).found = self._state()  # as `pulumi stack export` shows it
+        answer = OPERATION.part(StateAnswer)  # as `pulumi stack export` shows it
+        answer.found, answer.forms = self._state(), self._forms()
         self.points = 0
 
     def _state(self) -> StackState:
@@ -233,6 +234,11 @@ class SmallEngine:
                 if not one.deletes and HIDDEN_INPUT in one.outs
             },
         )
+
+    def _forms(self) -> frozenset[Form]:
+        """Return the forms of the resources, which `pulumi stack export` shows too."""
+        packaged = (isinstance(one.provider, package_host.PackageProvider) for one in self.entries)
+        return frozenset("package" if each else "dynamic" for each in packaged)
 
     def _run(self, program: str, register: programs.Register, *, goes_on: bool) -> None:
         """Run the program, and delete at its end what interrupted deployments left, as programs do."""

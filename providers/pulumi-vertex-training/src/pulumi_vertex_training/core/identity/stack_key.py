@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping
-from typing import Any
 
 from pulumi_vertex_training import configuration_keys
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference
@@ -17,7 +16,7 @@ from pulumi_vertex_training.core.interrupted import creations
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, Provider
 from pulumi_vertex_training.core.settings import Form
-from pulumi_vertex_training.core.state import entries, running_stack
+from pulumi_vertex_training.core.state import running_stack
 from pulumi_vertex_training.core.state.running_stack import StateUnavailableError
 
 _ID_LENGTH = 16
@@ -75,13 +74,8 @@ class StackKeyProvider(Provider):
 
 def _require_dynamic(urn: str) -> None:
     """Raise OtherFormError if the state of the stack can be read and has resources of the package."""
-
-    def read(state: Mapping[str, Any]) -> frozenset[Form]:
-        entries.require_stack_of(urn, state)
-        return entries.forms(entries.deployment_of(state))
-
     try:
-        found = running_stack.export(urn, OPERATION.settings.timeouts, read)
+        found = running_stack.forms(urn)
     except StateUnavailableError:
         return
     if "package" in found:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from pulumi_vertex_training import engine_command, pulumi_command, urns
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
+from pulumi_vertex_training.core.settings import Form
 from pulumi_vertex_training.core.state import entries
 from pulumi_vertex_training.core.state.entries import StackState
 from pulumi_vertex_training.failure import CommandError
@@ -35,11 +36,13 @@ class StateUnavailableError(Failure):
 class StateAnswer:
     """The state of the stack, or why it cannot be read. None while it is not asked for.
 
-    `lock` is held while it is asked for: other threads wait for the same answer.
+    `forms` are those of its resources before the operation. `lock` is held while it is asked for: other
+    threads wait for the same answer.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     found: StackState | str | None = None
+    forms: frozenset[Form] | None = None
 
 
 def ask(urn: str) -> StackState:
@@ -59,6 +62,23 @@ def ask(urn: str) -> StackState:
         if isinstance(answer.found, str):
             raise StateUnavailableError(answer.found)
         return answer.found
+
+
+def forms(urn: str) -> frozenset[Form]:
+    """Return the forms of the resources that the stack of `urn` has; its state may be empty.
+
+    Raises StateUnavailableError.
+    """
+
+    def read(state: dict[str, Any]) -> frozenset[Form]:
+        entries.require_stack_of(urn, state)
+        return entries.forms(entries.deployment_of(state))
+
+    answer = OPERATION.part(StateAnswer)
+    with answer.lock:
+        if answer.forms is None:
+            answer.forms = export(urn, OPERATION.settings.timeouts, read)
+        return answer.forms
 
 
 def export(urn: str, timeouts: Timeouts, read: Callable[[dict[str, Any]], T]) -> T:
