@@ -53,13 +53,15 @@ def run(layout: Layout, *, marks: str = "not slow", arguments: Sequence[str] = (
     return run_entries(layout, [Entry(f"tests/test_{name}.py", marks) for name in files], arguments)
 
 
-def run_entries(layout: Layout, entries: Sequence[Entry], arguments: Sequence[str] = ()) -> Run:
+def run_entries(
+    layout: Layout, entries: Sequence[Entry], arguments: Sequence[str] = (), *, count: int = 2
+) -> Run:
     return processes.run(
         layout,
         entries,
         env=os.environ,
         arguments=["--randomly-seed=17", *arguments],
-        processes=2,
+        processes=count,
         on_look=lambda _results, _files: None,
     )
 
@@ -161,6 +163,42 @@ def test_a_failure_is_printed_with_the_command_that_repeats_it(small: Layout) ->
     (kept,) = (done.folder / "failed").rglob("emulator.log")
     assert kept.read_text() == "a reason"
     assert f"logs: {done.folder / 'failed' / 'tests-test_file.py-test_it'}" in lines
+
+
+def test_the_folder_of_a_test_that_passed_is_emptied_and_the_logs_of_a_failed_fixture_are_kept(
+    small: Layout,
+) -> None:
+    passes = """
+import pathlib
+
+def test_it(tmp_path):
+    (tmp_path / "file").touch()
+    (pathlib.Path(__file__).parent / "folder").write_text(str(tmp_path))
+"""
+    then = """
+import pathlib, pytest
+
+@pytest.fixture
+def broken(tmp_path):
+    (tmp_path / "emulator.log").write_text("a reason")
+    raise OSError
+
+def test_it(broken): pass
+
+def test_other():
+    folder = pathlib.Path((pathlib.Path(__file__).parent / "folder").read_text())
+    assert list(folder.iterdir()) == []
+"""
+    for name, program in (("passes", passes), ("then", then)):
+        (small.root / "tests" / f"test_{name}.py").write_text(program)
+    done = run_entries(small, [Entry("tests/test_passes.py", ""), Entry("tests/test_then.py", "")], count=1)
+    assert outcomes(done) == {
+        "test_passes.py::test_it": "passed",
+        "test_then.py::test_it": "failed",
+        "test_then.py::test_other": "passed",
+    }
+    (kept,) = (done.folder / "failed").rglob("emulator.log")
+    assert kept.read_text() == "a reason"
 
 
 def test_the_command_that_repeats_a_test_gives_it_the_same_seed(

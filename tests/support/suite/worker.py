@@ -6,12 +6,17 @@ file is collected in one process only, and no process waits for another. What ha
 `results/NAME.jsonl`, one JSON object a line.
 
 A test's cost has its set-up and its end: a fixture of a module is part of the first test that uses it.
+
+The folder of a test that passed (`tmp_path`) is emptied at once: at the end, one process would need minutes
+for all of them. The empty folder stays, so that no later test gets one of the same name. The logs of a failed
+test are kept.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +48,7 @@ class Worker:
         self._starts = watched()
         self._fixtures = FixtureRings()
         self._outcomes: list[str] = []
+        self._folders: list[Path] = []
         self._text = ""
         self._file_began = time.time()
         self._write(event="started", cpu=round(time.process_time(), 3), source=self._meter.source)
@@ -94,7 +100,10 @@ class Worker:
         """Record what a fixture starts, also for the tests that use it later."""
         before = self._starts.take()
         try:
-            return (yield)
+            made = yield
+            if fixturedef.argname == "tmp_path":
+                self._folders.append(made)
+            return made
         finally:
             self._fixtures.note(fixturedef, self._starts.ring)
             self._starts.add(before)
@@ -109,6 +118,10 @@ class Worker:
         result = yield
         starts = self._starts.take()
         failed = "failed" in self._outcomes
+        folders, self._folders = self._folders, []
+        for each in () if failed else folders:
+            shutil.rmtree(each, ignore_errors=True)
+            each.mkdir(mode=0o700, exist_ok=True)
         self._write(
             event="test",
             test=item.nodeid,
@@ -133,7 +146,12 @@ class Worker:
         if report.failed:
             self._write(event="broken", file=report.nodeid, text=report.longreprtext)
 
-    def pytest_sessionfinish(self) -> None:
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Remove what the session's fixtures and failed tests left, beside the tests of other processes."""
+        factory = getattr(session.config, "_tmp_path_factory", None)
+        if factory is not None:
+            shutil.rmtree(factory.getbasetemp(), ignore_errors=True)
         self._write(event="ended")
 
     def _inherited(self, item: pytest.Item) -> Ring:
