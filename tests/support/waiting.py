@@ -28,10 +28,12 @@ def eventually(
 ) -> T:
     """Call `condition` until it returns a true value. Return that value.
 
+    The calls are `every` seconds apart, later a tenth of the wait so far, up to five times `every`.
     Raises AssertionError with `what()` in its message after `seconds`.
     """
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while not (found := condition()):
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what()}"
-        time.sleep(every)
+        waited = time.monotonic() - began
+        assert waited < seconds, f"not within {seconds:g} s: {what()}"
+        time.sleep(min(max(every, waited / 10), 5 * every))
     return found

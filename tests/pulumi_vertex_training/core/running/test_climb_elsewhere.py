@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from support.client.in_process.climbs import ClimbTrial, at_every_change, ladder, trial
+from support.client.in_process.climbs import ClimbTrial, ladder, trial
+from support.client.in_process.trials import at_every_point
 from support.client.kills.subjects import Declaration
 from vertex_emulator.client.control import Control
 
@@ -86,8 +87,9 @@ def test_killed_at_every_point(data_dir: Path, form: str, then: Declaration, end
         assert found.up(then) == 0
         found.destroy()
 
-    at_every_change(
+    points = at_every_point(
         lambda: trial(data_dir, serves_package=form == "package", regions=("us-central1", OTHER)),
         lambda found: found.up(LADDER),
         finish,
     )
+    assert points >= len(("a submission", "a cancellation", "a record"))

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from support.client.in_process.climbs import ClimbTrial, at_every_change, ladder, trial
+from support.client.in_process.climbs import ClimbTrial, ladder, trial
+from support.client.in_process.trials import at_every_point
 from support.client.kills.subjects import Declaration
 from vertex_emulator.client.control import Control
 
@@ -79,11 +80,12 @@ def test_killed_at_every_point(data_dir: Path, operation: Operation, form: str) 
             found.up(operation.before)
         return found
 
-    at_every_change(
+    points = at_every_point(
         begin,
         lambda found: found.up(operation.killed),
         lambda found, died: finish(found, operation, died),
     )
+    assert points >= len(("a submission", "a cancellation", "a record"))
 
 
 def finish(found: ClimbTrial, operation: Operation, died: str) -> None:

@@ -140,7 +140,16 @@ def test_never_and_a_folder_of_the_program_are_updated_in_place(trial: Trial) ->
     trial.engine.destroy()
 
 
-@pytest.mark.parametrize("record", ["keep", "delete"])
+@pytest.mark.parametrize(
+    ("trial", "record"),
+    [
+        pytest.param(False, "keep", id="dynamic-keep"),
+        pytest.param(True, "delete", id="package-delete"),
+        pytest.param(False, "delete", id="dynamic-delete", marks=pytest.mark.slow),
+        pytest.param(True, "keep", id="package-keep", marks=pytest.mark.slow),
+    ],
+    indirect=["trial"],
+)
 def test_a_rerun_that_is_killed_continues_in_the_end(trial: Trial, record: str) -> None:
     """Kill it at every point, such as between the deletion and the creation, and once more after that."""
     fails = replace(FAILS, options=f'{FAILS.options}, on_replace="{record}"')

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import json
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi_vertex_training.core.state.hidden_input import CLIMB_INPUT
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RUNG_LABEL
-from support.client.in_process.small_engine import Declared, SmallEngine, kills
+from support.client.in_process.small_engine import Declared, SmallEngine
 from support.client.in_process.trials import Trial
 from support.client.kills.subjects import CUSTOM_JOB, Declaration, has_ended, state_of
 
@@ -88,38 +85,3 @@ def ladder(*rungs: dict[str, Any], **more: Any) -> Declaration:
 
 def trial(data_dir: Any, *, serves_package: bool, regions: tuple[str, ...] = ("us-central1",)) -> ClimbTrial:
     return ClimbTrial(subject=CUSTOM_JOB, data_dir=data_dir, serves_package=serves_package, regions=regions)
-
-
-_READING = re.compile(r"(before|after) GET .*/customJobs/\d+(\?.*)?")
-
-
-def at_every_change(
-    begin: Callable[[], ClimbTrial],
-    operation: Callable[[ClimbTrial], object],
-    then: Callable[[ClimbTrial, str], object],
-) -> None:
-    """Kill the operation at each of its points except for readings of a job, each time on a stack of its own.
-
-    A climb reads its job again and again, which changes nothing. `then` gets the text of the point, "" for
-    the last trial, which nobody killed. All are tried before the first that failed is reported.
-    """
-    wrong, at = [], 0
-    while True:
-        trial = begin()
-        seen: list[str] = []
-
-        def is_reached(text: str, seen: list[str] = seen, at: int = at) -> bool:
-            if _READING.fullmatch(text) is None:
-                seen.append(text)
-            return len(seen) > at
-
-        died = kills(trial.engine, functools.partial(operation, trial), is_reached)
-        try:
-            then(trial, seen[at] if died else "")
-        except Exception as error:
-            wrong.append(f"point {at}, {seen[-1]}: {type(error).__name__}: {str(error)[:300]}")
-        if not died:
-            break
-        at += 1
-    assert not wrong, "\n".join(wrong)
-    assert at >= len(("a submission", "a cancellation", "a record"))  # or nothing was killed

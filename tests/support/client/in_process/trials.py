@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,14 +124,31 @@ class Trial:
         assert not [one for each in key for one in (self.data_dir / "creations").glob(f"{each}-*")]
 
     def killed(self, operation: Callable[[], object], at: int) -> str:
-        """Kill the operation at a point. Return the point's text, or "" if the operation ended before."""
+        """Kill the operation at a point. Return the point's text, or "" if the operation ended before.
+
+        A reading is a point only if it is the first one, or follows a change of the notes on this machine:
+        otherwise service, state and notes are as at the point before it.
+        """
         texts: list[str] = []
+        notes: object = None
 
         def is_reached(text: str) -> bool:
-            texts.append(text)
+            nonlocal notes
+            before, notes = notes, _notes(self.data_dir)
+            if not texts or notes != before or _READING.match(text) is None:
+                texts.append(text)
             return len(texts) == at + 1
 
         return texts[at] if kills(self.engine, operation, is_reached) else ""
+
+
+_READING = re.compile("(before|after) (GET|HEAD) ")
+
+
+def _notes(data_dir: Path) -> frozenset[tuple[str, int]]:
+    """Return the notes of interrupted operations, each with the time of its last change."""
+    files = [one for kind in ("creations", "deletions") for one in (data_dir / kind).glob("*")]
+    return frozenset((str(one), one.stat().st_mtime_ns) for one in files)
 
 
 def at_every_point(
@@ -154,5 +172,5 @@ def at_every_point(
         if not died:
             break
     assert not wrong, "\n".join(wrong)
-    assert at >= 2  # or nothing was killed
+    assert at >= 1  # or nothing was killed
     return at
