@@ -63,7 +63,7 @@ def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "nothing.py").write_text(NOTHING_PROVIDER)
         sys.path.insert(0, folder)
-        with PluginProcess(Path(folder)) as plugin:
+        with PluginProcess(Path(folder), is_cold=True) as plugin:
             ours = median_seconds(lambda: _round_trip(plugin, provider), runs=100)
             baseline = median_seconds(
                 lambda: _round_trip(plugin, import_module("nothing").Nothing()), runs=100

@@ -33,7 +33,8 @@ def figures() -> Iterator[Figure]:
         _trainer(folder / "trainer")
         own = launcher.ensure(data)
         try:
-            with PluginProcess(folder, config={"vertex-training:dataDir": str(data)}) as plugin:
+            config = {"vertex-training:dataDir": str(data)}
+            with PluginProcess(folder, config=config, is_cold=True) as plugin:
                 yield from _rows(plugin, own)
         finally:
             launcher.stop(data)

@@ -51,7 +51,9 @@ def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
         yield process
 
 
-def test_an_existing_job_is_not_refused_by_a_newer_rule(plugin: PluginProcess) -> None:
+@pytest.mark.parametrize("is_cold", [False, True])
+def test_an_existing_job_is_not_refused_by_a_newer_rule(tmp_path: Path, is_cold: bool) -> None:
+    plugin = PluginProcess(tmp_path, is_cold=is_cold)
     google = {"endpoint": "google"}
     kept = job(pool(1.0, machine_spec={"machine_type": "n9-standard-4"}), **google)
     inputs, _ = plugin.check(JOB, {**kept, "allow_unknown_types": True})

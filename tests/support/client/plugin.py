@@ -17,15 +17,18 @@ from pulumi.dynamic.dynamic import serialize_provider
 from pulumi.runtime import rpc
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
+from support.warm import warm_python
+
 UNKNOWN = rpc.UNKNOWN
+_PYTHON = Path(sys.executable)
 
 
 def started(
-    module: str, engine: str, *, folder: Path | None = None
+    module: str, engine: str, *, folder: Path | None = None, python: Path = _PYTHON
 ) -> tuple[subprocess.Popen[str], grpc.Channel]:
     """Start a module that serves providers. Return its process and a channel to the port that it prints."""
     process = subprocess.Popen(
-        [sys.executable, "-u", "-m", module, engine],
+        [str(python), "-u", "-m", module, engine],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -38,13 +41,20 @@ def started(
 class PluginProcess:
     """A provider process. Properties are plain values; numbers come back as floats.
 
-    Its requests have no URN, so a resource is known by its kind and names.
+    Its requests have no URN, so a resource is known by its kind and names. It is a fork of the warm
+    interpreter, unless it `is_cold`.
     """
 
     def __init__(
-        self, folder: Path, *, config: Mapping[str, str] | None = None, engine: str = "no-engine"
+        self,
+        folder: Path,
+        *,
+        config: Mapping[str, str] | None = None,
+        engine: str = "no-engine",
+        is_cold: bool = False,
     ) -> None:
-        self._process, self._channel = started("pulumi.dynamic", engine, folder=folder)
+        python = _PYTHON if is_cold else warm_python.shared()
+        self._process, self._channel = started("pulumi.dynamic", engine, folder=folder, python=python)
         self.stub = provider_pb2_grpc.ResourceProviderStub(self._channel)
         args = _struct(dict(config or {}))
         self.stub.Configure(provider_pb2.ConfigureRequest(args=args))
