@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.job_emulator import pool
+from support.emulated.job_emulator import PARENT, pool
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import FLAG, Scene, owned
 from support.waiting import eventually
@@ -64,6 +64,19 @@ def test_a_job_runs_again_without_the_labels_of_its_stack(dashboard: Dashboard, 
     assert made["baseOutputDirectory"]["outputUriPrefix"].startswith("gs://results/digits/1-again-")
     assert made["workerPoolSpecs"] == old["workerPoolSpecs"]
     assert "hunter2" not in json.dumps(answer)
+
+
+def test_a_job_with_max_cost_runs_again_only_by_its_stack(dashboard: Dashboard, scene: Scene) -> None:
+    labels = {**owned("limited"), "vertex-training-cost": "3600-1000000-0"}
+    key = scene.create(pool(""), name="limited", labels=labels)
+    scene.wait(key)
+    page = dashboard.text(f"/jobs/{key}")
+    assert re.search(r'<button [^>]*id="action-again" disabled', page)
+    assert "max_cost, which counts only runs that its stack submits" in page
+    before = scene.call("GET", f"{PARENT}/customJobs").json()
+    status, answer = act(dashboard, f"jobs/{key}/again")
+    assert status == 409 and "Change run_token in the program" in answer["text"]
+    assert scene.call("GET", f"{PARENT}/customJobs").json() == before
 
 
 def test_replicas_are_killed_and_preempted(dashboard: Dashboard, scene: Scene) -> None:

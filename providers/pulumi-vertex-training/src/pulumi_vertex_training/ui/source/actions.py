@@ -20,6 +20,7 @@ from pulumi_vertex_training.runs.gateway import gateway_in
 from pulumi_vertex_training.ui.source.job import kind_of
 from pulumi_vertex_training.views.study_view import job_key
 from vertex_emulator import Control, ControlError
+from vertex_training.cost import max_cost
 from vertex_training.fields import uris
 from vertex_training.fields.labels import is_provider_label
 from vertex_training.job.checkpoints import without_variable
@@ -27,6 +28,11 @@ from vertex_training.job.job_kind import JobKind
 
 AGAIN_LABEL = "vertex-training-again-of"
 """Label of a job that was run again from the dashboard: the id of the first one. No stack declares it."""
+
+_HAS_MAX_COST = (
+    "The job has max_cost, which counts only runs that its stack submits. Change run_token in the program: "
+    "the next `pulumi up` runs it again, within what is left."
+)
 
 _MOST_SECONDS = 366 * 24 * 3600
 
@@ -49,9 +55,19 @@ def cancel(endpoint: Endpoint, key: str) -> Done:
     return Done(text="The job is being cancelled.")
 
 
+def why_not_again(record: JobRecord) -> str:
+    """Return why a job cannot run again from here, with the remedy; "" if it can."""
+    return _HAS_MAX_COST if max_cost.LABEL in record.labels else ""
+
+
 def run_again(endpoint: Endpoint, key: str, *, now: datetime | None = None) -> Done:
-    """Submit a job with the same spec, which no stack declares, and with an output directory of its own."""
+    """Submit a job with the same spec, which no stack declares, and with an output directory of its own.
+
+    Raises CommandError for a job with `max_cost`, whose sum would not have the new job.
+    """
     record = _record(endpoint, key)
+    if refusal := why_not_again(record):
+        raise CommandError(refusal)
     kind: JobKind[Any] = kind_of(record)
     try:
         spec = kind.from_wire(record.wire)

@@ -13,6 +13,7 @@ from pulumi_vertex_training.ui.pages.curves.chart import curves
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
 from pulumi_vertex_training.ui.pages.job.strip import tiles
 from pulumi_vertex_training.ui.pages.page import Fragment, MissingError, Page, Part, Rows, missing_if_refused
+from pulumi_vertex_training.ui.source import actions
 from pulumi_vertex_training.ui.source import job as jobs
 from pulumi_vertex_training.ui.source.environment import environment_of
 from pulumi_vertex_training.ui.source.job import Job
@@ -49,7 +50,9 @@ def _parts(model: Job) -> Mapping[str, Part]:
         "strip": Fragment(template="job/strip.html", values={"tiles": tiles(model)}),
         "facts": Fragment(template="job/facts.html", values={"job": model}),
         "summary": Fragment(template="job/summary.html", values={"job": model}),
-        "actions": Fragment(template="actions/job.html", values={"job": model}),
+        "actions": Fragment(
+            template="actions/job.html", values={"job": model, "refusal": actions.why_not_again(model.record)}
+        ),
         "topology": Fragment(template="job/topology.html", values=_topology(model)),
         "metric-values": Fragment(template="job/values.html", values={"values": model.metrics.values}),
         "metrics": curves(metric_charts(model.metrics)),
