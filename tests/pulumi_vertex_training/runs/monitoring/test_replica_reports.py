@@ -10,8 +10,11 @@ from urllib.parse import quote
 import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.core.running.declaration import Counts
+from pulumi_vertex_training.core.running.output.latest_reports import LatestReports
+from pulumi_vertex_training.core.running.output.progress_line import line
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEWAY
-from pulumi_vertex_training.runs.monitoring.progress import Report
+from pulumi_vertex_training.runs.monitoring.progress import Report, directory_of
 from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, far_behind, in_words
 from pulumi_vertex_training.views.jobs import status
 from support.client.in_process.trials import Trial
@@ -74,6 +77,14 @@ def test_a_replica_of_a_trial_is_named_with_the_trial(data_dir: Path, endpoint: 
         path = f"/upload/storage/v1/b/{trial.name}-bucket/o?uploadType=media&name={quote(name, safe='')}"
         report = {"step": step, "time": NOON.isoformat(), "secondsPerStep": 0.5}
         trial.control.call("POST", path, report)
-    (found,) = status.stragglers_of(endpoint, GATEWAY.get(endpoint, job["name"]))
+    record = GATEWAY.get(endpoint, job["name"])
+    (found,) = status.stragglers_of(endpoint, record)
     assert in_words(found) == "trial-2/workerpool1-0 is 60 steps behind, at step 40"
+
+    reports = LatestReports(directory_of(record))
+
+    def row() -> str:
+        return line(record, Counts(short="2/2"), reports.latest(endpoint, record), reports.stragglers)
+
+    eventually(lambda: row().endswith(f", {in_words(found)}"), what=row)
     trial.engine.destroy()

@@ -226,7 +226,7 @@ class _Row:
             return None, ()
         if self._reports is None:
             self._reports = LatestReports(self._wait.declared.spec.directory_of(record.wire))
-        return self._reports.latest(self._link.endpoint), self._reports.stragglers
+        return self._reports.latest(self._link.endpoint, record), self._reports.stragglers
 
     async def finish(self, record: JobRecord) -> None:
         """Show the rest of the log."""

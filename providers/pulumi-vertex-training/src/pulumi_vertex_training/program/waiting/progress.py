@@ -76,7 +76,7 @@ class Progress:
         # The engine's log needs the program's own thread, so only the query runs in another one.
         counts = await asyncio.to_thread(self._declared.progress, endpoint, record)
         waits = self._policy.waits and not record.state.is_terminal
-        report = self._reports.latest(endpoint) if waits else None
+        report = self._reports.latest(endpoint, record) if waits else None
         percent = report.percent if report else None
         behind = self._reports.stragglers if waits else ()
         wait = await asyncio.to_thread(wait_of, endpoint, record) if record.state.word in NOT_STARTED else ""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.parallel import call_each
+from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring.progress import Report, report_at
 from vertex_training.fields import timestamps, uris
 
@@ -28,6 +30,28 @@ class Straggler:
     step: float
     behind: float
     time: str
+
+
+def stragglers_of(
+    endpoint: Endpoint, record: JobRecord, base_output_directory: str | None
+) -> tuple[Straggler, ...]:
+    """Return the stragglers of a running job, none of any other.
+
+    A trial has a directory of its own; its replicas are named as in the log: `trial-3/workerpool1-0`. Raises
+    as `stragglers`.
+    """
+    if record.state is not JobState.JOB_STATE_RUNNING:
+        return ()
+    trials = [one.id for one in gateway_of(record.name).trials(record) if one.state == "ACTIVE"]
+    if not trials or not base_output_directory:
+        return stragglers(endpoint, base_output_directory)
+    folder = base_output_directory.rstrip("/")
+    each = call_each(lambda trial: stragglers(endpoint, f"{folder}/{trial}/"), trials)
+    return tuple(
+        replace(one, replica=f"trial-{trial}/{one.replica}")
+        for trial, found in zip(trials, each, strict=True)
+        for one in found
+    )
 
 
 def stragglers(endpoint: Endpoint, base_output_directory: str | None) -> tuple[Straggler, ...]:

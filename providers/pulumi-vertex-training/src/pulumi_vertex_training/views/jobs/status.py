@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
@@ -52,23 +52,9 @@ def report_of(endpoint: Endpoint, record: JobRecord) -> Report | None:
 
 
 def stragglers_of(endpoint: Endpoint, record: JobRecord) -> tuple[Straggler, ...]:
-    """Return the replicas of a running job that are far behind, as far as their files can be read.
-
-    A trial has a directory of its own; its replicas are named as in the log: `trial-3/workerpool1-0`.
-    """
-    if record.state is not JobState.JOB_STATE_RUNNING:
-        return ()
-    trials = [one.id for one in gateway_of(record.name).trials(record) if one.state == "ACTIVE"]
+    """Return the replicas of a running job that are far behind, as far as their files can be read."""
     try:
-        directory = directory_of(record)
-        if not trials or not directory:
-            return replica_reports.stragglers(endpoint, directory)
-        each = call_each(lambda id_: replica_reports.stragglers(endpoint, f"{directory}{id_}/"), trials)
-        return tuple(
-            replace(one, replica=f"trial-{id_}/{one.replica}")
-            for id_, found in zip(trials, each, strict=True)
-            for one in found
-        )
+        return replica_reports.stragglers_of(endpoint, record, directory_of(record))
     except (CloudError, ValueError):
         return ()
 

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring.progress import Report, latest_report
-from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, stragglers
+from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, stragglers_of
 from vertex_emulator import machine_clock
 
 _LOCAL_SECONDS_BETWEEN_READS, _CLOUD_SECONDS_BETWEEN_READS = 1.0, 15.0
@@ -25,7 +27,7 @@ class LatestReports:
         self._thread: threading.Thread | None = None
         self._due = 0.0
 
-    def latest(self, endpoint: Endpoint) -> Report | None:
+    def latest(self, endpoint: Endpoint, record: JobRecord) -> Report | None:
         """Return what was read last. Begin to read again if that is due."""
         now = machine_clock.monotonic()
         reads = self._thread is not None and self._thread.is_alive()
@@ -33,12 +35,12 @@ class LatestReports:
             local = endpoint.is_emulator
             self._due = now + (_LOCAL_SECONDS_BETWEEN_READS if local else _CLOUD_SECONDS_BETWEEN_READS)
             # A daemon: a read without an answer must not hold up the end of the deployment.
-            self._thread = threading.Thread(target=self._read, args=(endpoint,), daemon=True)
+            self._thread = threading.Thread(target=self._read, args=(endpoint, record), daemon=True)
             self._thread.start()
         return self._latest
 
-    def _read(self, endpoint: Endpoint) -> None:
+    def _read(self, endpoint: Endpoint, record: JobRecord) -> None:
         with contextlib.suppress(CloudError):
             self._latest = latest_report(endpoint, self._directory) or self._latest
-            if self._latest is not None:
-                self.stragglers = stragglers(endpoint, self._directory)
+            if self._latest is not None or gateway_of(record.name).trials(record):
+                self.stragglers = stragglers_of(endpoint, record, self._directory)
