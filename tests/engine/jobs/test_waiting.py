@@ -227,7 +227,8 @@ def test_a_program_reports_how_far_it_is_at_every_width(
     engine: Engine, request: pytest.FixtureRequest
 ) -> None:
     job = declare("reporting", REPORTING, "print('done')", more='staging_bucket=bucket, wait="done"')
-    write(engine, 'bucket = vt.StagingBucket("reports", name="reports-bucket", force_destroy=True)\n', job)
+    bucket = 'bucket = vt.StagingBucket("reports", name="reports-bucket", force_destroy=True)\n'
+    write(engine, bucket, job)
     with terminals.running(engine, "up", "--yes", "--skip-preview", columns=80) as terminal:
         rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%", "created (")
         for columns in (80, 100, 120):
@@ -246,6 +247,11 @@ def test_a_program_reports_how_far_it_is_at_every_width(
     assert "waiting" not in said
     assert said.count(f"Emulator on this machine: data in {engine.data_dir}\n") == 1
     assert "warning" not in said
+    objects.delete(engine.endpoint(), "reports-bucket", "go")
+    write(engine, bucket, job.replace("staging_bucket", 'run_token="2", staging_bucket'))
+    with terminals.running(engine, "up", "--yes", "--skip-preview", columns=80) as terminal:
+        rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%")
+        terminal.capture("program-rerun", 80, *rows, record=request.config.getoption("--record"))
 
 
 def test_a_job_that_has_not_started_says_what_it_waits_for(shared_engine: Engine) -> None:

@@ -50,7 +50,10 @@ def has_shown(terminal: Terminal, name: str, text: str) -> bool:
 
 
 def test_rows_show_progress_at_every_width(engine: Engine, request: pytest.FixtureRequest) -> None:
-    """Deploy the stack digits-dev. Before the first report, its Info column has seven characters at 80."""
+    """Deploy the stack digits-dev, and then a change of one of its jobs.
+
+    Before the first report, its Info column has seven characters at 80.
+    """
     record = request.config.getoption("--record")
     engine = with_plugin(engine)
     resources = {
@@ -79,3 +82,9 @@ def test_rows_show_progress_at_every_width(engine: Engine, request: pytest.Fixtu
             lambda: [info for info in terminal.infos("train") if info.startswith("keeps run")],
             what=lambda: terminal.infos("train"),
         )
+    resources["train"]["properties"]["labels"] = {"team": "vision"}
+    resources["train"]["properties"]["scheduling"] = {"timeout": "3600s"}
+    (engine.folder / "Pulumi.yaml").write_text(json.dumps(document))
+    with terminals.running(engine, "up", "--yes", "--skip-preview", columns=80) as terminal:
+        rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%")
+        terminal.capture("package-replaced", 80, *rows, record=record)

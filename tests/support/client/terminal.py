@@ -77,8 +77,9 @@ class Terminal:
             found = [table for table in self.tables(since=before)[2:] if "Type" in table[0]]
             return found[-1] if found and all(any(one in row for row in found[-1]) for one in shows) else []
 
-        eventually(whole, what=lambda: self.tables(since=before)[-1:])
-        table = sorted((_normal(row, columns) for row in whole()), key=_order)
+        drawn = eventually(whole, what=lambda: self.tables(since=before)[-1:])
+        drawn = drawn[: drawn.index("Resources:")] if "Resources:" in drawn else drawn  # a count follows
+        table = sorted((_normal(row, columns) for row in drawn), key=_order)
         file = _CAPTURES / f"{name}-{columns}.txt"
         if record:
             file.parent.mkdir(exist_ok=True)
