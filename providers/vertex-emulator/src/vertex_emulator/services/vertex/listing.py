@@ -15,6 +15,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, Protocol
 
+from google.protobuf.descriptor import Descriptor
+
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors, filters
@@ -162,22 +164,57 @@ def _is_behind(values: Sequence[Any], last: Sequence[Any], directions: Sequence[
 
 
 def _fill(answer: DynamicMessage, listing: Listing, found: Iterable[Listed], request: DynamicMessage) -> None:
+    items = getattr(answer, listing.items)
+    tree = _tree(answer.DESCRIPTOR.fields_by_name[listing.items].message_type, request)
+    for record in found:
+        items.add().CopyFrom(listing.shown(record))
+        _keep(items[-1], tree)
+
+
+def masked(message: DynamicMessage, request: DynamicMessage) -> DynamicMessage:
+    """Return the fields of a message in the `read_mask` of a request; all for an empty mask and for "*"."""
+    answer = descriptors.message(message.DESCRIPTOR.full_name)
+    answer.CopyFrom(message)
+    _keep(answer, _tree(message.DESCRIPTOR, request))
+    return answer
+
+
+_Tree = dict[str, "_Tree"]
+"""The fields of a mask by name, each with those of its message that count: {} for the whole field."""
+
+
+def _tree(descriptor: Descriptor, request: DynamicMessage) -> _Tree:
+    """Return the fields in the `read_mask` of a request, {} for all. Raises `RpcError` for unknown ones."""
     mask = request.read_mask if _has(request, "read_mask") else None
-    getattr(answer, listing.items).extend(masked(listing.shown(record), mask) for record in found)
-
-
-def masked(message: DynamicMessage, mask: DynamicMessage | None) -> DynamicMessage:
-    """Return the fields of a message in a `read_mask`; all for an empty mask and for "*"."""
-    if mask is None or not mask.paths or list(mask.paths) == ["*"]:
-        return message
-    if not mask.IsValidForDescriptor(message.DESCRIPTOR):
+    if mask is None or list(mask.paths) in ([], ["*"]):
+        return {}
+    if not mask.IsValidForDescriptor(descriptor):
         raise RpcError(
             "INVALID_ARGUMENT",
-            f"read_mask {mask.ToJsonString()!r} has fields that {message.DESCRIPTOR.name} does not have.",
+            f"read_mask {mask.ToJsonString()!r} has fields that {descriptor.name} does not have.",
         )
-    answer = descriptors.message(message.DESCRIPTOR.full_name)
-    mask.MergeMessage(message, answer)
-    return answer
+    found: _Tree = {}
+    for path in sorted(mask.paths, key=len):
+        place = found
+        *parents, last = path.split(".")
+        for name in parents:
+            if name in place and not place[name]:
+                break  # a shorter path has the whole field
+            place = place.setdefault(name, {})
+        else:
+            place[last] = {}
+    return found
+
+
+def _keep(message: DynamicMessage, tree: _Tree) -> None:
+    """Clear the fields of a message that are not in a tree. To clear a copy is quicker than to merge."""
+    for part, value in message.ListFields() if tree else ():
+        if part.name not in tree:
+            message.ClearField(part.name)
+        elif below := tree[part.name]:
+            _keep(value, below)
+            if not value.ListFields():
+                message.ClearField(part.name)
 
 
 def _has(request: DynamicMessage, field: str) -> bool:

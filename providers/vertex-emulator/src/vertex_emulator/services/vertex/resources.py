@@ -135,7 +135,7 @@ class Resources:
     def get(self, request: DynamicMessage) -> DynamicMessage:
         """Return a resource."""
         shown = self.shown(self.records.lookup(request.name))
-        return listing.masked(shown, request.read_mask) if _has(request, "read_mask") else shown
+        return listing.masked(shown, request) if _has(request, "read_mask") else shown
 
     def list_page(self, request: DynamicMessage) -> DynamicMessage:
         """List the resources of a location, or those below a parent."""
