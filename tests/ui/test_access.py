@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from pulumi_vertex_training.ui.server.access import POLICY
@@ -128,7 +130,7 @@ def test_every_answer_has_the_headers(dashboard: Dashboard) -> None:
         assert answer.headers["referrer-policy"] == "no-referrer", name
         assert answer.headers["x-frame-options"] == "DENY", name
         assert answer.headers["cross-origin-resource-policy"] == "same-origin", name
-        assert answer.headers["cache-control"] == "no-store", name
+        assert answer.headers["cache-control"] == ("no-cache" if name == "asset" else "no-store"), name
         assert "server" not in answer.headers, name
     assert {name: answer.status for name, answer in answers.items()} == {
         "page": 200, "missing": 404, "no job": 404, "asset": 200, "missing asset": 404, "login": 303,
@@ -153,6 +155,20 @@ def test_assets_need_no_token_and_name_no_other_address(dashboard: Dashboard, pa
     assert answer.status == 200
     text = answer.body.decode().replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert "://" not in text and "eval(" not in text and "@import" not in text
+
+
+def test_assets_are_compressed_and_sent_again_only_if_they_differ(dashboard: Dashboard) -> None:
+    path = "/assets/live.js"
+    plain = dashboard.ask(path)
+    small = dashboard.ask(path, headers={"Accept-Encoding": "br, gzip;q=0.9"})
+    assert "content-encoding" not in plain.headers and small.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(small.body) == plain.body and len(small.body) < len(plain.body) / 2
+    assert plain.headers["content-type"] == small.headers["content-type"] == "text/javascript; charset=utf-8"
+    tag = {"If-None-Match": plain.headers["etag"]}
+    assert (again := dashboard.ask(path, headers=tag)).status == 304 and again.body == b""
+    assert dashboard.ask("/assets/style.css", headers=tag).status == 200
+    page = dashboard.ask("/", headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in page.headers, "its length would tell about the token in it"
 
 
 def test_a_missing_asset_shows_nobody_the_token_of_a_page(dashboard: Dashboard) -> None:

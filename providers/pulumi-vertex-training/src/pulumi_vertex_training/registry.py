@@ -8,11 +8,12 @@ that use a part have a typed function that returns it: `runs.gateway.gateway_of`
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vertex_training import type_tokens
 
@@ -50,10 +51,16 @@ class Entry:
 
     def part(self, module: str, name: str, of: type[T]) -> T:
         """Load the value `name` of a module of the kind. Raises TypeError if it is not an `of`."""
-        value = getattr(importlib.import_module(f"{__package__}.kinds.{self.folder}.{module}"), name)
+        value = _value(f"{__package__}.kinds.{self.folder}.{module}", name)
         if not isinstance(value, of):
             raise TypeError(f"{self.folder}.{module}.{name} is a {type(value).__name__}, not a {of.__name__}")
         return value
+
+
+@functools.cache
+def _value(module: str, name: str) -> Any:
+    """Return a value of a module. A list of 1,000 jobs asks for some of them thousands of times."""
+    return getattr(importlib.import_module(module), name)
 
 
 CUSTOM_JOB = Entry(folder="custom_job", resources=("CustomJob",), collection="customJobs", is_job=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import secrets
 import signal
 import socket
@@ -10,6 +11,7 @@ import sys
 import threading
 import webbrowser
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.failure import CommandError, InputError
@@ -18,6 +20,9 @@ from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.target import Choice
 from vertex_emulator import extras
 
+if TYPE_CHECKING:
+    from pulumi_vertex_training.ui.pages.page import Page
+
 HOST = "127.0.0.1"
 
 
@@ -25,13 +30,6 @@ def serve(options: argparse.Namespace, output: Output) -> None:
     """Run the command `ui`."""
     if problem := extras.problem(extras.UI):
         raise CommandError(problem)
-    import uvicorn
-
-    from pulumi_vertex_training.ui.server import actions
-    from pulumi_vertex_training.ui.server.access import ONCE, TOKEN, Access
-    from pulumi_vertex_training.ui.server.app import application
-    from pulumi_vertex_training.ui.server.connections import Connections, most_connections, protocol
-
     choice = Choice(
         kind=options.endpoint or "emulator",
         project=options.project,
@@ -43,6 +41,17 @@ def serve(options: argparse.Namespace, output: Output) -> None:
     if not source.is_emulator:
         source.endpoint()  # an emulator may start later, but a project must be given
     listener = _listen(options.port)
+    from pulumi_vertex_training.ui.pages.overview.page import OVERVIEW
+
+    look = functools.partial(_look_first, source, OVERVIEW)
+    threading.Thread(target=look, name="first look", daemon=True).start()
+    import uvicorn
+
+    from pulumi_vertex_training.ui.server import actions
+    from pulumi_vertex_training.ui.server.access import ONCE, TOKEN, Access
+    from pulumi_vertex_training.ui.server.app import application
+    from pulumi_vertex_training.ui.server.connections import Connections, most_connections, protocol
+
     port = int(listener.getsockname()[1])
     token = secrets.token_urlsafe(32)
     servers: list[uvicorn.Server] = []
@@ -83,7 +92,6 @@ def serve(options: argparse.Namespace, output: Output) -> None:
     if options.open:
         # Other users of the machine can see the arguments of a browser, so this address works only once.
         webbrowser.open(f"{address}?{ONCE}={access.once()}")
-    threading.Thread(target=_prepare, args=[source], name="first look", daemon=True).start()
     config = uvicorn.Config(
         access,
         http=protocol(connections, options.timeouts),
@@ -103,13 +111,15 @@ def serve(options: argparse.Namespace, output: Output) -> None:
         raise KeyboardInterrupt
 
 
-def _prepare(source: Source) -> None:
-    """Import what pages need and look once, so that the first page does not wait for that."""
-    from pulumi_vertex_training.ui.pages.overview.page import OVERVIEW
-    from pulumi_vertex_training.ui.server import rendering
-
+def _look_first(source: Source, overview: Page) -> None:
+    """Read the overview while the server is imported, and render it, so that the first page is ready."""
     with suppress(CommandError, CloudError):
-        rendering.rendered(OVERVIEW.parts(OVERVIEW.read(source.endpoint(), {})))
+        parts = overview.parts(overview.read(source.endpoint(), {}))
+        from pulumi_vertex_training.ui.server import rendering
+        from pulumi_vertex_training.ui.server.feed import FIRST_ROWS
+
+        rendering.rendered(parts, rows=FIRST_ROWS)
+        rendering.environment().get_template(overview.template)
 
 
 def _listen(port: int | None) -> socket.socket:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -11,8 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -23,7 +21,7 @@ from pulumi_vertex_training.ui.pages.all_pages import NAVIGATION, PAGES, tab_of
 from pulumi_vertex_training.ui.pages.job.page import PATH as JOB_PATH
 from pulumi_vertex_training.ui.pages.job.page import record_at
 from pulumi_vertex_training.ui.pages.page import MissingError, Page
-from pulumi_vertex_training.ui.server import actions, downloads, rendering, views
+from pulumi_vertex_training.ui.server import actions, assets, downloads, rendering, views
 from pulumi_vertex_training.ui.server.access import KNOWN
 from pulumi_vertex_training.ui.server.actions import Allowed
 from pulumi_vertex_training.ui.server.feed import Feed
@@ -34,8 +32,6 @@ from pulumi_vertex_training.ui.source.source import Source
 
 LIVE = "/live"
 """The path of a page's stream is this and the path of the page."""
-
-_ASSETS = Path(__file__).parents[1] / "assets"
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -57,7 +53,7 @@ def application(
             *views.routes(source, _common),
             *downloads.routes(source),
             *actions.routes(source, permission),
-            Mount("/assets", StaticFiles(directory=_ASSETS)),
+            *assets.routes(),
         ],
         exception_handlers={
             HTTPException: _http_error,
@@ -76,13 +72,12 @@ def _view(page: Page, feed: Feed, shown: Shown) -> Handler:
     async def view(request: Request) -> Response:
         parameters = _parameters(request)
         snapshot = await feed.look(page, parameters)
-        first = rendering.beginning(snapshot.parts)
-        seen = rendering.digest(first)
-        shown.add(seen, first)
+        seen = rendering.digest(snapshot.first)
+        shown.add(seen, snapshot.first)
         values: dict[str, Any] = {
             "title": page.title(snapshot.model),
             "endpoint": snapshot.model.endpoint,
-            "parts": rendering.markup(first),
+            "parts": rendering.markup(snapshot.first),
             "totals": rendering.totals(snapshot.parts),
             "live": f"{LIVE}{request.url.path}",
             "seen": seen,

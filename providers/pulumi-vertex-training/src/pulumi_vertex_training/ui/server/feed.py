@@ -6,11 +6,12 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from pulumi_vertex_training.ui.pages.page import Page
+from pulumi_vertex_training.ui.pages.page import Page, Part
 from pulumi_vertex_training.ui.server import rendering
 from pulumi_vertex_training.ui.server.rendering import Rendered
 from pulumi_vertex_training.ui.source.source import Source
@@ -31,22 +32,31 @@ GOOGLE_SECONDS = 10.0
 SHARE = 4
 """A lookup that took a second is repeated after this many seconds at the earliest."""
 
+FIRST_ROWS = 100
+"""Rows of each table that a first view has. The stream sends the others as soon as the page is open."""
+
 _KEPT = 64
 """Pages whose last state is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A page at one time: its model, its parts as HTML, and a short name for these.
+    """A page at one time: its model, and its parts.
 
-    `version` is the page's before it was read, `at` is when it was read, in the seconds of the clock.
+    `first` is the HTML of the parts with the first rows of each table, as a first view has it. `version` is
+    the page's before it was read, `at` is when it was read, in the seconds of the clock.
     """
 
     model: Any
-    parts: Rendered
-    digest: str
+    parts: Mapping[str, Part]
+    first: Rendered
     version: Hashable
     at: float
+
+    @cached_property
+    def rendered(self) -> Rendered:
+        """The HTML of the parts with all rows, made when a stream asks for it."""
+        return rendering.rendered(self.parts)
 
 
 @dataclass(kw_only=True)
@@ -103,8 +113,9 @@ class Feed:
             if last is not None and last.version == version and at - last.at < AGAIN_SECONDS:
                 return last
         model = page.read(endpoint, parameters)
-        parts = rendering.rendered(page.parts(model))
-        return Snapshot(model=model, parts=parts, digest=rendering.digest(parts), version=version, at=at)
+        parts = page.parts(model)
+        first = rendering.rendered(parts, rows=FIRST_ROWS)
+        return Snapshot(model=model, parts=parts, first=first, version=version, at=at)
 
     def _of(self, page: Page, parameters: Mapping[str, str]) -> _Known:
         """Return what is known of a page. Parameters of the query do not change its parts."""

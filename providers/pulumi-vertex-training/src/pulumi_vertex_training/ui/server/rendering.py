@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import json
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,7 +14,7 @@ from markupsafe import Markup, escape
 
 from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.ui.pages.curves.chart import spark
-from pulumi_vertex_training.ui.pages.page import Fragment, Part
+from pulumi_vertex_training.ui.pages.page import Fragment, Part, Rows
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import visible, visible_lines
 
@@ -111,9 +110,9 @@ def document(template: str, values: Mapping[str, Any]) -> str:
     return environment().get_template(template).render(values)
 
 
-def rendered(parts: Mapping[str, Part]) -> Rendered:
-    """Return the HTML of parts."""
-    return {name: _rendered(part) for name, part in parts.items()}
+def rendered(parts: Mapping[str, Part], *, rows: int | None = None) -> Rendered:
+    """Return the HTML of parts, with so many rows of each table, by default with all."""
+    return {name: _rendered(part, rows) for name, part in parts.items()}
 
 
 def markup(parts: Rendered) -> Mapping[str, Markup]:
@@ -124,21 +123,9 @@ def markup(parts: Rendered) -> Mapping[str, Markup]:
     }
 
 
-FIRST_ROWS = 100
-"""Rows of each table that a first view has. The stream sends the others as soon as the page is open."""
-
-
-def beginning(parts: Rendered) -> Rendered:
-    """Return parts with the first rows of each table."""
-    return {
-        name: html if isinstance(html, str) else dict(itertools.islice(html.items(), FIRST_ROWS))
-        for name, html in parts.items()
-    }
-
-
-def totals(parts: Rendered) -> Mapping[str, int]:
+def totals(parts: Mapping[str, Part]) -> Mapping[str, int]:
     """Return the number of all rows of each table."""
-    return {name: len(html) for name, html in parts.items() if not isinstance(html, str)}
+    return {name: len(part.items) for name, part in parts.items() if isinstance(part, Rows)}
 
 
 def digest(parts: Rendered) -> str:
@@ -146,10 +133,10 @@ def digest(parts: Rendered) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _rendered(part: Part) -> str | Mapping[str, str]:
+def _rendered(part: Part, rows: int | None) -> str | Mapping[str, str]:
     if isinstance(part, Fragment):
         return environment().get_template(part.template).render(part.values)
-    return {key: _row(part.template, key, item) for key, item in part.items}
+    return {key: _row(part.template, key, item) for key, item in part.items[:rows]}
 
 
 @functools.lru_cache(maxsize=_ROWS)

@@ -86,8 +86,9 @@ class Stream:
                 if trouble:
                     trouble = ""
                     found.append(_event("well", True, lines.time))
-                changes = difference(self.sent, snapshot.parts)
-                self.sent = snapshot.parts
+                parts = await run_in_threadpool(lambda one=snapshot: one.rendered)
+                changes = difference(self.sent, parts)
+                self.sent = parts
                 if changes:
                     found.append(_event("parts", changes, lines.time))
                 if self.page.log_of is not None:
@@ -127,15 +128,15 @@ def difference(old: Rendered, new: Rendered) -> dict[str, Any]:
     rows: dict[str, Any] = {}
     for name, html in new.items():
         before = old.get(name)
-        if before == html:
-            continue
         if isinstance(html, str):
-            fragments[name] = html
+            if before != html:
+                fragments[name] = html
             continue
         known = before if isinstance(before, Mapping) else {}
         changed = {key: row for key, row in html.items() if known.get(key) != row}
         order = list(html) if list(html) != list(known) else None
-        rows[name] = {"changed": changed, "order": order}
+        if changed or order is not None:
+            rows[name] = {"changed": changed, "order": order}
     return {"fragments": fragments, "rows": rows} if fragments or rows else {}
 
 
