@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -77,7 +78,7 @@ def test_a_report_never_ends_the_training(tmp_path: Path) -> None:
 
 def test_a_report_has_the_past_ones_thinned_and_the_latest(tmp_path: Path) -> None:
     file = tmp_path / "progress.json"
-    reporter = Reporter(str(file))
+    reporter, began = Reporter(str(file)), time.time()
     for step in range(1000):
         reporter.add(step, None, {"loss": step / 2})
     reporter.add(1000, None, {})
@@ -85,6 +86,10 @@ def test_a_report_has_the_past_ones_thinned_and_the_latest(tmp_path: Path) -> No
     eventually(lambda: file.exists() and json.loads(file.read_text())["step"] == 1000)
     past = json.loads(file.read_text())["history"]
     assert len(past) <= 257
-    assert [past[0], past[-1]] == [{"step": step, "metrics": {"loss": step / 2}} for step in (0, 999)]
+    assert [past[0], past[-1]] == [
+        {"step": step, "metrics": {"loss": step / 2}, "at": one["at"]}
+        for step, one in ((0, past[0]), (999, past[-1]))
+    ]
+    assert began <= past[0]["at"] + 0.1 <= past[-1]["at"] + 0.1 <= time.time() + 0.2
     steps = [one["step"] for one in past[:-1]]
     assert len({after - before for before, after in pairwise(steps)}) == 1

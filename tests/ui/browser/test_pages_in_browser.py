@@ -218,6 +218,62 @@ def test_the_legend_has_the_last_values_and_follows(seen: Visit, scene: Scene, m
     expect(legend).to_have_text(["1", "2"])
 
 
+def test_curves_are_over_steps_or_time_and_the_address_keeps_the_choice(
+    seen: Visit, made: Everything
+) -> None:
+    page, root = seen.page, seen.page.url
+    page.goto(f"{root}compare?job={made.first}&job={made.second}")
+    loss = page.locator("#curves figure", has_text="loss")
+    rows = loss.locator(".scroll tr")
+    positions = rows.locator("td:first-child")
+    loss.locator("summary").click()
+    expect(rows.first).to_contain_text("step")
+    expect(positions).to_have_text(["1", "2", "3"])
+    page.locator("#curves-axis").select_option("time")
+    expect(rows.first).to_contain_text("time since the first value")
+    # The second run takes twice as long for a step.
+    expect(positions).to_have_text(["0s", "1m00s", "2m00s", "4m00s"])
+    assert page.url.endswith("&curves-axis=time")
+    page.reload()
+    expect(page.locator("#curves-axis")).to_have_value("time")
+    loss.locator("summary").click()
+    expect(positions).to_have_text(["0s", "1m00s", "2m00s", "4m00s"])
+    page.locator("#choose-title ~ form button").first.click()
+    expect(page.locator("#curves-axis")).to_have_value("time")
+    page.goto(f"{root}jobs/{made.second}?curves-axis=time&curves-log=1")
+    loss = page.locator("#metrics figure", has_text="loss")
+    loss.locator("summary").click()
+    expect(loss.locator(".scroll td:first-child")).to_have_text(["0s", "2m00s", "4m00s"])
+    expect(page.locator("#curves-log")).to_be_checked()
+    page.locator("#curves-axis").select_option("step")
+    expect(loss.locator(".scroll td:first-child")).to_have_text(["1", "2", "3"])
+    assert page.url.endswith("?curves-log=1")
+
+
+def test_a_drag_zooms_into_a_chart_and_a_double_click_shows_all_again(seen: Visit, made: Everything) -> None:
+    page = seen.page
+    page.goto(f"{page.url}jobs/{made.second}")
+    loss = page.locator("#metrics figure", has_text="loss")
+    loss.scroll_into_view_if_needed()
+    box = loss.locator(".u-over").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+
+    def at_the_left() -> str:
+        """Return the step at the left edge, as the legend has it."""
+        page.mouse.move(box["x"] + 2, middle)
+        return loss.locator(".u-legend .u-value").first.inner_text()
+
+    assert at_the_left() == "1"
+    page.mouse.move(box["x"] + 0.4 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], middle, steps=4)
+    page.mouse.up()
+    assert at_the_left() == "2", "the steps from 1.8 to 2.4 are shown"
+    page.mouse.dblclick(box["x"] + 0.5 * box["width"], middle)
+    assert at_the_left() == "1"
+
+
 def test_tables_are_sorted_on_a_phone(browser: Browser, dashboard: Dashboard, made: Everything) -> None:
     with visit(browser, dashboard.url, dashboard.host, size=NARROW) as seen:
         page = seen.page

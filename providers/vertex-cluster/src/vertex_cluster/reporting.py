@@ -137,10 +137,10 @@ class History:
         self._latest: Optional[Dict[str, Any]] = None
 
     def add(self, step: Optional[float], metrics: Mapping[str, Any]) -> None:
-        """Add the metrics of a report."""
+        """Add the metrics of a report, with the present time in seconds since 1970 (`at`)."""
         if not metrics:
             return
-        self._latest = {"step": step, "metrics": metrics}
+        self._latest = {"step": step, "metrics": metrics, "at": round(time.time(), 1)}
         if self._count % self._every == 0:
             self._kept.append(self._latest)
             if len(self._kept) >= self._most:

@@ -16,13 +16,17 @@ from vertex_emulator.client.control import Control
 DATA = "vision-data"
 
 REPORT = """
-import json, math, os, sys
+import json, math, os, sys, time
 folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1).removesuffix("/model/")
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 def report(step, total, values, seconds):
     os.makedirs(folder, exist_ok=True)
     every = max(step // 80, 1)
-    history = [{"step": each, "metrics": values(each)} for each in range(every, step + 1, every)]
+    began = time.time() - seconds * step
+    history = [
+        {"step": each, "metrics": values(each), "at": round(began + seconds * each, 1)}
+        for each in range(every, step + 1, every)
+    ]
     found = {**history[-1], "total": total, "secondsPerStep": seconds, "history": history}
     with open(folder + "/.new", "w") as file:
         json.dump(found, file)

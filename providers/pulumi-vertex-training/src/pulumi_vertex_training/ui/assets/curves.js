@@ -10,6 +10,7 @@
   const STEPS = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((one) => [one, 2 * one, 5 * one]);
   const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
   const drawn = new WeakMap(); // the figure -> what it shows
+  const axisChoice = document.getElementById("curves-axis");
 
   function isChecked(id) {
     const box = document.getElementById(id);
@@ -40,7 +41,14 @@
     return all.map((each) => (each === null ? "" : plain(each)));
   }
 
+  // Curves over steps can be drawn over the time since the first value of their run, if all points have a time.
+  function across(chart) {
+    const isTimed = chart.across === "step" && chart.series.every((one) => one.timed);
+    return isTimed && axisChoice && axisChoice.value === "time" ? "time since the first value" : chart.across;
+  }
+
   function position(chart, x) {
+    if (across(chart) !== chart.across) return x < 10 && x % 1 ? `${x.toFixed(1)}s` : inWords(x);
     if (chart.across !== "time") return short(x);
     const ahead = Number(document.documentElement.dataset.ahead || 0); // of the emulator's clock, as in the log
     return new Date(1000 * (x + ahead)).toTimeString().slice(0, 8);
@@ -62,9 +70,17 @@
     });
   }
 
+  // The points over their time: of two at the same time, the later one.
+  function overTime(points) {
+    const at = new Map(points.map(([, value, time]) => [time, value]));
+    return [...at].sort(([one], [other]) => one - other);
+  }
+
   // Returns the columns of a chart: x, and one for each line; a band has two.
   function tableOf(chart) {
-    const column = (one, place) => one.points.map((each) => each[place]);
+    const isOverTime = across(chart) !== chart.across;
+    const pointsOf = (one) => (isOverTime ? overTime(one.points) : one.points);
+    const column = (one, place) => pointsOf(one).map((each) => each[place]);
     const tables = chart.series.flatMap((one) =>
       one.shape === "band"
         ? [[column(one, 0), column(one, 1)], [column(one, 0), column(one, 2)]]
@@ -86,6 +102,7 @@
       label: one.name,
       stroke,
       width: 1.75,
+      dash: number < COLOURS ? undefined : [7, 4], // a second turn of the colours
       spanGaps: true,
       fill: chart.series.length === 1 && !one.shape.startsWith("point") ? faint(stroke, 9) : undefined,
       points: { show: one.points.length < 2 || undefined, size: 6, fill: stroke },
@@ -155,6 +172,7 @@
     place.replaceChildren();
     const single = chart.series.every((one) => one.points.length < 2);
     const log = isLogarithmic(chart);
+    const isOverTime = across(chart) !== chart.across;
     const bands = [];
     const lines = chart.series.flatMap((one, number) => {
       if (one.shape !== "band") return [lineOf(one, number, chart)];
@@ -177,7 +195,7 @@
         bands,
         series: [
           {
-            label: chart.across,
+            label: across(chart),
             value: (plot, x, place, index) => {
               const found = shown(plot, x, place, index);
               return found === null || found === undefined ? "" : position(chart, found);
@@ -189,6 +207,8 @@
           axis(
             chart.across === "time"
               ? { size: 28, space: 80, incrs: SECONDS, values: (_plot, all) => all.map((each) => position(chart, each)) }
+              : isOverTime
+              ? { size: 28, space: 70, incrs: [0.1, 0.2, 0.5, ...SECONDS], values: (_plot, all) => all.map((each) => position(chart, each)) }
               : { size: 28, incrs: STEPS, values: (_plot, all) => all.map((each) => (Number.isInteger(each) ? String(each) : "")) },
           ),
           axis({ size: 52, space: 34, values: log ? (_plot, all) => all.map(short) : labels }),
@@ -197,7 +217,7 @@
         cursor: {
           drag: { x: true, y: false },
           y: false,
-          sync: { key: chart.across, setSeries: false, scales: ["x", null] },
+          sync: { key: across(chart), setSeries: false, scales: ["x", null] },
           points: { size: 7 },
         },
       },
@@ -260,14 +280,14 @@
 
   function showTable(figure) {
     const { chart } = drawn.get(figure);
-    const [across, ...columns] = tableOf(chart);
+    const [positions, ...columns] = tableOf(chart);
     const table = document.createElement("table");
     table.setAttribute("aria-labelledby", figure.getAttribute("aria-labelledby"));
     const head = table.createTHead().insertRow();
     const unit = chart.unit ? ` (${chart.unit})` : "";
-    head.append(cell("th", chart.across), ...chart.series.flatMap((one) => headsOf(one, unit)));
+    head.append(cell("th", across(chart)), ...chart.series.flatMap((one) => headsOf(one, unit)));
     const body = table.createTBody();
-    across.forEach((x, number) => {
+    positions.forEach((x, number) => {
       body.insertRow().append(cell("td", position(chart, x)), ...columns.map((each) => cell("td", short(each[number]))));
     });
     const scroll = document.createElement("div");
@@ -285,14 +305,44 @@
   }
 
   function drawAll(again = false) {
-    for (const figure of document.querySelectorAll("figure[data-curve]")) draw(figure, again === true);
+    const figures = [...document.querySelectorAll("figure[data-curve]")];
+    for (const figure of figures) draw(figure, again === true);
+    if (!axisChoice) return;
+    const charts = figures.map((figure) => drawn.get(figure).chart);
+    axisChoice.parentElement.hidden = !charts.some((one) => one.across === "step" && one.series.every((each) => each.timed));
   }
 
+  // How curves are drawn is in the address, so that a link shows the same, also after other runs are chosen.
+  const choices = [...document.querySelectorAll("#curves-tools :is(select, input)")];
+
+  function valueOfChoice(one) {
+    if (one.type === "checkbox") return one.checked ? "1" : "";
+    return one.selectedIndex ? one.value : "";
+  }
+
+  function keepChoices() {
+    const address = new URL(location.href);
+    for (const one of choices) {
+      address.searchParams.delete(one.id);
+      if (valueOfChoice(one)) address.searchParams.set(one.id, valueOfChoice(one));
+    }
+    history.replaceState(null, "", address);
+  }
+
+  const given = new URLSearchParams(location.search);
+  for (const one of choices) {
+    if (one.type === "checkbox") one.checked = given.has(one.id);
+    else one.value = [...one.options].some((each) => each.value === given.get(one.id)) ? given.get(one.id) : one.options[0].value;
+    one.addEventListener("input", () => {
+      keepChoices();
+      drawAll(true);
+    });
+  }
+  document.addEventListener("formdata", ({ formData, target }) => {
+    if (new URL(target.action).pathname !== location.pathname) return;
+    for (const one of choices) if (valueOfChoice(one)) formData.set(one.id, valueOfChoice(one));
+  });
   drawAll();
   document.addEventListener("parts", drawAll);
-  for (const id of ["curves-smooth", "curves-log"]) {
-    const box = document.getElementById(id);
-    if (box) box.addEventListener("input", () => drawAll(true));
-  }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(true));
 })();

@@ -18,7 +18,7 @@ from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.ui.source.costs import in_cents
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
 from pulumi_vertex_training.ui.source.owner import owner_of
-from pulumi_vertex_training.views.curve import Point
+from pulumi_vertex_training.views.curve import Curve
 from pulumi_vertex_training.views.jobs import status
 from pulumi_vertex_training.views.metrics import metrics
 from pulumi_vertex_training.views.runs import comparison, spending
@@ -28,7 +28,7 @@ from pulumi_vertex_training.views.runs.history import result_of
 from pulumi_vertex_training.views.runs.metric_rows import MetricRow, rows_of
 from pulumi_vertex_training.views.study_view import job_key
 
-MOST = 6
+MOST = 10
 """Runs that are compared at once."""
 
 OFFERED = 100
@@ -68,7 +68,7 @@ class Compared:
     metrics: tuple[MetricRow, ...]
     facts: tuple[tuple[str, tuple[str, ...]], ...]
     same: tuple[tuple[str, str], ...]
-    curves: tuple[Mapping[str, Sequence[Point]], ...]
+    curves: tuple[Mapping[str, Curve], ...]
     changes: tuple[Changes, ...]
     is_at_list_price: bool
 
@@ -112,7 +112,7 @@ def read(endpoint: Endpoint, keys: Sequence[str]) -> Compared:
         metrics=tuple(rows_of(everything.metrics)),
         facts=tuple((name, cells) for name, cells in facts if len(set(cells)) > 1),
         same=tuple((name, cells[0]) for name, cells in facts if len(set(cells)) == 1 and cells[0]),
-        curves=tuple(side.curves for side in sides),
+        curves=tuple(metrics.named(curves) for curves in reported),
         changes=tuple(
             _changes(column, side.record, base, changes.get(side.number))
             for column, side in zip(columns[1:], sides[1:], strict=True)

@@ -41,11 +41,16 @@ class Metrics:
 
 
 def by_name(curves: Iterable[Curve]) -> dict[str, tuple[Point, ...]]:
-    """Return the points of each metric, of all sources: "train/loss" for one in a folder of TensorBoard.
+    """Return the points of each metric, of all sources, as `named` names them."""
+    return {name: curve.points for name, curve in named(curves).items()}
+
+
+def named(curves: Iterable[Curve]) -> dict[str, Curve]:
+    """Return the curve of each metric, of all sources: "train/loss" for one in a folder of TensorBoard.
 
     Of a metric that several sources have under one name, the first source counts.
     """
-    found: dict[str, tuple[Point, ...]] = {}
+    found: dict[str, Curve] = {}
     for curve in curves:
         if curve.source in (REPORTS, HYPERTUNE, TENSORBOARD):
             name = curve.metric
@@ -53,7 +58,7 @@ def by_name(curves: Iterable[Curve]) -> dict[str, tuple[Point, ...]]:
             name = f"{curve.metric} ({curve.source.removeprefix(f'{HYPERTUNE} ')})"
         else:
             name = f"{curve.source}/{curve.metric}"
-        found.setdefault(name, curve.points)
+        found.setdefault(name, curve)
     return found
 
 
@@ -132,7 +137,7 @@ def _reports(endpoint: Endpoint, record: JobRecord) -> list[Curve]:
     return curves_of(_past_values(past if isinstance(past, list) else []), source=REPORTS)
 
 
-def _past_values(past: list[Any]) -> Iterator[tuple[str, float, float]]:
+def _past_values(past: list[Any]) -> Iterator[tuple[str, float, float, float | None]]:
     for number, one in enumerate(past):
         if not isinstance(one, dict) or not isinstance(one.get("metrics"), dict):
             continue
@@ -140,7 +145,7 @@ def _past_values(past: list[Any]) -> Iterator[tuple[str, float, float]]:
         for name, value in one["metrics"].items():
             known = _number(value)
             if known is not None:
-                yield str(name), number if step is None else step, known
+                yield str(name), number if step is None else step, known, _number(one.get("at"))
 
 
 def _number(value: object) -> float | None:
@@ -165,7 +170,10 @@ def _hypertune(endpoint: Endpoint, record: JobRecord) -> list[Curve]:
         curve
         for replica, several in by_replica.items()
         for curve in curves_of(
-            ((str(one["metric"]), int(one["step"]), float(one["value"])) for one in several),
+            (
+                (str(one["metric"]), int(one["step"]), float(one["value"]), _number(one.get("time")))
+                for one in several
+            ),
             source=HYPERTUNE if replica == "workerpool0-0" else f"{HYPERTUNE} {replica}",
         )
     ]

@@ -63,7 +63,7 @@ class EventFiles:
                 )
                 known, length = scalars(data)
                 for one in known:
-                    file.points.setdefault(one.tag, Points()).add(one.step, one.value)
+                    file.points.setdefault(one.tag, Points()).add(one.step, one.value, one.time)
                 file.end += length
                 if not length:
                     break
@@ -80,7 +80,7 @@ class EventFiles:
             folder = name.removeprefix(self._logs.name).rpartition("/")[0]
             for tag, points in self._files[name].points.items():
                 known = merged.setdefault((folder, tag), Points())
-                for step, value in points.all:
-                    known.add(step, value)
+                for step, value, time in points.each:
+                    known.add(step, value, time)
         for (folder, tag), points in merged.items():
-            yield Curve(metric=tag, source=folder or TENSORBOARD, points=points.all)
+            yield Curve(metric=tag, source=folder or TENSORBOARD, points=points.all, times=points.times)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.ui.pages.curves.chart import Chart, Series
-from pulumi_vertex_training.ui.pages.job.charts import MOST_CHARTS, short_key
+from pulumi_vertex_training.ui.pages.curves.chart import Chart
+from pulumi_vertex_training.ui.pages.job.charts import MOST_CHARTS, begin_of, series_of, short_key
 from pulumi_vertex_training.ui.pages.page import MissingError, missing_if_refused
 from pulumi_vertex_training.ui.pages.view import Query, View
 from pulumi_vertex_training.ui.source import comparison
@@ -58,7 +58,7 @@ def _charts(compared: Compared) -> tuple[Chart, ...]:
             key=f"metric/{short_key(name)}",
             title=name,
             series=tuple(
-                Series(name=column.title, points=tuple(curves[name]))
+                series_of(curves[name], column.title, begin_of(curves.values()))
                 for column, curves in zip(compared.columns, compared.curves, strict=True)
                 if name in curves
             ),

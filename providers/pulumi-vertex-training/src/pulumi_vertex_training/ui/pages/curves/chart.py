@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pulumi_vertex_training.ui.pages.page import Rows
 
@@ -22,11 +22,15 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """One curve: points (x, y) in ascending order of x."""
+    """One curve: points (x, y) in ascending order of x.
+
+    `times` has the seconds of each point since the first value of its run, and may be empty.
+    """
 
     name: str
     points: tuple[Point, ...]
     shape: Shape = "line"
+    times: tuple[float, ...] = ()
 
     @property
     def last(self) -> float | None:
@@ -62,16 +66,22 @@ class Chart:
     @property
     def document(self) -> str:
         """The JSON that the browser draws."""
-        series = [
-            {
-                "name": one.name,
-                "shape": one.shape,
-                "points": [[_short(each) for each in point] for point in thinned(one.points)],
-            }
-            for one in self.series
-        ]
+        series = [_document_of(one) for one in self.series]
         found = {"across": self.across, "unit": self.unit, "zero": self.zero, "series": series}
         return json.dumps(found, separators=(",", ":"))
+
+
+def _document_of(series: Series) -> dict[str, Any]:
+    """Return the JSON of a curve. Where times are known, they are the third number of each point."""
+    points = series.points
+    if series.times:
+        points = tuple((*point, time) for point, time in zip(points, series.times, strict=True))
+    return {
+        "name": series.name,
+        "shape": series.shape,
+        "timed": bool(series.times),
+        "points": [[_short(each) for each in point] for point in thinned(points)],
+    }
 
 
 def curves(charts: Iterable[Chart]) -> Rows:

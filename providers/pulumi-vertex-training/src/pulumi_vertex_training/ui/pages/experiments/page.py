@@ -46,7 +46,7 @@ def _parts(model: OneExperiment) -> Mapping[str, Part]:
         "runs-head": Fragment(template="experiments/run_head.html", values={"columns": model.columns}),
         "runs": Rows(template="experiments/run.html", items=[(f"run/{row.id}", row) for row in model.rows]),
         "runs-note": Fragment(template="experiments/runs_note.html", values={"found": model}),
-        "curves": curves(metric_charts(Metrics(curves=model.curves))),
+        "curves": curves(metric_charts(Metrics(curves=model.curves), sources_are_runs=True)),
         "curves-note": Fragment(
             template="experiments/curves_note.html", values={"found": model, "most": MOST_RUNS}
         ),

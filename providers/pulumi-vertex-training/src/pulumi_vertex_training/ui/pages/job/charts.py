@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 
 from pulumi_vertex_training.ui.pages.curves.chart import Chart, Point, Series
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage
+from pulumi_vertex_training.views.curve import Curve
 from pulumi_vertex_training.views.metrics.metrics import REPORTS, Metrics
 
 MOST_CHARTS = 40
@@ -18,17 +20,32 @@ _IDLE_CPUS = 0.1
 """CPUs to which the axis reaches at least: an idle replica is a line on the ground."""
 
 
-def metric_charts(metrics: Metrics) -> tuple[Chart, ...]:
-    """Return a chart for each metric, with a curve for each source of it. Only the chief reports."""
+def metric_charts(metrics: Metrics, *, sources_are_runs: bool = False) -> tuple[Chart, ...]:
+    """Return a chart for each metric, with a curve for each source of it. Only the chief reports.
+
+    With `sources_are_runs` each source is a run, whose time begins with its own first value.
+    """
     by_metric: dict[str, list[Series]] = {}
     for curve in metrics.curves:
+        run = (one for one in metrics.curves if not sources_are_runs or one.source == curve.source)
         name = "chief" if curve.source == REPORTS else curve.source
-        by_metric.setdefault(curve.metric, []).append(Series(name=name, points=curve.points))
+        by_metric.setdefault(curve.metric, []).append(series_of(curve, name, begin_of(run)))
     charts = [
         Chart(key=f"metric/{short_key(name)}", title=name, series=tuple(several))
         for name, several in by_metric.items()
     ]
     return tuple(charts[:MOST_CHARTS])
+
+
+def begin_of(curves: Iterable[Curve]) -> float:
+    """Return the time of the first value of a run, 0 if no time is known."""
+    return min((min(curve.times) for curve in curves if curve.times), default=0.0)
+
+
+def series_of(curve: Curve, name: str, begin: float) -> Series:
+    """Return a curve for a chart. `begin` is the time of the first value of its run."""
+    times = tuple(round(time - begin, 1) for time in curve.times)
+    return Series(name=name, points=curve.points, times=times)
 
 
 def usage_charts(usage: tuple[ReplicaUsage, ...]) -> tuple[Chart, ...]:

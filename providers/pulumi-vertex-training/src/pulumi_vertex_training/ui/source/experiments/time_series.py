@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.translation import translated
-from pulumi_vertex_training.views.curve import Curve, Point
+from pulumi_vertex_training.views.curve import Curve
+from vertex_training.fields import timestamps
 
 MOST_RUNS = 8
 """Runs whose time series are read, the newest ones: a chart names no more."""
@@ -54,9 +57,8 @@ def _curves(endpoint: Endpoint, board: str, experiment_id: str, runs: Sequence[s
     }
     points = _points(endpoint, board, list(series))
     for name, (run, metric) in series.items():
-        found = points.get(name.rpartition("/")[2], ())
-        if found:
-            yield Curve(metric=metric, source=run, points=found)
+        if found := points.get(name.rpartition("/")[2]):
+            yield replace(found, metric=metric, source=run)
 
 
 def _listed(endpoint: Endpoint, parent: str, collection: str, items: str) -> list[Mapping[str, Any]]:
@@ -67,9 +69,9 @@ def _listed(endpoint: Endpoint, parent: str, collection: str, items: str) -> lis
     return list(answer.get(items, ()))
 
 
-def _points(endpoint: Endpoint, board: str, names: list[str]) -> Mapping[str, tuple[Point, ...]]:
-    """Return the points of time series by their ids."""
-    found: dict[str, tuple[Point, ...]] = {}
+def _points(endpoint: Endpoint, board: str, names: list[str]) -> Mapping[str, Curve]:
+    """Return time series by their ids, without names, and without those that have no values."""
+    found: dict[str, Curve] = {}
     left = iter(names)
     while batch := list(itertools.islice(left, _BATCH)):
         with translated(endpoint, f"read the time series of {board}"):
@@ -81,13 +83,24 @@ def _points(endpoint: Endpoint, board: str, names: list[str]) -> Mapping[str, tu
             )
         for one in answer.get("timeSeriesData", ()):
             series_id = str(one.get("tensorboardTimeSeriesId") or "")
-            found[series_id] = tuple(_finite(one.get("values") or ()))
+            if values := list(_finite(one.get("values") or ())):
+                found[series_id] = _curve(values)
     return found
 
 
-def _finite(values: Sequence[Mapping[str, Any]]) -> Iterator[Point]:
-    """Yield points whose value is a number. JSON has the step as text, and leaves out a zero."""
+def _curve(values: Sequence[tuple[float, float, datetime | None]]) -> Curve:
+    times = tuple(time.timestamp() for _, _, time in values if time is not None)
+    return Curve(
+        metric="",
+        source="",
+        points=tuple((step, value) for step, value, _ in values),
+        times=times if len(times) == len(values) else (),
+    )
+
+
+def _finite(values: Sequence[Mapping[str, Any]]) -> Iterator[tuple[float, float, datetime | None]]:
+    """Yield step, value and time, where the value is a number. JSON has the step as text, without a zero."""
     for one in values:
         value = float((one.get("scalar") or {}).get("value") or 0.0)
         if math.isfinite(value):
-            yield float(one.get("step") or 0), value
+            yield float(one.get("step") or 0), value, timestamps.parse_or_none(one.get("wallTime"))
