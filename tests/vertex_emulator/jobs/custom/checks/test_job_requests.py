@@ -380,6 +380,17 @@ def test_pages(emulator: JobEmulator) -> None:
     masked = emulator.call("GET", f"{PARENT}/customJobs?pageSize=1&readMask=name,state").json()
     assert masked["customJobs"] == [{"name": names[-1], "state": "JOB_STATE_SUCCEEDED"}]
     assert emulator.call("GET", f"{PARENT}/customJobs?readMask=colour").status == 400
+    whole = emulator.call("GET", f"/v1/{names[-1]}").json()
+    elsewhere = PARENT.replace("us-central1", "europe-west4")
+    assert emulator.call("GET", f"{elsewhere}/customJobs?readMask=colour").status == 400, "an empty list"
+    for mask, fields in {
+        "jobSpec.workerPoolSpecs": ["workerPoolSpecs"],
+        "jobSpec.workerPoolSpecs,jobSpec": sorted(whole["jobSpec"]),
+        "jobSpec.network": [],
+    }.items():
+        (one,) = emulator.call("GET", f"{PARENT}/customJobs?pageSize=1&readMask={mask}").json()["customJobs"]
+        assert sorted(one.get("jobSpec", {})) == fields, mask
+        assert all(whole["jobSpec"][field] == one["jobSpec"][field] for field in fields)
 
 
 def test_a_token_nested_too_deep(idle: JobEmulator) -> None:
