@@ -23,7 +23,7 @@ from pulumi_vertex_training.ui.pages.curves.chart import (
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
 from pulumi_vertex_training.ui.server import rendering
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage, of_samples, since_last_gap
-from pulumi_vertex_training.views.curve import Curve
+from pulumi_vertex_training.views.curve import Curve, Points
 from pulumi_vertex_training.views.metrics.metrics import Metrics
 
 ASSETS = Path(command.__file__).parent / "assets"
@@ -66,6 +66,29 @@ def test_names_in_a_chart_are_text() -> None:
     assert not isinstance(rows, str)
     [html] = rows.values()
     assert "<img" not in html and "&lt;img" in html
+
+
+def test_times_begin_with_the_first_value_of_a_run() -> None:
+    """A point has the seconds as its third number. Without the time of one point a curve has none."""
+    points = ((1.0, 0.5), (2.0, 0.4))
+    one = Curve(metric="loss", source="a", points=points, times=(1000.0, 1002.5))
+    other = Curve(metric="loss", source="b", points=points, times=(5000.0, 5001.0))
+    untimed = Curve(metric="loss", source="c", points=points)
+
+    def shown(*several: Curve, **options: bool) -> list[tuple[bool, list[list[float]]]]:
+        (chart,) = metric_charts(Metrics(curves=several), **options)
+        return [(each["timed"], each["points"]) for each in json.loads(chart.document)["series"]]
+
+    first = (True, [[1, 0.5, 0], [2, 0.4, 2.5]])
+    assert shown(one, other) == [first, (True, [[1, 0.5, 4000], [2, 0.4, 4001]])]
+    assert shown(one, other, sources_are_runs=True) == [first, (True, [[1, 0.5, 0], [2, 0.4, 1]])]
+    assert shown(one, untimed) == [first, (False, [[1, 0.5], [2, 0.4]])]
+    curve = Points()
+    known = []
+    for step, time in ((1, 10.0), (2, None), (1, 20.0)):
+        curve.add(step, 0.5, time)
+        known.append(curve.times)
+    assert known == [(10.0,), (), (20.0,)], "what a second start repeats is gone"
 
 
 def test_sources_of_one_metric_share_a_chart() -> None:
