@@ -86,7 +86,7 @@ class Stream:
                 if trouble:
                     trouble = ""
                     found.append(_event("well", True, lines.time))
-                parts = await run_in_threadpool(lambda one=snapshot: one.rendered)
+                parts = await run_in_threadpool(getattr, snapshot, "rendered")
                 changes = difference(self.sent, parts)
                 self.sent = parts
                 if changes:
