@@ -25,7 +25,7 @@ ALLOWED = {
 
 
 ALLOWED |= {"figure", "figcaption"}
-CURVES = ("/assets/uplot.js", "/assets/curves.js")
+OF_SOME_PAGES = ("/assets/uplot.js", "/assets/curves.js", "/assets/columns.js")
 
 
 class Elements(HTMLParser):
@@ -52,7 +52,7 @@ class Elements(HTMLParser):
 def elements(html: str) -> Elements:
     found = Elements()
     found.feed(html)
-    assert set(found.scripts) - set(CURVES) == {"/assets/live.js", "/assets/pages.js"}
+    assert set(found.scripts) - set(OF_SOME_PAGES) == {"/assets/live.js", "/assets/pages.js"}
     assert all(one.startswith(("/", "?", "#")) and not one.startswith("//") for one in found.addresses)
     assert len(found.ids) == len(set(found.ids))
     return found

@@ -304,6 +304,46 @@ def test_jobs_are_sorted_by_their_result_and_grouped_by_resource(seen: Visit, sc
     expect(page.get_by_label("one row per resource")).not_to_be_checked()
 
 
+def test_a_reader_chooses_columns_of_metrics(seen: Visit, scene: Scene) -> None:
+    page, keys = seen.page, []
+    scene.bucket("columns")
+    for run, metrics in enumerate(({"f1": 0.5, HOSTILE: 1}, {"f1": 0.75}, {"auc": 0.9}), start=1):
+        file = f"/gcs/columns/{run}/vertex_cluster_progress.json"
+        code = f"import json, os\nos.makedirs('/gcs/columns/{run}')\n"
+        code += f"json.dump({{'metrics': {metrics}}}, open({file!r}, 'w'))\n" + FLAG.format(name="columns")
+        directory = {"outputUriPrefix": f"gs://columns/{run}"}
+        keys.append(scene.create(pool(code), name=f"columns-{run}", baseOutputDirectory=directory))
+    rows = page.locator("#jobs tr:not([hidden])")
+    page.locator("#jobs-words").fill("columns-")
+    expect(rows.locator("[data-metrics]")).to_have_count(3)
+    menu = page.locator("#columns")
+    menu.locator("summary").press("Enter")
+    expect(menu.get_by_label(HOSTILE)).to_be_visible()
+    menu.get_by_label("f1").check()
+    menu.get_by_label("auc").check()
+    assert page.url.endswith("&metric=f1&metric=auc")
+    assert serious(page) == []
+    page.keyboard.press("Escape")
+    f1 = rows.locator("td[data-label=f1]")
+    expect(f1).to_have_text(["", "0.75", "0.5"])
+    head = page.get_by_role("columnheader", name="f1")
+    head.get_by_role("button").click()
+    expect(f1).to_have_text(["0.5", "0.75", ""])
+    scene.raise_flag("columns")
+    expect(rows.filter(has_text="succeeded")).to_have_count(3)
+    expect(f1).to_have_text(["0.5", "0.75", ""])
+    page.reload()
+    expect(rows.locator("td[data-label=f1]")).to_have_text(["", "0.75", "0.5"])
+    expect(rows.locator("td[data-label=auc]")).to_have_text(["0.9", "", ""])
+    page.set_viewport_size({"width": 1024, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    menu.locator("summary").click()
+    menu.get_by_label("auc").uncheck()
+    expect(rows.locator("td[data-label=auc]")).to_have_count(0)
+    for key in keys:
+        scene.wait(key)
+
+
 def test_hostile_texts_open_no_dialog(seen: Visit, ended: str) -> None:
     page = seen.page
     expect(page.locator(f'[id="link/job/{ended}"]')).to_have_text(HOSTILE)

@@ -10,10 +10,11 @@ const policy = window.trustedTypes
 const MOST_LINES = 5000;
 const page = document.documentElement;
 
-function elementOf(html) {
+// Returns the elements of rows: one parse for all of them.
+function elementsOf(rows) {
   const template = document.createElement("template");
-  template.innerHTML = policy.createHTML(html);
-  return template.content.firstElementChild;
+  template.innerHTML = policy.createHTML(rows.join(""));
+  return [...template.content.children];
 }
 
 // Runs a change of the page, and then puts the keyboard's focus back where it was.
@@ -70,12 +71,10 @@ function replaceRow(old, made) {
 
 function showRows(body, rows) {
   const created = new Map();
-  for (const [key, html] of Object.entries(rows.changed)) {
-    const made = elementOf(html);
-    if (!made) continue;
-    const old = document.getElementById(key);
+  for (const made of elementsOf(Object.values(rows.changed))) {
+    const old = document.getElementById(made.id);
     if (old && old.parentElement === body) replaceRow(old, made);
-    else created.set(key, made);
+    else created.set(made.id, made);
   }
   if (rows.order) {
     const wanted = new Set(rows.order);
@@ -111,12 +110,12 @@ function filterTable(body) {
   let shown = 0;
   let all = 0;
   for (const row of body.children) {
-    const text = row.textContent.toLowerCase();
+    const text = wanted.length ? row.textContent.toLowerCase() : "";
     const fits =
       wanted.every((word) => text.includes(word)) &&
       (!state || !state.value || row.dataset.state === state.value) &&
       (!inner || inner.checked || !row.dataset.inner);
-    row.hidden = !fits;
+    if (row.hidden === fits) row.hidden = !fits;
     all += 1;
     shown += fits ? 1 : 0;
   }
@@ -505,6 +504,15 @@ document.addEventListener("click", async (event) => {
 });
 document.addEventListener("parts", offerCopies);
 offerCopies();
+
+// On a phone the tab of the page may be out of sight.
+function showTab() {
+  const tab = document.querySelector("header [aria-current]");
+  if (tab) tab.scrollIntoView({ block: "nearest", inline: "center", behavior: "instant" });
+}
+
+addEventListener("resize", showTab);
+showTab();
 
 // A menu closes when something else is chosen, or with Escape.
 

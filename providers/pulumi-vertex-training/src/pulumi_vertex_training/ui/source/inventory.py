@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +31,9 @@ _FIELDS = (
 )
 """The fields of a custom job that the overview shows: of 1,000 jobs, all fields would be some megabytes."""
 
+_MOST_METRICS = 30
+"""Metrics of a job that the overview offers as columns."""
+
 _MOST_IMAGES = 200
 """Images of one repository that are shown, the newest first."""
 
@@ -38,7 +43,7 @@ class JobRow:
     """A job as the overview shows it. `percent` is None without a report that has one.
 
     `key` is "customJobs/123". `inside` is the key of the tuning job or pipeline that runs it, else "".
-    `value` is the last value of the first metric, and `trend` some values up to it.
+    `metrics` are the last values, of the first metric first, and `trend` some values up to that.
     """
 
     key: str
@@ -54,8 +59,18 @@ class JobRow:
     details: str = ""
     inside: str = ""
     cost: str = ""
-    value: float | None = None
+    metrics: tuple[tuple[str, float], ...] = ()
     trend: tuple[float, ...] = ()
+
+    @property
+    def value(self) -> float | None:
+        """The last value of the first metric."""
+        return self.metrics[0][1] if self.metrics else None
+
+    @property
+    def metrics_json(self) -> str:
+        """The last values as JSON, for the columns that a reader chooses; "" without any."""
+        return json.dumps(dict(self.metrics), separators=(",", ":")) if self.metrics else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +173,7 @@ def row_of(
         started=record.start_time or "",
         ended=record.end_time or "",
         percent=report.percent if report and not record.state.is_terminal else None,
-        value=next(iter(report.metrics.values()), None) if report else None,
+        metrics=tuple(itertools.islice(report.metrics.items(), _MOST_METRICS)) if report else (),
         trend=report.trend if report else (),
         details=details,
         inside=inside,
@@ -186,7 +201,8 @@ def job_row(found: Listing, record: JobRecord, *, result: Report | None = None) 
 
 
 def _newest_first(rows: Iterator[ResourceRow]) -> list[ResourceRow]:
-    return sorted(rows, key=lambda row: row.created, reverse=True)
+    """Sort rows by their time of creation, which two may share: then the name decides."""
+    return sorted(rows, key=lambda row: (row.created, row.name), reverse=True)
 
 
 def _persistent_resources(endpoint: Endpoint) -> Iterator[ResourceRow]:
