@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import socket
 import stat
 import sys
@@ -12,6 +13,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from google.api_core.exceptions import Forbidden
+from google.auth.compute_engine import _metadata
+from google.auth.credentials import AnonymousCredentials
+from google.auth.exceptions import TransportError
+from google.auth.transport.requests import Request
+from google.cloud.storage import Client
 
 from support.emulated.emulator import call, kill
 from support.services.training import job
@@ -66,12 +73,13 @@ def test_nothing_runs(start: Start) -> None:
     for answer in (
         call(first.url, "GET", JOBS, token=first.token),
         call(first.url, "GET", JOBS, token=service_token(first.token)),
-        call(first.storage_url, "GET", "/storage/v1/b?project=local"),
         call(f"http://{metadata_host(first.url, first.token, 'p')}", "GET", "/computeMetadata/v1/"),
     ):
         assert answer.status == 401
         assert "was replaced at 20" in answer.message
         assert ENV in answer.message
+    stored = call(first.storage_url, "GET", "/storage/v1/b?project=local")
+    assert (stored.status, "was replaced at 20" in stored.message, ENV in stored.message) == (403, True, True)
     pulled = call(first.url, "GET", "/v2/", headers={"Authorization": f"Basic {container}"})
     assert pulled.status == 401
     assert "was replaced at 20" in json.loads(pulled.body)["errors"][0]["message"]
@@ -81,6 +89,28 @@ def test_nothing_runs(start: Start) -> None:
     assert {base64.b64decode(entry["auth"]).decode().partition(":")[2] for entry in login.values()} == {
         second.token
     }
+
+
+def test_clients_of_python_with_old_variables_say_what_to_do(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = start()
+    launcher.stop(first.data_dir)
+    start()
+    client = Client(
+        project="local",
+        credentials=AnonymousCredentials(),
+        client_options={"api_endpoint": first.storage_url},
+    )
+    with pytest.raises(Forbidden, match=re.escape(ENV)):
+        list(client.list_buckets(retry=None))
+    host = metadata_host(first.url, first.token, "local")
+    monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", host)
+    monkeypatch.setenv("GCE_METADATA_IP", host)
+    request = Request()
+    assert _metadata.ping(request, retry_count=1)
+    with pytest.raises(TransportError, match=r"was replaced at .*vertex-training emulator env"):
+        _metadata.get(request, "instance/service-accounts/default/token", retry_count=1)
 
 
 def test_after_a_kill(start: Start) -> None:

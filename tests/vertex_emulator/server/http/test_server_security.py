@@ -98,7 +98,7 @@ def test_a_wrong_storage_secret(emulator: Daemon, secret: str) -> None:
     right = secret_of(emulator)
     given = secret.format(secret=right, short=right[:-1], token=emulator.token, upper=right.upper())
     answer = call(f"{emulator.url}/s/{given}", "GET", BUCKETS)
-    assert answer.status == 401
+    assert answer.status == 403
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_the_request_log_has_no_secret(emulator: Daemon) -> None:
         ("POST", 200, 25),
         ("POST", 200, 2),
         ("PUT", 200, 5),
-        ("GET", 401, 0),
+        ("GET", 403, 0),
         ("GET", 200, 0),
     ]
     assert log[0]["target"] == BUCKETS

@@ -148,14 +148,17 @@ class Authenticator:
         if not ticket:
             _check_browser(headers)
         if self.metadata_secret is not None and (metadata := _METADATA.fullmatch(path)):
-            if not _same(metadata[1], self.metadata_secret):
+            # Python's library looks for the server first, and would hide why it refuses a replaced secret.
+            is_ping = metadata[2].strip("/").count("/") == 0 and self.replaced(metadata[1]) is not None
+            if not _same(metadata[1], self.metadata_secret) and not is_ping:
                 raise self._foreign(metadata[1], "secret in the path")
             return AuthenticatedRequest(
                 path=metadata[2], base_url=f"http://{host}/m/{metadata[1]}", metadata_only=True
             )
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
-                raise self._foreign(prefixed[1], "secret in the path")
+                # Not 401: Python's client hides it behind "Anonymous credentials cannot be refreshed".
+                raise HttpError(403, "", self._foreign(prefixed[1], "secret in the path").message)
             if not (_STORAGE_PATH.fullmatch(inner) or _XML_PATH.fullmatch(inner)):
                 raise HttpError(
                     403,
