@@ -52,9 +52,10 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
     lines = text.out.splitlines()
     assert re.fullmatch(r"digits  FAILED after \d+s  custom job", lines[0]), "the error comes first"
     assert lines[1] == "Error:    The replica workerpool0-0 exited with a non-zero status of 1."
+    assert lines[2].strip() == "ModuleNotFoundError: No module named 'flowers'"
     assert "Labels:" not in text.out and "Resource:" not in text.out
     assert "Resource: projects/" in run("status", "digits", "--verbose", env=env).out
-    assert text.out.count("ModuleNotFoundError: No module named 'flowers'") == 1
+    assert text.out.count("ModuleNotFoundError: No module named 'flowers'") == 2, "in the log's end, too"
     assert "Cause:    the Python module flowers is missing (likely)\n" in text.out
     assert "Remedy:   Add it to the package's dependencies" in text.out
 
@@ -73,6 +74,7 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
     diagnosis = document["diagnosis"]
     assert (diagnosis["replica"], diagnosis["exitCode"]) == ("workerpool0-0", 1)
     assert diagnosis["kind"] == "missing_module"
+    assert diagnosis["exception"] == "ModuleNotFoundError: No module named 'flowers'"
     assert diagnosis["lines"][-1] == "ModuleNotFoundError: No module named 'flowers'"
     followed = run("logs", "digits", "--follow", env=env)
     assert "Likely cause: the Python module flowers is missing." in followed.err

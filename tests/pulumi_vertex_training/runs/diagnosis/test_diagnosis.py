@@ -197,6 +197,38 @@ def test_other_words_are_no_cause(line: str) -> None:
     assert diagnose(EXITED, lines=[line]).kind == ""
 
 
+TRACEBACK = "Traceback (most recent call last):"
+FRAME = '  File "train.py", line 3, in <module>'
+
+
+@pytest.mark.parametrize(
+    ("lines", "exception"),
+    [
+        ([TRACEBACK, FRAME, "    main()", "ValueError: no data"], "ValueError: no data"),
+        ([TRACEBACK, FRAME, "ValueError: no data", "second line", "saved"], "ValueError: no data"),
+        (["    main()", FRAME, "KeyboardInterrupt"], "KeyboardInterrupt"),
+        (["worker: " + TRACEBACK, "worker: " + FRAME, "worker: KeyError: 'x'"], "KeyError: 'x'"),
+        ([TRACEBACK, FRAME, "a.b.exceptions.NotFound: 404 gone"], "a.b.exceptions.NotFound: 404 gone"),
+        (
+            [TRACEBACK, FRAME, "OSError: disk", TRACEBACK, FRAME, "torch.errors.ChildFailedError: failed"],
+            "OSError: disk",
+        ),
+        (
+            [TRACEBACK, FRAME, "subprocess.CalledProcessError: exit 2"],
+            "subprocess.CalledProcessError: exit 2",
+        ),
+        (
+            [TRACEBACK, FRAME, "OSError: survived", "going on", TRACEBACK, FRAME, "TypeError: x"],
+            "TypeError: x",
+        ),
+        (["epoch 3: loss 0.137", "ValueError: a line of the log"], ""),
+        ([], ""),
+    ],
+)
+def test_the_exception_that_ended_the_program(lines: list[str], exception: str) -> None:
+    assert diagnose(EXITED, lines=lines).exception == exception
+
+
 def test_a_program_that_was_killed_had_no_chance_to_say_why() -> None:
     message = EXITED.replace("status of 1.", "status of 137.")
     assert diagnose(message, lines=["Connection refused, trying again"]).kind == "out_of_memory"

@@ -59,8 +59,9 @@ class Diagnosis:
     """The diagnosis of a failure.
 
     `exit` is the exit code in words, `cause` completes "Likely cause: ", `remedy` is a sentence; all three
-    are "" if nothing is known. `kind` is the name of the cause's row, "" without one. `lines` are the last of
-    the failing replica, or with `of_pip` of the pip that could not install its packages, plain and bounded.
+    are "" if nothing is known. `kind` is the name of the cause's row, "" without one. `exception` is what
+    ended the program, such as "ValueError: no data", or "". `lines` are the last of the failing replica, or
+    with `of_pip` of the pip that could not install its packages, plain and bounded.
     """
 
     words: str
@@ -70,6 +71,7 @@ class Diagnosis:
     kind: str = ""
     cause: str = ""
     remedy: str = ""
+    exception: str = ""
     lines: tuple[str, ...] = ()
     of_pip: bool = False
     unread: str = ""
@@ -125,6 +127,7 @@ def diagnose(
         kind=kind,
         cause=cause,
         remedy=remedy,
+        exception="" if failure.of_pip and not lines else _exception(shown[-SEARCHED:]),
         lines=tuple(shown[-LINES:]),
         of_pip=failure.of_pip and not lines,
     )
@@ -198,6 +201,18 @@ def _suspects(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
+def _exception(lines: Sequence[str]) -> str:
+    """Return the last line of the exception that ended the program; "" without a traceback.
+
+    A launcher's exception about its child is passed over for the child's own.
+    """
+    if not any(map(_TRACEBACK.search, lines)):
+        return ""
+    found = [match[1] for line in _suspects(lines) if (match := _EXCEPTION.match(line))]
+    own = (one for one in found if not _OF_A_CHILD.search(one))
+    return next(own, found[0] if found else "")
+
+
 def _may_be(cause: Cause, code: int | None) -> bool:
     """Return whether a program that ended with this code can have the cause that its log suggests."""
     if code == _KILLED:  # SIGKILL leaves no time for a message
@@ -208,6 +223,11 @@ def _may_be(cause: Cause, code: int | None) -> bool:
 _KILLED, _TERMINATED = 128 + signal.SIGKILL, 128 + signal.SIGTERM
 _BEFORE_A_KILL = ("out_of_memory", "accelerator_memory", "disk_full", "shared_memory")
 _CHAINED = re.compile(r"another exception occurred:$|direct cause of the following exception:$|^\s*\"\"\"$")
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\)|^\s*File \".*\", line \d+")
+_EXCEPTION = re.compile(
+    r"(?:[\w/-]+: )?"  # the replica
+    r"((?:(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit)|(?:[A-Za-z_]\w*\.)+[A-Z]\w*)(?::.*|$))"
+)
 _OF_A_CHILD = re.compile(r"ChildFailedError|CalledProcessError|ProcessRaisedException|RemoteError")
 
 

@@ -76,7 +76,7 @@ _STYLES: Mapping[str, Style] = {
     "SUCCEEDED": "green", "FAILED": "red", "EXPIRED": "red", "CANCELLED": "yellow", "CANCELLING": "yellow"
 }  # fmt: skip
 _DELIVERY = "target event state attempts most_attempts error"
-_DIAGNOSIS = "replica exit_code exit kind cause remedy lines unread"
+_DIAGNOSIS = "replica exit_code exit exception kind cause remedy lines unread"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +244,7 @@ def _diagnosis(endpoint: Endpoint, record: JobRecord, diagnosis: Diagnosis) -> l
         words += f" It was {diagnosis.exit}."
     log = f"not read: {diagnosis.unread}" if diagnosis.unread else "\n".join(diagnosis.lines)
     return [
-        ("Error", words),
+        ("Error", "\n".join(filter(None, (words, diagnosis.exception)))),
         ("Log end", log),
         ("Cause", f"{diagnosis.cause} (likely)" if diagnosis.cause else ""),
         ("Remedy", diagnosis.remedy),
