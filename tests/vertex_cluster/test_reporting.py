@@ -42,17 +42,36 @@ def test_where_it_writes(environ: dict[str, str], path: str | None) -> None:
     assert report_path(environ) == path
 
 
-def test_the_last_report_is_written_with_the_pace_and_without_what_is_no_number(tmp_path: Path) -> None:
+def test_the_last_report_is_written_with_the_pace(tmp_path: Path) -> None:
     file = tmp_path / "run" / "progress.json"
     reporter = Reporter(str(file))
     for step in range(100):
-        reporter.add(step, 200, {"loss": 0.5, "bad": float("nan")})
+        reporter.add(step, 200, {"loss": 0.5, "none": None})
     reporter.flush()
     eventually(lambda: file.exists() and json.loads(file.read_text())["step"] == 99)
     found = json.loads(file.read_text())
     assert (found["total"], found["metrics"]) == (200, {"loss": 0.5})
     assert found["secondsPerStep"] >= 0
     assert [one.name for one in file.parent.iterdir()] == [file.name]
+
+
+def test_metrics_that_are_not_finite_are_texts_with_the_step_since_when(tmp_path: Path) -> None:
+    file = tmp_path / "progress.json"
+    reporter = Reporter(str(file))
+    nan, inf = float("nan"), float("inf")
+    for step, (loss, norm, other) in enumerate(
+        [(2.5, nan, inf), (3.394, inf, 1), (nan, -inf, 2), (nan, -inf, 3)]
+    ):
+        reporter.add(step, 10, {"loss": loss, "norm": norm, "other": other})
+    reporter.flush()
+    eventually(lambda: file.exists() and json.loads(file.read_text())["step"] == 3)
+    found = json.loads(file.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert found["metrics"] == {"loss": "NaN", "norm": "-Infinity", "other": 3}
+    assert [one["metrics"]["loss"] for one in found["history"]] == [2.5, 3.394, "NaN", "NaN"]
+    assert found["notFinite"] == {
+        "loss": {"value": "NaN", "since": 2, "lastStep": 1, "lastValue": 3.394},
+        "norm": {"value": "-Infinity", "since": 2},
+    }
 
 
 def test_when_the_count_starts_again_the_pace_does_too(tmp_path: Path) -> None:

@@ -31,6 +31,16 @@ class Found(Answer):
         output.details("each", ("FIELD", "NEW"), [(Code("x.y"), "1")])
 
 
+def test_json_has_texts_for_numbers_that_are_not_finite(capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output(as_json=True, terminal=False)
+    value = {"metrics": {"loss": float("nan"), "norm": [float("inf")]}}
+    output.document(value)
+    output.document_line(value)
+    found = capsys.readouterr().out
+    assert found.count('"NaN"') == found.count('"Infinity"') == 2
+    assert json.loads(found[: found.rindex("\n{")]) == {"metrics": {"loss": "NaN", "norm": ["Infinity"]}}
+
+
 PLAIN = """\
 Jobs of @team: 2 live.
 

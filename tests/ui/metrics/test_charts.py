@@ -24,7 +24,7 @@ from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_char
 from pulumi_vertex_training.ui.server import rendering
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage, of_samples, since_last_gap
 from pulumi_vertex_training.views.curve import Curve, Points
-from pulumi_vertex_training.views.metrics.metrics import Metrics
+from pulumi_vertex_training.views.metrics.metrics import REPORTS, Metrics
 
 ASSETS = Path(command.__file__).parent / "assets"
 HOSTILE = "\"><img src=x onerror=alert(1)>'"
@@ -48,6 +48,13 @@ def test_a_chart_has_only_finite_points_and_not_too_many(
     assert len(found) <= most and set(found) <= set(points)
     chart = Chart(key="k", title="t", series=(Series(name="s", points=tuple(points)),))
     json.loads(chart.document, parse_constant=lambda name: pytest_fail(name))
+
+
+def test_a_value_that_is_not_finite_is_a_word() -> None:
+    points = ((1.0, 0.5), (2.0, float("nan")), (3.0, float("-inf")))
+    [chart] = metric_charts(Metrics(curves=(Curve(metric="loss", source=REPORTS, points=points),)))
+    assert json.loads(chart.document)["series"][0]["points"] == [[1, 0.5], [2, "nan"], [3, "-inf"]]
+    assert chart.summary == "-inf"
 
 
 def pytest_fail(name: str) -> None:

@@ -52,8 +52,9 @@ def report(*, step: Any = None, total: Any = None, **metrics: Any) -> None:
 
         vertex_cluster.report(step=epoch, total=epochs, loss=loss, accuracy=accuracy)
 
-    Every value is a number, or converts to one by ``float``, such as a tensor of one element. The last report
-    of about a second is written in the background, and the last of all when Python exits.
+    Every value is a number, or converts to one by ``float``, such as a tensor of one element. NaN and
+    infinity are shown as such, with the step since which a metric has them. The last report of about a second
+    is written in the background, and the last of all when Python exits.
 
     Call it on each replica. What `pulumi up` shows is the chief's report, and of its local processes the
     first one's (``LOCAL_RANK``). Of the others it has the step alone, to find one that is far behind. Outside
@@ -155,6 +156,24 @@ class History:
         return [*self._kept, self._latest]
 
 
+class _NotFinite:
+    """The metrics whose latest value is NaN or infinite: since which step, and their last finite value."""
+
+    def __init__(self) -> None:
+        self._finite: Dict[str, Dict[str, Any]] = {}
+        self._since: Dict[str, Dict[str, Any]] = {}
+
+    def add(self, step: Optional[float], metrics: Mapping[str, Any]) -> Dict[str, Dict[str, Any]]:
+        """Add the metrics of a report. Return the metrics that are not finite now."""
+        for name, value in metrics.items():
+            if not isinstance(value, str):
+                self._finite[name] = {"lastStep": step, "lastValue": value}
+                self._since.pop(name, None)
+            elif self._since.get(name, {}).get("value") != value:
+                self._since[name] = {"value": value, "since": step, **self._finite.get(name, {})}
+        return dict(self._since)
+
+
 class Reporter:
     """Write the latest report to a file, in a thread, and at most a twentieth of the time."""
 
@@ -166,6 +185,7 @@ class Reporter:
         self._writing = threading.Lock()
         self._latest: Optional[Dict[str, Any]] = None
         self._history = History()
+        self._not_finite = _NotFinite()
         self._first: Optional[Tuple[float, float, Optional[float]]] = None
         self._step = -math.inf
         self._thread: Optional[threading.Thread] = None
@@ -178,6 +198,7 @@ class Reporter:
         document = self._document(_number(step), _number(total), metrics)
         with self._changed:
             self._history.add(document["step"], document["metrics"])
+            document["notFinite"] = self._not_finite.add(document["step"], document["metrics"])
             self._latest = document
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="vertex_cluster.report", daemon=True)
@@ -205,7 +226,7 @@ class Reporter:
             self._step = step
             if step > self._first[0]:
                 pace = (now - self._first[1]) / (step - self._first[0])
-        values = {name: _number(value) for name, value in metrics.items()}
+        values = {name: _metric(value) for name, value in metrics.items()}
         return {
             "step": step,
             "total": total,
@@ -255,6 +276,17 @@ def _number(value: Any) -> Optional[float]:
     if not math.isfinite(number):
         return None
     return int(number) if number == int(number) and abs(number) < 2**53 else number
+
+
+def _metric(value: Any) -> Any:
+    """Return a finite number, None, or for a value that is not finite its name in JavaScript: JSON has none.
+
+    Readers of earlier versions pass over these texts.
+    """
+    number = None if value is None else float(value)
+    if number is None or math.isfinite(number):
+        return _number(value)
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 class _Process:

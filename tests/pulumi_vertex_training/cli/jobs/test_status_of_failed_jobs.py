@@ -60,7 +60,7 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
     assert "Remedy:   Add it to the package's dependencies" in text.out
 
     document = run("status", "digits", "--json", env=env).json
-    others = ("progress.", "notifications", "stragglers")
+    others = ("progress.", "notifications", "stragglers", "notFinite")
     elsewhere = {
         "rung",
         "waitsFor",

@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -16,7 +17,7 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.core.running.outcome import Metrics
+from pulumi_vertex_training.core.running.outcome import Metrics, recorded_outcome
 from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.program.arguments.run_options import WaitPolicy
 from pulumi_vertex_training.program.waiting import interruption
@@ -170,7 +171,7 @@ def test_after_a_trouble_the_row_says_again_how_the_job_stands(
     running = JobRecord(name=NAME, display_name="train", state=JobState.JOB_STATE_RUNNING)
 
     async def watch() -> None:
-        progress = Progress(None, WaitPolicy(until="done"), DECLARED)  # type: ignore[arg-type]
+        progress = Progress(None, WaitPolicy(until="done"), DECLARED, label="train")  # type: ignore[arg-type]
         await progress.show(endpoint(service), running)
         await progress.show(endpoint(service), running)
         progress.trouble(Unavailable("no connection"))
@@ -184,6 +185,53 @@ def test_after_a_trouble_the_row_says_again_how_the_job_stands(
         "info: retrying: no connection",
         "info: running",
     ]
+
+
+def test_a_metric_that_is_not_finite_is_one_warning(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The job ends between two reads, so only the report of its end has the NaN."""
+    loss = {"value": "NaN", "since": 5, "lastStep": 4, "lastValue": 3.394}
+    reports = [{"step": 4, "metrics": {"loss": 3.394}}, {"step": 9, "notFinite": {"loss": loss}}]
+    read = threading.Event()
+
+    def answer(asked: Asked) -> Answer:
+        if "vertex_cluster_progress" not in asked.path:
+            return GONE
+        report = reports[1 if read.is_set() else 0]
+        read.set()
+        return Answer(document=report)
+
+    service.script(answer)
+    record = JobRecord(name=NAME, display_name="train", state=JobState.JOB_STATE_RUNNING)
+
+    async def watch() -> None:
+        progress = Progress(None, WaitPolicy(until="done"), DECLARED, "gs://b/run/", label="train")  # type: ignore[arg-type]
+        await progress.show(endpoint(service), record)
+        assert await asyncio.to_thread(read.wait, TIMEOUT)
+        for _ in range(2):
+            await progress.show(endpoint(service), replace(record, state=JobState.JOB_STATE_SUCCEEDED))
+
+    asyncio.run(watch())
+    [warning] = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert warning == "warning: train: loss is NaN since step 5; it was last finite at step 4 (3.394)"
+
+
+def test_metrics_in_the_outputs_equal_themselves(service: Service) -> None:
+    def answer(asked: Asked) -> Answer:
+        if "metrics.json" in asked.path:
+            return Answer(text='{"loss": NaN, "norm": [Infinity]}')
+        return Answer(document={"name": NAME, "state": "JOB_STATE_SUCCEEDED", "jobSpec": spec})
+
+    spec = {"baseOutputDirectory": {"outputUriPrefix": "gs://b/run/"}}
+    service.script(answer)
+    first, second = (
+        recorded_outcome(endpoint(service), DECLARED.gateway.get(endpoint(service), NAME), DECLARED)[
+            "metrics"
+        ]
+        for _ in range(2)
+    )
+    assert first == second == {"loss": "NaN", "norm": ["Infinity"]}
 
 
 def test_a_job_that_vanishes_while_waited_for_fails_the_deployment(

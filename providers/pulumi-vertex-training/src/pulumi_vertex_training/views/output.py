@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from pulumi_vertex_training.printed_commands import runnable
+from vertex_training.fields.json_numbers import without_nan
 from vertex_training.findings.words import visible, visible_json, visible_lines
 
 STATE_STYLES: Mapping[str, str] = {
@@ -81,11 +82,11 @@ class Output:
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the result of a command with --json."""
-        print(visible_json(json.dumps(value, indent=2, ensure_ascii=False)))
+        print(visible_json(_json(value, indent=2)))
 
     def document_line(self, value: Mapping[str, Any]) -> None:
         """Print one of several documents on a line of its own, at once."""
-        print(visible_json(json.dumps(value, ensure_ascii=False)), flush=True)
+        print(visible_json(_json(value)), flush=True)
 
     def document_part(self, text: str) -> None:
         """Print a part of a document that is too large to be held."""
@@ -330,6 +331,11 @@ def _cut_widths(
 def _in_one_line(cell: Line) -> str:
     main, detail = _parts(cell)
     return f"{main} ({detail})" if detail else main
+
+
+def _json(value: Mapping[str, Any], *, indent: int | None = None) -> str:
+    """Return a document as JSON, which has texts for numbers that are not finite."""
+    return json.dumps(without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def for_streams(*, as_json: bool) -> Output:

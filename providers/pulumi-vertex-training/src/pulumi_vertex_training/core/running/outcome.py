@@ -12,6 +12,7 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core.running.declaration import JobResourceType
 from vertex_training.fields import uris
+from vertex_training.fields.json_numbers import without_nan
 
 METRICS_OBJECT = "metrics.json"
 
@@ -78,12 +79,15 @@ def with_results(
 
 
 def _with_metrics(found: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
-    """Add the contents of metrics.json, if the file exists and is JSON."""
+    """Add the contents of metrics.json, if the file exists and is JSON.
+
+    Python writes NaN and infinity there. Outputs have texts for them: NaN in a state would always differ.
+    """
     if found["model_directory"] is None:
         return found
     address = uris.parse(found["model_directory"] + METRICS_OBJECT)
     try:
-        metrics = json.loads(objects.read(endpoint, address.bucket, address.name))
+        metrics = without_nan(json.loads(objects.read(endpoint, address.bucket, address.name)))
     except (NotFound, InvalidArgument, ValueError, RecursionError):
         return found
     return {**found, "metrics": Metrics(metrics) if isinstance(metrics, dict) else metrics}

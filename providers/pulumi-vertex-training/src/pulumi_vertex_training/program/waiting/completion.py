@@ -56,7 +56,9 @@ async def _completion(waiting: JobWait) -> dict[str, Any]:
     """Return the outcome. Raises WaitFailed for a failure, `pulumi.RunError` after Ctrl-C."""
     directory = waiting.base_output_directory
     rows = rows_below(waiting.wait.name, waiting.policy)
-    progress = Progress(waiting.resource, waiting.policy, waiting.declared, directory, rows)
+    progress = Progress(
+        waiting.resource, waiting.policy, waiting.declared, directory, rows, label=waiting.wait.name
+    )
     try:
         link = _Link(waiting, await asyncio.to_thread(waiting.connect))
         watched = await _watched(waiting, link, progress)

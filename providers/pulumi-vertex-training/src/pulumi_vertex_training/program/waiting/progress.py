@@ -50,6 +50,8 @@ class Progress:
         declared: JobResourceType,
         base_output_directory: str | None = None,
         rows: RowsBelow | None = None,
+        *,
+        label: str,
     ) -> None:
         """Begin with nothing shown. The program may report how far it is in the directory of its run.
 
@@ -60,6 +62,7 @@ class Progress:
         self._declared = declared
         self._reports = LatestReports(base_output_directory)
         self._rows = rows
+        self._label = label
         self._shown: object = None
         self._shown_at = 0.0
         self._trouble = ""
@@ -84,6 +87,10 @@ class Progress:
         if now != self._shown or self._trouble or (waits and self._is_old(endpoint)):
             self._shown, self._shown_at, self._trouble = now, machine_clock.monotonic(), ""
             messages.info(line(record, counts, report, behind, wait=wait), self._resource, ephemeral=True)
+        if record.state.is_terminal:
+            await asyncio.to_thread(self._reports.finish, endpoint)
+        for words in self._reports.new_warnings():
+            messages.warn(f"{self._label}: {words}", self._resource)
         if waits and self._rows is not None:
             await asyncio.to_thread(self._rows.note, counts, report)
         due = self._policy.cancels or machine_clock.monotonic() - self._began > ANNOUNCE_SECONDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,27 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from vertex_training.fields import uris
 from vertex_training.fields.document import json_of
+from vertex_training.fields.json_numbers import finite_number_of as _number
+from vertex_training.fields.json_numbers import number_of, text_of
 from vertex_training.job.job_kind import JobKind
 
 _SHOWN_METRICS = 4
 _TREND = 24
 """Values of a trend: as many as a line of some letters can show."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotFinite:
+    """A metric whose latest value is NaN or infinite, since a step, and its last finite value with its step.
+
+    Steps are None for a program that reports none. The last value is None for a metric that was never finite.
+    """
+
+    metric: str
+    value: float
+    since: float | None = None
+    last_step: float | None = None
+    last_value: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +45,8 @@ class Report:
     `time` is when the program made it (RFC 3339). `seconds_per_step` is the mean since the first report.
     `resumed_from` is the step of the checkpoint from which the program continued, 0 without one, and
     `attempt` the number of its start in this job; None for a program without `vertex_cluster.checkpoints`.
-    `trend` has some of the values of the first metric, the first and the last among them.
+    `trend` has some of the finite values of the first metric, the first and the last among them.
+    `not_finite` are the metrics that are NaN or infinite now.
     """
 
     step: float | None = None
@@ -40,6 +57,7 @@ class Report:
     resumed_from: float | None = None
     attempt: float | None = None
     trend: tuple[float, ...] = ()
+    not_finite: tuple[NotFinite, ...] = ()
 
     @property
     def percent(self) -> int | None:
@@ -91,7 +109,7 @@ def _report(document: object) -> Report | None:
         return None
     metrics = document.get("metrics")
     found = (
-        {str(name): _number(value) for name, value in metrics.items()} if isinstance(metrics, dict) else {}
+        {str(name): number_of(value) for name, value in metrics.items()} if isinstance(metrics, dict) else {}
     )
     known = {name: value for name, value in found.items() if value is not None}
     time = document.get("time")
@@ -104,7 +122,21 @@ def _report(document: object) -> Report | None:
         resumed_from=_number(document.get("resumedFrom")),
         attempt=_number(document.get("attempt")),
         trend=_trend(document.get("history"), next(iter(known), "")),
+        not_finite=tuple(_not_finite(document.get("notFinite"))),
     )
+
+
+def _not_finite(document: object) -> Iterator[NotFinite]:
+    for name, found in document.items() if isinstance(document, dict) else ():
+        value = number_of(found.get("value")) if isinstance(found, dict) else None
+        if value is not None and not math.isfinite(value):
+            yield NotFinite(
+                metric=str(name),
+                value=value,
+                since=_number(found.get("since")),
+                last_step=_number(found.get("lastStep")),
+                last_value=_number(found.get("lastValue")),
+            )
 
 
 def _trend(history: object, metric: str) -> tuple[float, ...]:
@@ -117,11 +149,6 @@ def _trend(history: object, metric: str) -> tuple[float, ...]:
         return tuple(known)
     step = (len(known) - 1) / (_TREND - 1)
     return tuple(known[round(number * step)] for number in range(_TREND))
-
-
-def _number(value: object) -> float | None:
-    known = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return value if known and isinstance(value, (int, float)) else None
 
 
 def duration(seconds: float) -> str:
@@ -140,6 +167,21 @@ def duration(seconds: float) -> str:
 def metrics_in_words(report: Report) -> list[str]:
     """Return the first metrics, such as `loss 0.25` and `accuracy 0.9`."""
     return [f"{name} {value:.4g}" for name, value in list(report.metrics.items())[:_SHOWN_METRICS]]
+
+
+def warnings_of(report: Report | None) -> dict[str, str]:
+    """Return a sentence for each metric that is not finite, by its name: `loss is NaN since step 5; ...`."""
+    found = report.not_finite if report is not None else ()
+    return {one.metric: _not_finite_in_words(one) for one in found}
+
+
+def _not_finite_in_words(one: NotFinite) -> str:
+    since = "" if one.since is None else f" since step {one.since:g}"
+    text = f"{one.metric} is {text_of(one.value)}{since}"
+    if one.last_value is None:
+        return f"{text}; it was never finite"
+    at = "" if one.last_step is None else f" at step {one.last_step:g}"
+    return f"{text}; it was last finite{at} ({one.last_value:.4g})"
 
 
 def start_in_words(report: Report) -> str:

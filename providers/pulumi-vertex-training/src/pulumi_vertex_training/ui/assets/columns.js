@@ -17,13 +17,18 @@
     return place ? JSON.parse(place.dataset.metrics) : {};
   }
 
+  function shown(value) {
+    if (value === undefined || value === null) return "";
+    return typeof value === "number" ? String(Number(value.toPrecision(4))) : value; // a word such as NaN
+  }
+
   function cellOf(name, value) {
     const cell = document.createElement("td");
     cell.className = "metric number";
     cell.setAttribute("role", "cell");
     cell.dataset.label = name;
-    cell.dataset.order = value === undefined ? "" : String(value);
-    cell.textContent = value === undefined ? "" : String(Number(value.toPrecision(4)));
+    cell.dataset.order = typeof value === "number" ? String(value) : "";
+    cell.textContent = shown(value);
     return cell;
   }
 

@@ -27,6 +27,7 @@
 
   function short(value) {
     if (value === null || value === undefined) return "";
+    if (typeof value === "string") return value; // "nan", "inf", "-inf"
     return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3)
       ? value.toExponential(3)
       : String(Number(value.toPrecision(5)));
@@ -76,7 +77,7 @@
     return [...at].sort(([one], [other]) => one - other);
   }
 
-  // Returns the columns of a chart: x, and one for each line; a band has two.
+  // Returns the columns of a chart: x, and one for each line; a band has two. Words are not numbers.
   function tableOf(chart) {
     const isOverTime = across(chart) !== chart.across;
     const pointsOf = (one) => (isOverTime ? overTime(one.points) : one.points);
@@ -92,8 +93,10 @@
 
   function dataOf(chart) {
     const columns = tableOf(chart);
-    if (!isSmooth(chart)) return columns;
-    return columns.map((column, number) => (number ? smoothed(column) : column));
+    // A line has a gap at null, and none at undefined, where another curve alone has a point.
+    const numbers = columns.map((column) => column.map((each) => (typeof each === "string" ? null : each)));
+    if (!isSmooth(chart)) return numbers;
+    return numbers.map((column, number) => (number ? smoothed(column) : column));
   }
 
   function lineOf(one, number, chart) {
@@ -103,10 +106,10 @@
       stroke,
       width: 1.75,
       dash: number < COLOURS ? undefined : [7, 4], // a second turn of the colours
-      spanGaps: true,
+      spanGaps: false,
       fill: chart.series.length === 1 && !one.shape.startsWith("point") ? faint(stroke, 9) : undefined,
       points: { show: one.points.length < 2 || undefined, size: 6, fill: stroke },
-      value: (plot, value, place, index) => valueOf(chart, shown(plot, value, place, index)),
+      value: (plot, value, place, index) => wordAt(plot, one, index, chart) ?? valueOf(chart, shown(plot, value, place, index)),
     };
     if (one.shape === "points") {
       found.paths = () => null;
@@ -132,6 +135,13 @@
   function valueOf(chart, found) {
     if (found === null || found === undefined) return "";
     return chart.unit ? String(Number(found.toPrecision(3))) : short(found);
+  }
+
+  // Returns the word of a point whose value is not finite, without a pointer that of the last point.
+  function wordAt(plot, one, index, chart) {
+    const x = across(chart) === chart.across ? 0 : 2;
+    const at = typeof index === "number" ? one.points.find((each) => each[x] === plot.data[0][index]) : one.points.at(-1);
+    return at && typeof at[1] === "string" ? at[1] : undefined;
   }
 
   // Without a pointer the legend has the last value of each curve.
@@ -163,7 +173,7 @@
   }
 
   function isLogarithmic(chart) {
-    const above = chart.series.every((one) => one.points.every((each) => each[1] > 0));
+    const above = chart.series.every((one) => one.points.every((each) => typeof each[1] === "string" || each[1] > 0));
     return chart.across !== "time" && above && isChecked("curves-log");
   }
 

@@ -23,6 +23,7 @@ from pulumi_vertex_training.views.jobs import listing
 from pulumi_vertex_training.views.jobs.listing import Listing
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.study_view import job_key, why_ended
+from vertex_training.fields.json_numbers import finite_number_of, without_nan
 
 _PAGE = 500
 _FIELDS = (
@@ -64,13 +65,13 @@ class JobRow:
 
     @property
     def value(self) -> float | None:
-        """The last value of the first metric."""
-        return self.metrics[0][1] if self.metrics else None
+        """The last value of the first metric if it is finite."""
+        return finite_number_of(self.metrics[0][1]) if self.metrics else None
 
     @property
     def metrics_json(self) -> str:
         """The last values as JSON, for the columns that a reader chooses; "" without any."""
-        return json.dumps(dict(self.metrics), separators=(",", ":")) if self.metrics else ""
+        return json.dumps(without_nan(dict(self.metrics)), separators=(",", ":")) if self.metrics else ""
 
 
 @dataclass(frozen=True, kw_only=True)

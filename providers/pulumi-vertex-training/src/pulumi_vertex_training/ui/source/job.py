@@ -19,7 +19,7 @@ from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.monitoring import replica_reports, waits
-from pulumi_vertex_training.runs.monitoring.progress import Report, in_words
+from pulumi_vertex_training.runs.monitoring.progress import Report, in_words, warnings_of
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.ui.source import costs
 from pulumi_vertex_training.ui.source.costs import JobCost
@@ -118,6 +118,11 @@ class Job:
     usage: tuple[ReplicaUsage, ...]
     experiment: str = ""
     report: Report | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence for each metric of a live job that is NaN or infinite."""
+        return tuple(warnings_of(self.report).values())
 
     @property
     def seconds(self) -> float | None:

@@ -70,7 +70,7 @@ _WIDTH = 10
 _COPIED = frozenset({"All logs", "Shells", "Lineage", "Resource"})
 """Facts that are copied whole, so no line of them is broken."""
 
-_OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind", "Shells", "Lineage"})
+_OF_LINES = frozenset({"Error", "Log end", "Notified", "Behind", "Shells", "Lineage", "Warning"})
 """Facts with several lines. In any other one, such as a name, a line break is an escape."""
 _STYLES: Mapping[str, Style] = {
     "SUCCEEDED": "green", "FAILED": "red", "EXPIRED": "red", "CANCELLED": "yellow", "CANCELLING": "yellow"
@@ -109,6 +109,8 @@ class Status(Answer):
             found["diagnosis"] = json_of(self.diagnosis, _DIAGNOSIS)
         if links := web_access(record):
             found["webAccessUris"] = dict(links)
+        if self.report is not None and self.report.not_finite:
+            found["notFinite"] = json_of(self.report.not_finite)
         if self.stragglers:
             found["stragglers"] = json_of(self.stragglers)
         if self.waits_for:
@@ -153,6 +155,7 @@ class Status(Answer):
             *(_diagnosis(self.endpoint, record, diagnosis) if diagnosis else _error(record)),
             ("Waiting", f"for {self.waits_for}" if self.waits_for else ""),
             ("Progress", in_words(self.report) if self.report else ""),
+            ("Warning", "\n".join(progress.warnings_of(self.report).values())),
             ("Rung", rung_in_words(record)),
             ("Behind", "\n".join(map(replica_reports.in_words, self.stragglers))),
             ("Shells", "\n".join(f"{name}: {link}" for name, link in web_access(record).items())),

@@ -8,7 +8,6 @@ so nothing in them is trusted.
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -99,7 +98,7 @@ def _scalars_of(event: bytes) -> Iterator[Scalar]:
         for number, value in _fields(summary):
             if number == 1 and isinstance(value, bytes):
                 tag, scalar = _tag_and_value(value)
-                if tag and scalar is not None and math.isfinite(scalar):
+                if tag and scalar is not None:
                     yield Scalar(tag=tag, step=step, value=scalar, time=time)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from pulumi_vertex_training.views.metrics.tensorboard import TENSORBOARD, EventF
 from pulumi_vertex_training.views.runs import history
 from vertex_emulator import machine_clock
 from vertex_training.fields import uris
+from vertex_training.fields.json_numbers import finite_number_of, number_of
 
 REPORTS = "vertex_cluster.report"
 HYPERTUNE = "hypertune"
@@ -141,21 +141,11 @@ def _past_values(past: list[Any]) -> Iterator[tuple[str, float, float, float | N
     for number, one in enumerate(past):
         if not isinstance(one, dict) or not isinstance(one.get("metrics"), dict):
             continue
-        step = _number(one.get("step"))
+        step = finite_number_of(one.get("step"))
         for name, value in one["metrics"].items():
-            known = _number(value)
+            known = number_of(value)
             if known is not None:
                 yield str(name), number if step is None else step, known, _number(one.get("at"))
-
-
-def _number(value: object) -> float | None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    try:
-        found = float(value)
-    except OverflowError:
-        return None
-    return found if math.isfinite(found) else None
 
 
 def _hypertune(endpoint: Endpoint, record: JobRecord) -> list[Curve]:

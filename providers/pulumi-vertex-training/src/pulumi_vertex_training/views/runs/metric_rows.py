@@ -74,10 +74,11 @@ def _metric(
 
 
 def _best(points: Sequence[Point], better: Better | None) -> Point | None:
-    if better is None or not points:
+    finite = [point for point in points if math.isfinite(point[1])]
+    if better is None or not finite:
         return None
     choose = min if better == "lower" else max
-    return choose(points, key=lambda point: point[1])
+    return choose(finite, key=lambda point: point[1])
 
 
 def rows_of(metrics: Sequence[Metric]) -> list[MetricRow]:

@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import gateway_of
-from pulumi_vertex_training.runs.monitoring.progress import Report, latest_report
+from pulumi_vertex_training.runs.monitoring.progress import Report, latest_report, warnings_of
 from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler, stragglers_of
 from vertex_emulator import machine_clock
 
@@ -26,6 +26,8 @@ class LatestReports:
         self.stragglers: Sequence[Straggler] = ()
         self._thread: threading.Thread | None = None
         self._due = 0.0
+        self._warnings: dict[str, str] = {}
+        self._warned: set[str] = set()
 
     def latest(self, endpoint: Endpoint, record: JobRecord) -> Report | None:
         """Return what was read last. Begin to read again if that is due."""
@@ -39,8 +41,25 @@ class LatestReports:
             self._thread.start()
         return self._latest
 
+    def finish(self, endpoint: Endpoint) -> None:
+        """Read the report of a job that has ended, if it was read while the job was live."""
+        if self._thread is not None:
+            with contextlib.suppress(CloudError):
+                self._read_report(endpoint)
+
+    def new_warnings(self) -> list[str]:
+        """Return a sentence for each metric that is not finite, once for a metric."""
+        new = {metric: words for metric, words in self._warnings.copy().items() if metric not in self._warned}
+        self._warned |= set(new)
+        return list(new.values())
+
     def _read(self, endpoint: Endpoint, record: JobRecord) -> None:
         with contextlib.suppress(CloudError):
-            self._latest = latest_report(endpoint, self._directory) or self._latest
+            self._read_report(endpoint)
             if self._latest is not None or gateway_of(record.name).trials(record):
                 self.stragglers = stragglers_of(endpoint, record, self._directory)
+
+    def _read_report(self, endpoint: Endpoint) -> None:
+        if (found := latest_report(endpoint, self._directory)) is not None:
+            self._latest = found
+            self._warnings.update(warnings_of(found))

@@ -22,7 +22,7 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """One curve: points (x, y) in ascending order of x.
+    """One curve: points (x, y) in ascending order of x. Where y is not finite, the curve has a gap.
 
     `times` has the seconds of each point since the first value of its run, and may be empty.
     """
@@ -90,12 +90,12 @@ def curves(charts: Iterable[Chart]) -> Rows:
 
 
 def thinned(points: Sequence[Point], *, most: int = MOST_POINTS) -> Sequence[Point]:
-    """Return at most that many finite points, evenly chosen, with the first and the last."""
-    finite = [point for point in points if all(map(math.isfinite, point))]
-    if len(finite) <= most:
-        return finite
-    step = (len(finite) - 1) / (most - 1)
-    return [finite[round(number * step)] for number in range(most)]
+    """Return at most that many points with a finite x, evenly chosen, with the first and the last."""
+    known = [point for point in points if math.isfinite(point[0])]
+    if len(known) <= most:
+        return known
+    step = (len(known) - 1) / (most - 1)
+    return [known[round(number * step)] for number in range(most)]
 
 
 def spark(values: Sequence[float], *, width: int = 60, height: int = 16) -> str:
@@ -115,8 +115,10 @@ def number_in_words(value: float) -> str:
     return f"{value:,.0f}" if size >= _THOUSAND else f"{value:.4g}"
 
 
-def _short(value: float) -> float:
-    """Return a number with as many digits as a picture shows."""
+def _short(value: float) -> float | str:
+    """Return a number with as many digits as a picture shows, and one that is not finite as a word."""
+    if not math.isfinite(value):
+        return number_in_words(value)
     if abs(value) < _EXACT and value == int(value):
         return int(value)
     return round(value, 3) if abs(value) >= _LARGE else float(f"{value:.7g}")
