@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.runs.monitoring.progress import Report
+from pulumi_vertex_training.cloud.emulator_api import ReplicaState
+from pulumi_vertex_training.cloud.jobs import JobState
+from pulumi_vertex_training.runs.monitoring.progress import NotFinite, Report
 from pulumi_vertex_training.ui.pages.all_pages import tab_of
 from pulumi_vertex_training.ui.pages.job.strip import Tile, tiles
 from pulumi_vertex_training.ui.server.rendering import environment, ticks
 from pulumi_vertex_training.ui.source import job as jobs
+from pulumi_vertex_training.views.metrics.metrics import Metrics
 from support.client.ui.everything import endpoint_of
 from support.emulated.job_emulator import job, pool
 from support.emulated.ui.dashboard import Dashboard, running
@@ -104,11 +107,37 @@ def test_links_to_shells_and_replicas_that_are_far_behind(scene: Scene) -> None:
     assert (model.shells, model.stragglers) == ((), ())
     links = (("workerpool0-0", "https://chief.example/?a=1&b=2"), ("workerpool1-0", "javascript:alert(1)"))
     behind = ("workerpool1-0 is 340 steps behind, at step 12",)
+    report = Report(not_finite=(NotFinite(metric="loss", value=float("nan"), since=5),))
     html = (
         environment()
         .get_template("job/facts.html")
-        .render({"job": replace(model, shells=links, stragglers=behind)})
+        .render({"job": replace(model, shells=links, stragglers=behind, report=report)})
     )
     assert '<a href="https://chief.example/?a=1&amp;b=2" rel="noreferrer">workerpool0-0</a>' in html
     assert "javascript" not in html and ", workerpool1-0</p>" in html
     assert f"Behind: {behind[0]}" in html
+    assert "Warning: loss is NaN since step 5; it was never finite" in html
+
+
+def test_a_job_that_has_ended_names_its_source_of_metrics_and_who_ended_with_the_chief(scene: Scene) -> None:
+    key = scene.create(pool(""), pool("", replicas=2), name="ended")
+    model = jobs.read(endpoint_of(scene), *key.split("/"))
+    record = replace(model.record, state=JobState.JOB_STATE_SUCCEEDED)
+    states = [
+        ReplicaState(name="workerpool0-0", role="chief", state="succeeded", exit_code=0),
+        ReplicaState(name="workerpool1-0", role="worker", state="stopped", exit_code=143),
+        ReplicaState(name="workerpool1-1", role="worker", state="stopped", exit_code=143),
+    ]
+    for state, tile in (
+        (JobState.JOB_STATE_SUCCEEDED, ("2 ended with the chief", "ended with the chief")),
+        (JobState.JOB_STATE_CANCELLED, ("2 stopped", "stopped")),
+    ):
+        record = replace(model.record, state=state)
+        pools = tuple(jobs._pools(jobs._drawing(record, model.cost), record, states))
+        metrics = Metrics(values=(("loss", "nan"), ("accuracy", "0.5")), source="last report")
+        ended = replace(model, record=record, pools=pools, metrics=metrics)
+        found = {one.name: one for one in tiles(ended)}
+        assert (found["Replicas"].under, found["Replicas"].state) == tile
+        assert (found["loss"].figure, found["loss"].under) == ("nan", "last report")
+        note = "" if state is JobState.JOB_STATE_SUCCEEDED else "exit code 143"
+        assert {replica.note for replica in pools[1].replicas} == {note}

@@ -238,13 +238,15 @@ def _replica(name: str, state: ReplicaState | None, record: JobRecord) -> Replic
     if state is None:
         return Replica(name=name, state="not started" if record.state.is_terminal else "pending")
     notes = []
-    if state.exit_code:
+    is_ended = status.ended_with_chief(record, state)
+    if state.exit_code and not is_ended:
         notes.append(f"exit code {state.exit_code}")
     if state.attempt > 1:
         notes.append(f"attempt {state.attempt}")
     if state.job_attempt > 1:
         notes.append(f"attempt {state.job_attempt} of the job")
-    return Replica(name=name, state=state.state, note=", ".join(notes))
+    shown = status.ENDED_WITH_CHIEF if is_ended else state.state
+    return Replica(name=name, state=shown, note=", ".join(notes))
 
 
 def _events(endpoint: Endpoint, record: JobRecord) -> Iterator[Event]:

@@ -180,7 +180,7 @@ class Status(Answer):
                 (
                     one.name,
                     one.role,
-                    one.state,
+                    ENDED_WITH_CHIEF if ended_with_chief(record, one) else one.state,
                     "" if one.exit_code is None else str(one.exit_code),
                     _attempt(one),
                 )
@@ -253,6 +253,14 @@ def _diagnosis(endpoint: Endpoint, record: JobRecord, diagnosis: Diagnosis) -> l
         ("Remedy", diagnosis.remedy),
         ("All logs", f"vertex-training logs {of_job(endpoint, record.name)}"),
     ]
+
+
+ENDED_WITH_CHIEF = "ended with the chief"
+
+
+def ended_with_chief(record: JobRecord, one: ReplicaState) -> bool:
+    """Return whether a replica was stopped because the chief had succeeded, which ends a job."""
+    return record.state is JobState.JOB_STATE_SUCCEEDED and one.state == "stopped"
 
 
 def _attempt(one: ReplicaState) -> str:

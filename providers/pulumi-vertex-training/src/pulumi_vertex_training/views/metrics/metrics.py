@@ -34,10 +34,11 @@ _KEPT = 32
 
 @dataclass(frozen=True, kw_only=True)
 class Metrics:
-    """The metrics of a job. `values` are from metrics.json in its model directory."""
+    """The metrics of a job. `values` are its results, and `source` says where they are from."""
 
     curves: tuple[Curve, ...] = ()
     values: tuple[tuple[str, str], ...] = ()
+    source: str = ""
 
 
 def by_name(curves: Iterable[Curve]) -> dict[str, tuple[Point, ...]]:
@@ -115,13 +116,15 @@ def _read(endpoint: Endpoint, record: JobRecord, files: EventFiles | None) -> Me
             continue
     with suppress(CloudError):
         found += files.read(endpoint) if files is not None else []
-    values = tuple(_values(endpoint, record)) if record.state.is_terminal else ()
-    return Metrics(curves=tuple(found), values=values)
+    if not record.state.is_terminal:
+        return Metrics(curves=tuple(found))
+    result = history.result_of(endpoint, record)
+    values = tuple((str(name), _text(value)) for name, value in result.metrics.items())
+    return Metrics(curves=tuple(found), values=values, source=result.source)
 
 
-def _values(endpoint: Endpoint, record: JobRecord) -> Iterator[tuple[str, str]]:
-    for name, value in history.result_of(endpoint, record).metrics.items():
-        yield str(name), f"{value:.6g}" if isinstance(value, float) else json.dumps(value)
+def _text(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else json.dumps(value)
 
 
 def _reports(endpoint: Endpoint, record: JobRecord) -> list[Curve]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import objects
@@ -91,11 +91,15 @@ METRICS_OBJECT = "metrics.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The results of a run: None or empty until there are any. `model` is the full name with the version."""
+    """The results of a run: None or empty until there are any. `model` is the full name with the version.
+
+    `source` says where the metrics are from; "" without any.
+    """
 
     model_directory: str | None = None
     model: str | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    source: Literal["", "metrics.json", "last report", "best trial"] = ""
 
 
 def result_of(endpoint: Endpoint, record: JobRecord) -> Result:
@@ -110,11 +114,12 @@ def result_of(endpoint: Endpoint, record: JobRecord) -> Result:
         return _of_best_trial(record, study, directory)
     succeeded = record.state is JobState.JOB_STATE_SUCCEEDED
     models = f"{directory}model/" if directory and succeeded else None
-    return Result(
-        model_directory=models,
-        model=view_of(record).model_of(record),
-        metrics=(_metrics(endpoint, models) if models else {}) or latest_metrics(endpoint, directory),
-    )
+    model = view_of(record).model_of(record)
+    if models and (written := _metrics(endpoint, models)):
+        return Result(model_directory=models, model=model, metrics=written, source="metrics.json")
+    reported = latest_metrics(endpoint, directory)
+    source: Literal["", "last report"] = "last report" if reported else ""
+    return Result(model_directory=models, model=model, metrics=reported, source=source)
 
 
 def latest_metrics(endpoint: Endpoint, directory: str | None) -> Mapping[str, Any]:
@@ -174,7 +179,8 @@ def _of_best_trial(record: JobRecord, study: StudySpec, directory: str | None) -
     if best is None:
         return Result()
     output = best_as_output(best, study, directory)
-    return Result(model_directory=output["model_directory"], metrics=dict(best.metrics))
+    metrics = dict(best.metrics)
+    return Result(model_directory=output["model_directory"], metrics=metrics, source="best trial")
 
 
 def _metrics(endpoint: Endpoint, model_directory: str) -> Mapping[str, Any]:

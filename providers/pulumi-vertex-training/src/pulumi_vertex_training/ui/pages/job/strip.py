@@ -63,9 +63,10 @@ def _trials(job: Job) -> Iterator[Tile]:
 
 
 def _metrics(job: Job) -> Iterator[Tile]:
-    """Yield the values of metrics.json, then the last value of each curve, each name once."""
+    """Yield the results, such as the values of metrics.json, then the last value of each curve, each once."""
     names: set[str] = set()
-    source = "best trial" if job.trials else "in metrics.json"
+    source = job.metrics.source
+    under = f"in {source}" if source == "metrics.json" else source
     for name, text in job.metrics.values:
         try:
             value = float(text)
@@ -73,7 +74,7 @@ def _metrics(job: Job) -> Iterator[Tile]:
             continue
         if len(names) < _MOST_METRICS:
             names.add(name)
-            yield Tile(name=name, figure=number_in_words(value), under=source)
+            yield Tile(name=name, figure=number_in_words(value), under=under)
     for curve in job.metrics.curves:
         if curve.metric in names or not curve.points or len(names) >= _MOST_METRICS:
             continue
