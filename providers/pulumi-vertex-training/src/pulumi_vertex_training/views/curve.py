@@ -15,8 +15,8 @@ _MOST = 4000
 class Curve:
     """The points (step, value) of a metric, by ascending step. `source` says who wrote them.
 
-    A value may be NaN or infinite. `times` has the time of each point in seconds since 1970; it is empty if one
-    of them is not known.
+    A value may be NaN or infinite. `times` has the time of each point in seconds since 1970; it is empty if
+    one of them is not known.
     """
 
     metric: str

@@ -148,7 +148,7 @@ def _past_values(past: list[Any]) -> Iterator[tuple[str, float, float, float | N
         for name, value in one["metrics"].items():
             known = number_of(value)
             if known is not None:
-                yield str(name), number if step is None else step, known, _number(one.get("at"))
+                yield str(name), number if step is None else step, known, finite_number_of(one.get("at"))
 
 
 def _hypertune(endpoint: Endpoint, record: JobRecord) -> list[Curve]:
@@ -164,7 +164,7 @@ def _hypertune(endpoint: Endpoint, record: JobRecord) -> list[Curve]:
         for replica, several in by_replica.items()
         for curve in curves_of(
             (
-                (str(one["metric"]), int(one["step"]), float(one["value"]), _number(one.get("time")))
+                (str(one["metric"]), int(one["step"]), float(one["value"]), finite_number_of(one.get("time")))
                 for one in several
             ),
             source=HYPERTUNE if replica == "workerpool0-0" else f"{HYPERTUNE} {replica}",
