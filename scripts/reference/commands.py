@@ -188,6 +188,7 @@ _OWN_CODES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("1", "there is no preview, or with `--exit-code`: something changes"),
         ("2", "the preview has errors"),
         *((str(value), f"the check `{name}` failed") for name, value in EXIT_CODES.items()),
+        ("their sum", "several checks failed"),
     ),
     "apply": (("1", "the deployment failed"), ("2", "refused, and nothing was changed")),
     "drift": (

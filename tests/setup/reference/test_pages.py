@@ -151,6 +151,7 @@ def test_an_option_of_many_commands_is_described_once() -> None:
     text = "".join(text for _, text in commands.pages())
     assert text.count("Data folder of the emulator") == 1
     assert "* [Shared](#shared-options): `--json`, `--markdown`, `-C`, `--data-dir`" in text
+    assert "16, the check `policy` failed; their sum, several checks failed.\n" in text
 
 
 def test_the_page_of_the_emulator_names_the_options_of_all_its_commands_once() -> None:
