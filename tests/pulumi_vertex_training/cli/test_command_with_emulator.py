@@ -59,13 +59,14 @@ def endpoint(env: dict[str, str], data_dir: Path) -> Endpoint:
 
 
 def wait_for_state(env: dict[str, str], name: str, *states: str) -> dict[str, Any]:
-    document: dict[str, Any] = {}
+    """Wait for the state of a job. Return the document that the command then prints."""
+    endpoint = target.resolve(target.Choice(data_dir=Path(env["VERTEX_TRAINING_DATA_DIR"])), {})
 
-    def is_reached() -> bool:
-        document.update(run("status", name, "--json", env=env).json)
-        return document.get("state", "").removeprefix("JOB_STATE_") in states
+    def found() -> list[str]:
+        return [one.state.word for one in custom_jobs.list_jobs(endpoint) if one.display_name == name]
 
-    eventually(is_reached, what=lambda: document)
+    eventually(lambda: set(found()) & set(states), what=found)
+    document: dict[str, Any] = run("status", name, "--json", env=env).json
     return document
 
 

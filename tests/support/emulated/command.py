@@ -8,7 +8,6 @@ import pty
 import re
 import selectors
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 from support.warm import warm_python
 from vertex_emulator.client.interpreter import VARIABLE
 
-_COMMAND = Path(sys.executable).with_name("vertex-training")
+_MODULE = ("-m", "pulumi_vertex_training.cli")
 HANGS = 300.0
 """Seconds after which a command hangs. A busy machine takes a minute for one that calls `pulumi`."""
 
@@ -63,7 +62,7 @@ def run(
 ) -> Ended:
     """Run the command in a pipe, by the interpreter of `support.warm.warm_python`."""
     done = subprocess.run(
-        [warm_python.shared(), "-m", "pulumi_vertex_training.cli", *arguments],
+        [warm_python.shared(), *_MODULE, *arguments],
         cwd=folder,
         env=dict(env),
         capture_output=True,
@@ -88,10 +87,13 @@ def run_on_terminal(
 def start_on_terminal(
     arguments: Sequence[str], *, env: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the command on a pseudo-terminal. Return the process and the terminal's file descriptor."""
+    """Start the command on a pseudo-terminal. Return the process and the terminal's file descriptor.
+
+    The interpreter is that of `run`.
+    """
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [str(_COMMAND), *arguments],
+        [warm_python.shared(), *_MODULE, *arguments],
         env={"COLUMNS": "120", **env},
         stdin=slave,
         stdout=slave,

@@ -34,6 +34,7 @@ from support.emulated.command import (
 from support.services.training import job
 from support.waiting import eventually
 from vertex_cluster.reporting import REPORT_FILE
+from vertex_emulator.client.control import Control
 from vertex_emulator.daemon import reset as emulator_reset
 
 BUCKET = "watched-bucket"
@@ -90,12 +91,17 @@ def see(made: Seen, endpoint: Endpoint) -> None:
     ends = {"good": "", "bad": "sys.exit(3)", "left": "", "cancelled": ""}
     made.ids = {name: submit(endpoint, name, end) for name, end in ends.items()}
 
-    def running() -> Any:
-        jobs = run("top", "--json", env=made.env).json["jobs"]
-        states = [one["state"] for job in jobs for one in job["replicas"]]
-        return states == ["running"] * 8 and jobs
+    control = Control(url=endpoint.url or "", token=endpoint.token or "")
 
-    eventually(running)
+    def states() -> list[str]:
+        return [str(one["state"]) for job in control.jobs() for one in job["replicas"]]
+
+    def shown() -> bool:
+        jobs = run("top", "--json", env=made.env).json["jobs"]
+        return [one["state"] for job in jobs for one in job["replicas"]] == ["running"] * 8
+
+    eventually(lambda: states() == ["running"] * 8, what=states)
+    eventually(shown)
     made.ended["top in a pipe"] = run("top", env=made.env)
     made.ended["top --json"] = run("top", "--json", env=made.env)
     for columns in (80, 100):
