@@ -18,12 +18,12 @@ PARTS = 4
 """A sample has one of so many parts of the files with slow tests."""
 
 DIVIDED = {
-    "tests/pulumi_vertex_training/core/test_kills_everywhere.py": 16,
+    "tests/pulumi_vertex_training/core/test_kills_everywhere.py": 8,
     "tests/pulumi_vertex_training/core/running/test_climb_elsewhere.py": 8,
-    "tests/pulumi_vertex_training/core/running/test_climb_killed.py": 16,
+    "tests/pulumi_vertex_training/core/running/test_climb_killed.py": 8,
     "tests/pulumi_vertex_training/core/running/test_lineage_of_runs.py": 8,
 }
-"""Files of which each sample has one of so many parts: all 257 kills take one process more than an hour."""
+"""Files of which each sample has one of so many parts: all kills take one process about half an hour."""
 
 _DEAREST = (
     "tests/pulumi_vertex_training/core/test_kills_everywhere.py",
