@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from support.clients.tools import tool
-from support.emulated.emulator import running
-from support.emulated.registries.artifacts import HOST, PARENT, PROJECT, ask, create, push
+from support.emulated.emulator import ask, running
+from support.emulated.registries.artifacts import HOST, PARENT, PROJECT, create, push
 from vertex_emulator.daemon.daemon import Daemon
 
 pytestmark = pytest.mark.slow

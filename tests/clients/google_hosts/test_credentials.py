@@ -11,7 +11,7 @@ import pytest
 from scripts.tools import google_clients
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import client, output, times_refused
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from vertex_emulator.client.control import Control
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -39,13 +39,7 @@ print(json.dumps([bytes(obstore.get(store, "renamed").bytes()).decode(), names, 
 @pytest.mark.parity("The interface: programs that only know Google's hosts")
 def test_object_store_of_rust(daemon: Daemon, shell: dict[str, str]) -> None:
     """Expect a bucket with hyphens, copies with and without overwriting, an upload in parts, and one try."""
-    call(
-        daemon.url,
-        "POST",
-        "/storage/v1/b?project=local",
-        body={"name": "of-object-store"},
-        token=daemon.token,
-    )
+    ask(daemon, "POST", "/storage/v1/b?project=local", {"name": "of-object-store"})
     assert json.loads(output([sys.executable, "-c", _RUST], shell)) == [
         "hello",
         ["a/b-c d.txt", "big", "renamed"],
@@ -69,9 +63,7 @@ const {Storage} = require("@google-cloud/storage");
 
 @pytest.mark.parity("The interface: programs that only know Google's hosts")
 def test_node_finds_credentials_and_repeats_no_refused_call(daemon: Daemon, shell: dict[str, str]) -> None:
-    call(
-        daemon.url, "POST", "/storage/v1/b?project=local", body={"name": "of-node-alone"}, token=daemon.token
-    )
+    ask(daemon, "POST", "/storage/v1/b?project=local", {"name": "of-node-alone"})
     folder = client(google_clients.NODE).parent
     content, code, message = json.loads(output([tool("node"), "-e", _NODE], shell, cwd=folder))
     assert (content, code, "it has no Pub/Sub" in message) == ("hello", 400, True)
@@ -104,7 +96,7 @@ print(json.dumps([type(key).__module__, *read, secrets.status_code, secrets.text
 @pytest.mark.parity("The interface: programs that only know Google's hosts")
 def test_key_file_and_sign_blob(daemon: Daemon, shell: dict[str, str]) -> None:
     """Expect tokens for the key of the shell, signatures without a key, and no token for another host."""
-    call(daemon.url, "POST", "/storage/v1/b?project=local", body={"name": "of-keys"}, token=daemon.token)
+    ask(daemon, "POST", "/storage/v1/b?project=local", {"name": "of-keys"})
     kind, by_key, by_iam, status, refused = json.loads(output([sys.executable, "-c", _PYTHON], shell))
     assert (kind, by_key, by_iam) == ("google.oauth2.service_account", "hello", "hello")
     assert status == 400
@@ -158,7 +150,7 @@ def test_allowed_hosts_are_kept_and_removed(daemon: Daemon) -> None:
     control.refuse_hosts()
     assert control.allowed_hosts() == []
     for host in ("storage.googleapis.com", "example.com"):
-        answer = call(daemon.url, "POST", "/_local/allowed-hosts", body={"host": host}, token=daemon.token)
+        answer = ask(daemon, "POST", "/_local/allowed-hosts", {"host": host})
         assert answer.status == 400
 
 

@@ -9,7 +9,7 @@ import pytest
 from scripts.tools import google_clients
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import client, output, times_refused
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from vertex_emulator.daemon.daemon import Daemon
 
 REPOSITORY = "/v1/projects/local/locations/us-central1/repositories"
@@ -18,7 +18,7 @@ REPOSITORY = "/v1/projects/local/locations/us-central1/repositories"
 @pytest.mark.parity("The interface: programs that only know Google's hosts")
 def test_curl(daemon: Daemon, shell: dict[str, str]) -> None:
     """Try the names of the services with and without HTTP/2 offered."""
-    call(daemon.url, "POST", "/storage/v1/b?project=local", body={"name": "of-curl"}, token=daemon.token)
+    ask(daemon, "POST", "/storage/v1/b?project=local", {"name": "of-curl"})
     bearer = f"Authorization: Bearer {daemon.token}"
     for options in ([], ["--http1.1"], ["--http2"]):
         url = "https://storage.googleapis.com/storage/v1/b/of-curl?fields=name"

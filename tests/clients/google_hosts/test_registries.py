@@ -14,7 +14,7 @@ from scripts.layout import layout
 from scripts.tools import client_tools
 from support.clients.tools import tool
 from support.emulated.clients.google_hosts import image_in, output
-from support.emulated.emulator import call
+from support.emulated.emulator import ask, call
 from vertex_emulator.daemon.daemon import Daemon
 
 LOCATION = "/v1/projects/local/locations/{}/repositories"
@@ -52,13 +52,13 @@ def run(shell: dict[str, str], folder: Path) -> Tool:
 def repository(daemon: Daemon) -> str:
     """Create the repository `images`. Return its resource name."""
     path = f"{LOCATION.format('us-central1')}?repositoryId=images"
-    call(daemon.url, "POST", path, body={"format": "DOCKER"}, token=daemon.token).ok()
+    ask(daemon, "POST", path, {"format": "DOCKER"}).ok()
     return f"{LOCATION.format('us-central1')}/images"
 
 
 def uris(daemon: Daemon, repository: str, image: str) -> list[str]:
     """Return the addresses of an image's versions, as Artifact Registry lists them."""
-    found = call(daemon.url, "GET", f"{repository}/dockerImages", token=daemon.token).json()
+    found = ask(daemon, "GET", f"{repository}/dockerImages").json()
     addresses = [each["uri"] for each in found.get("dockerImages", [])]
     return [each for each in addresses if f"/{image}@sha256:" in each]
 
@@ -85,7 +85,7 @@ def test_the_first_push_to_container_registry_creates_its_repository(
     daemon: Daemon, run: Tool, host: str, location: str
 ) -> None:
     repository = f"{LOCATION.format(location)}/{host}"
-    assert call(daemon.url, "GET", repository, token=daemon.token).status == 404
+    assert ask(daemon, "GET", repository).status == 404
     for _ in range(2):
         run("skopeo", "--insecure-policy", "copy", "oci:image", f"docker://{host}/local/team/one:v1")
     tags = json.loads(run("skopeo", "list-tags", f"docker://{host}/local/team/one"))["Tags"]

@@ -19,7 +19,7 @@ from google.cloud.resourcemanager_v3.services.projects import transports as proj
 from google.cloud.service_usage_v1.services.service_usage import transports as services
 
 from support.emulated.clients.grpc_channel import connected
-from support.emulated.emulator import call, running
+from support.emulated.emulator import ask, running
 from support.emulated.job_emulator import PARENT, Token, job, pool
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -48,7 +48,7 @@ def emulator(daemon: Daemon) -> Iterator[Daemon]:
 
 
 def control(daemon: Daemon, method: str, path: str, body: Any = None) -> Any:
-    return call(daemon.url, method, path, body=body, token=daemon.token).ok().json()
+    return ask(daemon, method, path, body).ok().json()
 
 
 def over_rest(daemon: Daemon, transport: Any) -> Any:

@@ -13,7 +13,7 @@ from google.cloud.secretmanager_v1.services.secret_manager_service import transp
 from google.iam.v1 import policy_pb2
 
 from support.emulated.clients.grpc_channel import connected
-from support.emulated.emulator import call, running
+from support.emulated.emulator import ask, running
 from support.emulated.job_emulator import Token
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number
@@ -85,7 +85,7 @@ def test_grant_and_deny_a_secret(secrets: Client, daemon: Daemon, request: pytes
     found = secrets.get_iam_policy(request={"resource": name})
     assert found.bindings[0].role == "roles/secretmanager.secretAccessor"
     denial = {"permission": "secretmanager.versions.access", "resource": name}
-    assert call(daemon.url, "POST", "/_local/denials", body=denial, token=daemon.token).status == 200
+    assert ask(daemon, "POST", "/_local/denials", denial).status == 200
     try:
         with pytest.raises(exceptions.Forbidden, match=r"secretmanager\.versions\.access"):
             secrets.access_secret_version(name=f"{name}/versions/latest")
@@ -94,6 +94,6 @@ def test_grant_and_deny_a_secret(secrets: Client, daemon: Daemon, request: pytes
         granted = secrets.test_iam_permissions(request=asked).permissions
         assert list(granted) == ["secretmanager.secrets.get"]
     finally:
-        call(daemon.url, "DELETE", "/_local/denials", token=daemon.token)
+        ask(daemon, "DELETE", "/_local/denials")
     with pytest.raises(exceptions.GoogleAPICallError, match="replication is required"):
         secrets.create_secret(parent="projects/local", secret_id="none", secret={})

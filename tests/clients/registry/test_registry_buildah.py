@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.emulated.registries.registry import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST, RegistryClient
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -84,9 +84,9 @@ def test_the_layers_of_the_base_are_not_sent(
     build: Any, buildah: Any, policy: Path, pushed: str, ref: str, emulator: Daemon
 ) -> None:
     build("localhost/second", base=pushed, content="second")
-    call(emulator.url, "DELETE", "/_local/requests", token=emulator.token)
+    ask(emulator, "DELETE", "/_local/requests")
     buildah.run("push", PLAIN, "--signature-policy", policy, "localhost/second", f"docker://{ref}:v2")
-    requests = call(emulator.url, "GET", "/_local/requests", token=emulator.token).json()["requests"]
+    requests = ask(emulator, "GET", "/_local/requests").json()["requests"]
     finished = [each for each in requests if each["call"] == "registry.uploads.finish"]
     assert len(finished) == 2  # the layer and the config
 

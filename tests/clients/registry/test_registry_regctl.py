@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.emulated.registries.registry import RegistryClient, new_name, sha256
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -43,7 +43,7 @@ def test_what_was_sent_in_chunks_is_whole(registry: RegistryClient) -> None:
 
 @pytest.mark.usefixtures("pushed")
 def test_it_came_in_chunks(emulator: Daemon) -> None:
-    requests = call(emulator.url, "GET", "/_local/requests", token=emulator.token).json()["requests"]
+    requests = ask(emulator, "GET", "/_local/requests").json()["requests"]
     chunks = [each for each in requests if each["call"] == "registry.uploads.append"]
     assert [each["received"] for each in chunks[-5:]] == [50_000] * 4 + [20_000]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.emulated.registries.registry import (
     DOCKER_MANIFEST,
     OCI_INDEX,
@@ -98,9 +98,9 @@ def test_what_is_there_is_not_sent_again(
 ) -> None:
     push(registry, "v1")
     skopeo.run("copy", SOURCE, f"{ref}:v1", f"dir:{tmp_path / 'copy'}")
-    call(emulator.url, "DELETE", "/_local/requests", token=emulator.token)
+    ask(emulator, "DELETE", "/_local/requests")
     skopeo.run("copy", TARGET, f"dir:{tmp_path / 'copy'}", f"{ref}:v1")
-    requests = call(emulator.url, "GET", "/_local/requests", token=emulator.token).json()["requests"]
+    requests = ask(emulator, "GET", "/_local/requests").json()["requests"]
     assert [each for each in requests if each["method"] in ("POST", "PATCH")] == []
 
 

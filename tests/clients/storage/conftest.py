@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import call, running, shell_variables, storage_client
+from support.emulated.emulator import ask, running, shell_variables, storage_client
 from vertex_emulator.daemon.daemon import Daemon
 
 _numbers = itertools.count(1)
@@ -50,5 +50,5 @@ def bucket(client: Any) -> Any:
 @pytest.fixture(scope="module")
 def key_file(emulator: Daemon) -> Path:
     """Return the key that signs URLs for the emulator."""
-    answer = call(emulator.url, "GET", "/_local/service-account", token=emulator.token)
+    answer = ask(emulator, "GET", "/_local/service-account")
     return Path(answer.json()["path"])

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.emulated.job_emulator import PARENT, job, pool
 from support.waiting import eventually
 from vertex_emulator.client import launcher
@@ -47,9 +47,9 @@ def data_dir(tmp_path: Path) -> Iterator[Path]:
 
 def submit(emulator: launcher.Emulator, code: str, *, replicas: int) -> str:
     bucket = "/storage/v1/b?project=local"
-    call(emulator.url, "POST", bucket, body={"name": "done"}, token=emulator.token)
+    ask(emulator, "POST", bucket, {"name": "done"})
     body = job(pool(code), pool(code, replicas=replicas - 1))
-    answer = call(emulator.url, "POST", f"{PARENT}/customJobs", body=body, token=emulator.token)
+    answer = ask(emulator, "POST", f"{PARENT}/customJobs", body)
     assert answer.status == 200, answer.body
     return str(answer.json()["name"])
 
@@ -176,8 +176,8 @@ def test_a_job_that_is_cancelled_meanwhile(data_dir: Path) -> None:
     objects = "/storage/v1/b/done/o"
 
     def written() -> list[Any]:
-        return call(emulator.url, "GET", objects, token=emulator.token).json().get("items", [])
+        return ask(emulator, "GET", objects).json().get("items", [])
 
     eventually(lambda: len(written()) == 2)
-    call(emulator.url, "POST", f"/v1/{name}:cancel", body={}, token=emulator.token)
+    ask(emulator, "POST", f"/v1/{name}:cancel", {})
     assert said(follower.end()) == {rank: ALL[rank] for rank in "01"}

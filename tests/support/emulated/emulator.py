@@ -135,9 +135,11 @@ def peak_memory(pid: int) -> int:
     raise AssertionError(f"no VmHWM of process {pid}")
 
 
-def ask(emulator: Daemon, method: str, path: str, body: Any = None) -> Answer:
+def ask(
+    emulator: Daemon, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
+) -> Answer:
     """Send a request with the emulator's token."""
-    return call(emulator.url, method, path, body=body, token=emulator.token)
+    return call(emulator.url, method, path, body=body, token=emulator.token, headers=headers)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from support.emulated.emulator import call, is_alive, kill, running, storage_client
+from support.emulated.emulator import ask, call, is_alive, kill, running, storage_client
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.client import launcher
 from vertex_emulator.client.interpreter import VARIABLE
@@ -64,7 +64,7 @@ def test_start_find_stop(start: Start, tmp_path: Path) -> None:
     assert launcher.find(data_dir) == emulator == start(data_dir)
     assert emulator.data_dir == data_dir
     assert emulator.version == "0.1.0"
-    info = call(emulator.url, "GET", "/_local/info", token=emulator.token).json()
+    info = ask(emulator, "GET", "/_local/info").json()
     assert (info["pid"], info["url"], info["dataDir"]) == (emulator.pid, emulator.url, str(data_dir))
     assert info["liveJobs"] == 0
     record = json.loads((data_dir / "emulator.json").read_text())
@@ -425,7 +425,7 @@ def test_a_client_waits_as_long_as_a_slower_emulator_needs(
     monkeypatch.setenv(timeouts.VARIABLE, "4")
     emulator = start()
     assert emulator.timeout_scale == 4
-    info = call(emulator.url, "GET", "/_local/info", token=emulator.token).json()
+    info = ask(emulator, "GET", "/_local/info").json()
     assert info["timeoutScale"] == 4
     process = psutil.Process(emulator.pid)
     process.suspend()

@@ -20,7 +20,7 @@ from google.auth.exceptions import TransportError
 from google.auth.transport.requests import Request
 from google.cloud.storage import Client
 
-from support.emulated.emulator import call, kill
+from support.emulated.emulator import ask, call, kill
 from support.services.training import job
 from support.tables import not_empty
 from support.waiting import eventually
@@ -62,16 +62,16 @@ def data(tmp_path: Path) -> Iterator[Path]:
 def test_nothing_runs(start: Start) -> None:
     """Stop and start with no live job: clients with the old secrets are refused, and hear what to do."""
     first = start()
-    assert call(first.url, "GET", JOBS, token=first.token).status == 200
+    assert ask(first, "GET", JOBS).status == 200
     launcher.stop(first.data_dir)
     second = start()
     assert second.url == first.url
     assert second.token != first.token
     assert stat.S_IMODE((second.data_dir / "token").stat().st_mode) == 0o600
-    assert call(second.url, "GET", JOBS, token=second.token).status == 200
+    assert ask(second, "GET", JOBS).status == 200
     container = base64.b64encode(f"oauth2accesstoken:{first.token}".encode()).decode()
     for answer in (
-        call(first.url, "GET", JOBS, token=first.token),
+        ask(first, "GET", JOBS),
         call(first.url, "GET", JOBS, token=service_token(first.token)),
         call(f"http://{metadata_host(first.url, first.token, 'p')}", "GET", "/computeMetadata/v1/"),
     ):
@@ -136,7 +136,7 @@ def test_old_tokens_are_kept_as_digests(start: Start) -> None:
 def started_job(emulator: Emulator) -> str:
     """Create a job whose program asks the emulator once. Return its name."""
     (emulator.data_dir / "buckets" / "flags").mkdir(exist_ok=True)
-    answer = call(emulator.url, "POST", JOBS, body=job("asks", ASKS), token=emulator.token)
+    answer = ask(emulator, "POST", JOBS, job("asks", ASKS))
     assert answer.status == 200, answer.body
     name = str(answer.json()["name"])
     eventually(
@@ -152,9 +152,7 @@ def printed(emulator: Emulator, name: str) -> list[str]:
         "filter": f'resource.type="ml_job" AND resource.labels.job_id="{name.rpartition("/")[2]}"',
         "orderBy": "timestamp asc",
     }
-    entries = call(emulator.url, "POST", "/v2/entries:list", body=body, token=emulator.token).json()[
-        "entries"
-    ]
+    entries = ask(emulator, "POST", "/v2/entries:list", body).json()["entries"]
     return [entry["jsonPayload"]["message"] for entry in entries if entry["severity"] != "NOTICE"]
 
 
@@ -181,12 +179,12 @@ def test_a_taken_port_renews_the_token_of_live_jobs_too(start: Start, data: Path
         second = start(data)
         assert second.url != first.url
         assert second.token != first.token
-        answer = call(second.url, "GET", f"/v1/{name}", token=second.token)
+        answer = ask(second, "GET", f"/v1/{name}")
         assert answer.json()["state"] == "JOB_STATE_RUNNING"
         refused = call(second.url, "GET", JOBS, token=first.token)
         assert (refused.status, "was replaced" in refused.message) == (401, True)
         path = f"/_local/jobs/{name.rpartition('/')[2]}/replicas/workerpool0-0/preempt"
-        assert call(second.url, "POST", path, body={}, token=second.token).status == 200
+        assert ask(second, "POST", path, {}).status == 200
         eventually(
             lambda: printed(second, name).count("storage#buckets") == 2, what=lambda: printed(second, name)
         )

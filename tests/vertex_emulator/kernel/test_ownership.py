@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.emulated.emulator import call, running, storage_client
+from support.emulated.emulator import ask, running, storage_client
 from support.emulated.registries.registry import RegistryClient
 from support.waiting import eventually
 from vertex_emulator.daemon import reset as emulator_reset
@@ -170,7 +170,7 @@ def test_only_the_emulators_own_files_are_deleted(tmp_path: Path) -> None:
         assert (root / "buckets/own/a").read_text() == "1"
         cache.clean(daemon.folder.venvs, keep_bytes=0)
         folders.clean(daemon.folder.images, keep_bytes=0)
-        assert call(daemon.url, "POST", "/_local/reset", body={}, token=daemon.token).status == 200
+        assert ask(daemon, "POST", "/_local/reset", {}).status == 200
         precious = "buckets/precious/data.csv"
         assert left(root, given) == given - {precious}, "after a reset of the running emulator"
         (kept,) = (root / "lost").glob(f"*/{precious}")
@@ -219,7 +219,7 @@ def test_mounted_files_are_never_deleted(tmp_path: Path, monkeypatch: pytest.Mon
     with running(root) as daemon, storage_client(daemon.storage_url) as client:
         client.create_bucket("own").blob("a").upload_from_string("1")
         write(mounted / "train.csv")
-        assert call(daemon.url, "POST", "/_local/reset", body={}, token=daemon.token).status == 200
+        assert ask(daemon, "POST", "/_local/reset", {}).status == 200
         assert (mounted / "train.csv").read_text() == "mine", "after a reset of the running emulator"
         client.create_bucket("own")
     with pytest.raises(ResetError, match=rf"mounted at {mounted}, .*nothing was deleted.*umount '{mounted}'"):

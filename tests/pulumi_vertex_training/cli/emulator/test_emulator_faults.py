@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.emulated.command import environment, run, run_on_terminal
-from support.emulated.emulator import call
+from support.emulated.emulator import ask, call
 from vertex_emulator.client import launcher
 from vertex_emulator.client.launcher import Emulator
 from vertex_emulator.daemon import reset as emulator_reset
@@ -28,11 +28,11 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 def env(emulator: Emulator, tmp_path: Path) -> Iterator[dict[str, str]]:
     found = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(emulator.data_dir))
     yield found
-    assert call(emulator.url, "DELETE", "/_local/faults", token=emulator.token).status == 200
+    assert ask(emulator, "DELETE", "/_local/faults").status == 200
 
 
 def status(emulator: Emulator) -> int:
-    return call(emulator.url, "GET", JOBS, token=emulator.token, headers={"User-Agent": "test/1"}).status
+    return ask(emulator, "GET", JOBS, headers={"User-Agent": "test/1"}).status
 
 
 def test_a_fault_is_set_listed_and_removed(emulator: Emulator, env: dict[str, str]) -> None:
@@ -163,7 +163,7 @@ def test_requests(emulator: Emulator, env: dict[str, str]) -> None:
 def test_a_clients_name_cannot_draw_on_the_terminal(emulator: Emulator, env: dict[str, str]) -> None:
     assert call(emulator.url, "GET", JOBS, headers={"User-Agent": "a\x1b[31mb"}).status == 400
     headers = {"User-Agent": "a\x9b31mb"}
-    assert call(emulator.url, "GET", JOBS, token=emulator.token, headers=headers).status == 200
+    assert ask(emulator, "GET", JOBS, headers=headers).status == 200
     assert "\x1b[31mb" not in run("emulator", "requests", env=env).out
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.runs import secret_arguments
 from support.client.registries.pushed_images import push_small_image
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.emulated.job_emulator import PARENT, pool
 from support.emulated.services.pipelines import pipeline
 from support.emulated.services.studies import categorical, double, study_spec
@@ -79,7 +79,7 @@ def upload(
     path = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={quote(name, safe='')}"
     emulator = scene.emulator
     sent = {"Content-Type": kind}
-    call(emulator.url, "POST", path, body=content, token=emulator.token, headers=sent).ok()
+    ask(emulator, "POST", path, content, headers=sent).ok()
 
 
 def make_objects(scene: Scene, *, many: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from support.emulated.archives.members import Members, control, unpacked
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.emulated.job_emulator import pool, running_jobs
 from support.waiting import eventually
 from vertex_emulator.daemon.daemon import Daemon
@@ -16,7 +16,7 @@ BUCKETS = "/storage/v1/b?project=local"
 
 
 def get(daemon: Daemon, path: str) -> Any:
-    return call(daemon.url, "GET", path, token=daemon.token).ok().json()
+    return ask(daemon, "GET", path).ok().json()
 
 
 def objects(daemon: Daemon, bucket: str) -> dict[tuple[str, str], Any]:
@@ -26,7 +26,7 @@ def objects(daemon: Daemon, bucket: str) -> dict[tuple[str, str], Any]:
     for each in listed:
         path = f"/storage/v1/b/{bucket}/o/{each['name'].replace('/', '%2F')}"
         query = f"?alt=media&generation={each['generation']}"
-        content = call(daemon.url, "GET", path + query, token=daemon.token).body
+        content = ask(daemon, "GET", path + query).body
         fields = {name: value for name, value in each.items() if not name.endswith("Link")}
         found[each["name"], each["generation"]] = (fields, content)
     return found
@@ -55,7 +55,7 @@ def exported(folder: Path, *names: str) -> Members:
         assert emulator.call("POST", BUCKETS, {"name": "some-bucket"}).status == 200
         for name in names:
             path = f"/upload/storage/v1/b/some-bucket/o?uploadType=media&name={name}"
-            call(daemon.url, "POST", path, body=b"hello", token=daemon.token).ok()
+            ask(daemon, "POST", path, b"hello").ok()
         emulator.wait(emulator.create(pool("pass")))
         control(daemon).export_state(folder / "state.tar")
     return unpacked(folder / "state.tar")

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from vertex_emulator.client.control import Control
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -42,7 +42,7 @@ def packed(members: Members) -> bytes:
 def send(daemon: Daemon, data: bytes) -> str:
     """Send an archive that the emulator refuses. Return the error message."""
     headers = {"Content-Type": "application/x-tar"}
-    answer = call(daemon.url, "POST", "/_local/import", body=data, token=daemon.token, headers=headers)
+    answer = ask(daemon, "POST", "/_local/import", data, headers=headers)
     assert answer.status == 400, answer.body
     assert answer.message.startswith("The archive was not imported: ")
     return answer.message

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from support.emulated.emulator import Answer, call
+from support.emulated.emulator import Answer, ask, call
 from support.emulated.job_emulator import Token
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -43,11 +43,6 @@ def client(daemon: Daemon) -> Any:
     )
     transport._session.trust_env = False
     return artifactregistry_v1.ArtifactRegistryClient(transport=transport)
-
-
-def ask(daemon: Daemon, method: str, path: str, body: Any = None) -> Answer:
-    """Send one request to the API."""
-    return call(daemon.url, method, path, body=body, token=daemon.token)
 
 
 def refused(daemon: Daemon, method: str, path: str, body: Any = None) -> tuple[int, str, str]:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import google_crc32c
 
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.emulated.job_emulator import PARENT
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -23,7 +23,7 @@ class Experiments:
 
     def done(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Send a request that succeeds. Return the answer's JSON."""
-        return call(self.daemon.url, method, f"/v1/{path}", body=body, token=self.daemon.token).ok().json()
+        return ask(self.daemon, method, f"/v1/{path}", body).ok().json()
 
     def get(self, path: str) -> dict[str, Any]:
         return self.done("GET", path)
@@ -33,7 +33,7 @@ class Experiments:
 
     def refused(self, method: str, path: str, body: Any = None) -> tuple[str, str]:
         """Send a request that is rejected. Return the code and the message of the error."""
-        answer = call(self.daemon.url, method, f"/v1/{path}", body=body, token=self.daemon.token)
+        answer = ask(self.daemon, method, f"/v1/{path}", body)
         assert answer.status >= 400, answer.body
         error = answer.json()["error"]
         return error["status"], error["message"]

@@ -22,7 +22,7 @@ from support.emulated.archives.members import (
     with_sql,
     without,
 )
-from support.emulated.emulator import call, running
+from support.emulated.emulator import ask, call, running
 from support.tables import every_row
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -176,7 +176,7 @@ def test_a_line_that_is_not_unicode_is_left_out(good: Members, tmp_path: Path) -
         control(other).import_state(archive)
         job_id = name.split("/")[1]
         query = {"resourceNames": ["projects/local"], "filter": f'resource.labels.job_id="{job_id}"'}
-        answer = call(other.url, "POST", "/v2/entries:list", body=query, token=other.token)
+        answer = ask(other, "POST", "/v2/entries:list", query)
         entries = answer.json()["entries"]
         found = [each["jsonPayload"]["message"] for each in entries if "workerpool0-0" in str(each)]
         assert (answer.status, found) == (200, ["hello"])
@@ -224,6 +224,6 @@ def test_a_link_behind_what_is_right(good: Members, target: Daemon) -> None:
 
 
 def test_a_document_is_no_archive(target: Daemon) -> None:
-    answer = call(target.url, "POST", "/_local/import", body={}, token=target.token)
+    answer = ask(target, "POST", "/_local/import", {})
     assert (answer.status, "application/x-tar" in answer.message) == (415, True)
     assert call(target.url, "POST", "/_local/import", body=b"", token=None).status == 401

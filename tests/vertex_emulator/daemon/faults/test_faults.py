@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import Answer, call, running
+from support.emulated.emulator import ask, call, running
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.client.control import Control, ControlError
 from vertex_emulator.daemon.daemon import Daemon
@@ -32,10 +32,6 @@ def clean(emulator: Daemon) -> Iterator[None]:
 @pytest.fixture
 def control(emulator: Daemon) -> Control:
     return Control(url=emulator.url, token=emulator.token)
-
-
-def ask(emulator: Daemon, method: str, path: str, **options: Any) -> Answer:
-    return call(emulator.url, method, path, token=emulator.token, **options)
 
 
 @pytest.mark.parametrize(

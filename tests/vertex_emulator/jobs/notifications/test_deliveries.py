@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from support.emulated.emulator import call, is_alive, kill
+from support.emulated.emulator import ask, is_alive, kill
 from support.emulated.job_emulator import PARENT, JobEmulator, job_id, pool, running_jobs
 from support.emulated.job_emulator import job as custom_job
 from support.notifications.receiver import Receiver, receiver
@@ -367,7 +367,7 @@ def test_a_kill_during_an_attempt_repeats_it(
     daemon = start()
     subscribe(tmp_path / "data", Notification(webhook=hook.url))
     job = {**custom_job(pool("pass")), "labels": LABELS}
-    call(daemon.url, "POST", f"{PARENT}/customJobs", body=job, token=daemon.token).ok()
+    ask(daemon, "POST", f"{PARENT}/customJobs", job).ok()
     hook.wait(1)
     kill(daemon.pid)
     hook.may_answer.set()

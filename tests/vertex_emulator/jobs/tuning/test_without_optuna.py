@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.emulated.emulator import Answer, call
+from support.emulated.emulator import Answer, ask
 from support.emulated.installs.environments import base_environment
 from support.emulated.job_emulator import PARENT, pool
 from support.emulated.services.tuning import tuning_job
@@ -31,7 +31,7 @@ def create(emulator: Emulator, *, trials: int, **study: str) -> Answer:
     body = tuning_job(pool("pass"), trials=trials)
     body["studySpec"].update(study)
     path = f"{PARENT}/hyperparameterTuningJobs"
-    return call(emulator.url, "POST", path, body=body, token=emulator.token)
+    return ask(emulator, "POST", path, body)
 
 
 def test_a_search_that_learns_names_the_extra(without_optuna: Emulator) -> None:

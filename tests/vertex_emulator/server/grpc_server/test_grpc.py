@@ -23,7 +23,7 @@ from google.longrunning import operations_pb2, operations_pb2_grpc
 from google.protobuf import duration_pb2
 
 from support.emulated.clients.grpc_channel import connected
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.emulated.job_emulator import PARENT
 from support.waiting import eventually
 from vertex_emulator.daemon.daemon import Daemon, Settings
@@ -263,8 +263,8 @@ def test_waiting_ends_when_the_client_cancels(waiting: Waiting, operations: Oper
 
 def test_faults_apply(daemon: Daemon, jobs: Any) -> None:
     def fault(**fault: Any) -> None:
-        call(daemon.url, "DELETE", "/_local/faults", token=daemon.token)
-        call(daemon.url, "POST", "/_local/faults", body=fault, token=daemon.token).ok()
+        ask(daemon, "DELETE", "/_local/faults")
+        ask(daemon, "POST", "/_local/faults", fault).ok()
 
     name = f"{PLACE}/customJobs/1"
     fault(method="JobService.GetCustomJob", status=429, times=1)
@@ -280,7 +280,7 @@ def test_faults_apply(daemon: Daemon, jobs: Any) -> None:
 def test_the_log_has_the_calls(daemon: Daemon, jobs: Any) -> None:
     with pytest.raises(exceptions.NotFound):
         jobs.get_custom_job(name=f"{PLACE}/customJobs/1")
-    entries = call(daemon.url, "GET", "/_local/requests", token=daemon.token).json()["requests"]
+    entries = ask(daemon, "GET", "/_local/requests").json()["requests"]
     last = [entry for entry in entries if entry["client"].startswith("grpc-python/")][-1]
     assert (last["target"], last["status"]) == ("/google.cloud.aiplatform.v1.JobService/GetCustomJob", 404)
 

@@ -17,7 +17,7 @@ from google.cloud.logging_v2.types import LogEntry
 from google.cloud.resourcemanager_v3.services.projects.transports import ProjectsGrpcTransport
 from google.protobuf import any_pb2, struct_pb2
 
-from support.emulated.emulator import PROJECT, call
+from support.emulated.emulator import PROJECT, ask
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.kernel.projects import project_number
 
@@ -64,12 +64,11 @@ def test_entries_are_written_and_listed(logs: LoggingServiceV2Client, daemon: Da
     unpacked = audit_log_pb2.AuditLog()
     assert LogEntry.pb(proto).proto_payload.Unpack(unpacked) and unpacked == audit
     assert proto.source_location.line == 2**40
-    over_http = call(
-        daemon.url,
+    over_http = ask(
+        daemon,
         "POST",
         "/v2/entries:list",
-        body={"resourceNames": [PARENT], "filter": "protoPayload.methodName=start"},
-        token=daemon.token,
+        {"resourceNames": [PARENT], "filter": "protoPayload.methodName=start"},
     ).json()
     assert over_http["entries"][0]["protoPayload"] == {
         "@type": "type.googleapis.com/google.cloud.audit.AuditLog",
@@ -103,7 +102,7 @@ def test_what_was_written_over_http_is_listed_without_what_no_entry_can_have(
         "labels": {"kept": "1"},
         "split": {"unknown": 1},
     }
-    call(daemon.url, "POST", "/v2/entries:write", body={"entries": [entry]}, token=daemon.token).ok()
+    ask(daemon, "POST", "/v2/entries:write", {"entries": [entry]}).ok()
     [listed] = found(logs, "http")
     assert dict(listed.json_payload) == {"loss": 1}
     assert dict(listed.labels) == {"kept": "1"}
@@ -120,7 +119,7 @@ def test_the_names_of_logs_and_their_deletion(logs: LoggingServiceV2Client, daem
         logs.delete_log(log_name=name)
     write(logs, "gone%2Fsoon", {"text_payload": "x"})
     by_number = f"/v2/projects/{project_number(PROJECT)}/logs/gone%2Fsoon"
-    assert [call(daemon.url, "DELETE", by_number, token=daemon.token).status for _ in range(2)] == [200, 404]
+    assert [ask(daemon, "DELETE", by_number).status for _ in range(2)] == [200, 404]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +192,7 @@ def test_a_project(projects: resourcemanager_v3.ProjectsClient, daemon: Daemon) 
     found = projects.get_project(name=f"projects/{PROJECT}")
     number = project_number(PROJECT)
     assert (found.name, found.project_id, found.state.name) == (f"projects/{number}", PROJECT, "ACTIVE")
-    over_http = call(daemon.url, "GET", f"/v3/projects/{PROJECT}", token=daemon.token).json()
+    over_http = ask(daemon, "GET", f"/v3/projects/{PROJECT}").json()
     assert over_http == {
         "name": f"projects/{number}",
         "projectId": PROJECT,
@@ -204,5 +203,5 @@ def test_a_project(projects: resourcemanager_v3.ProjectsClient, daemon: Daemon) 
         projects.get_project(name="projects/1")
     with pytest.raises(exceptions.MethodNotImplemented, match=r"Projects\.DeleteProject"):
         projects.delete_project(name=f"projects/{PROJECT}")
-    refused = call(daemon.url, "DELETE", f"/v3/projects/{PROJECT}", token=daemon.token)
+    refused = ask(daemon, "DELETE", f"/v3/projects/{PROJECT}")
     assert (refused.status, "Projects.DeleteProject" in refused.body.decode()) == (400, True)

@@ -14,7 +14,7 @@ from google.cloud.logging_v2.services.logging_service_v2.transports import Loggi
 from google.cloud.logging_v2.types import TailLogEntriesRequest, TailLogEntriesResponse
 
 from support.emulated.clients.grpc_channel import connected
-from support.emulated.emulator import PROJECT, call, running
+from support.emulated.emulator import PROJECT, ask, running
 from support.emulated.job_emulator import JobEmulator, pool
 from support.waiting import eventually
 from vertex_emulator.daemon.daemon import Daemon
@@ -44,7 +44,7 @@ def tailing(channel: grpc.Channel, filter_: str = "") -> Iterator[Any]:
 
 def write(daemon: Daemon, *texts: str, log: str = "mine") -> None:
     entries = [{"logName": f"{PARENT}/logs/{log}", "textPayload": text} for text in texts]
-    call(daemon.url, "POST", "/v2/entries:write", body={"entries": entries}, token=daemon.token).ok()
+    ask(daemon, "POST", "/v2/entries:write", {"entries": entries}).ok()
 
 
 def texts(responses: Iterator[TailLogEntriesResponse], count: int) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.emulated.emulator import call, running
+from support.emulated.emulator import ask, running
 from support.emulated.job_emulator import PARENT
 from support.measured.growth import is_linear
 from support.tables import every_row
@@ -51,7 +51,7 @@ def _refused(data: bytes) -> None:
 def test_an_error_names_the_first_problems(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         body = {f"k{number}": 1 for number in range(MOST_VALUES // 2)}
-        answer = call(daemon.url, "POST", f"{PARENT}/customJobs", body=body, token=daemon.token)
+        answer = ask(daemon, "POST", f"{PARENT}/customJobs", body)
         assert answer.status == 400 and 'Unknown name "k99"' in answer.message
         assert answer.message.endswith("There are more problems. These are the first 100.")
         assert len(answer.message.splitlines()) == MOST_PROBLEMS + 1

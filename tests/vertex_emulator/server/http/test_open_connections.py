@@ -17,7 +17,7 @@ from typing import TypeVar, cast
 
 import pytest
 
-from support.emulated.emulator import call
+from support.emulated.emulator import ask
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.client import launcher
 from vertex_emulator.kernel.timeouts import DaemonTimeouts
@@ -307,12 +307,12 @@ def test_an_emulator_under_attack(start: Callable[..., launcher.Emulator], held:
     for _ in range(300):
         raw(port, held)
     assert launcher.find(emulator.data_dir) == emulator
-    assert call(emulator.url, "GET", "/_local/info", token=emulator.token).status == 200
+    assert ask(emulator, "GET", "/_local/info").status == 200
     resource.prlimit(emulator.pid, resource.RLIMIT_NOFILE, (48, 48))
     for _ in range(300):
         raw(port, held)
     found = launcher.find(emulator.data_dir)
     assert found == emulator
-    info = json.loads(call(emulator.url, "GET", "/_local/info", token=emulator.token).body)
+    info = json.loads(ask(emulator, "GET", "/_local/info").body)
     assert info["pid"] == emulator.pid
     assert launcher.stop(emulator.data_dir)

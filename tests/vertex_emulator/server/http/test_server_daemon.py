@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import pytest
 
-from support.emulated.emulator import call, running
+from support.emulated.emulator import ask, running
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.daemon.daemon import Daemon, Settings
 from vertex_emulator.daemon.gateways import PortError
@@ -101,8 +101,8 @@ def test_services_are_opened_and_started(tmp_path: Path) -> None:
     assert data_folder.read_record(daemon.folder) is None, "nobody is told of a port that does not answer yet"
     daemon.start()
     jobs.live = 3
-    assert call(daemon.url, "GET", "/v1/hello", token=daemon.token).body == b'"hello"'
-    info = call(daemon.url, "GET", "/_local/info", token=daemon.token).json()
+    assert ask(daemon, "GET", "/v1/hello").body == b'"hello"'
+    info = ask(daemon, "GET", "/_local/info").json()
     assert (info["liveJobs"], info["sandbox"]) == (3, "none")
     daemon.close()
     assert jobs.calls == ["open", "start"]
@@ -171,7 +171,7 @@ def test_requests_keep_it_from_leaving(tmp_path: Path) -> None:
     with idling(tmp_path, Jobs()) as (daemon, leaves_after):
         for _ in range(3):
             assert not leaves_after(29)
-            call(daemon.url, "GET", "/v1/hello", token=daemon.token)
+            ask(daemon, "GET", "/v1/hello")
         assert leaves_after(31)
 
 
@@ -201,13 +201,11 @@ def test_it_writes_nothing_into_the_folder_of_its_successor(tmp_path: Path) -> N
             blob = blobs / ("a" * 64)
             blobs.mkdir(parents=True, exist_ok=True)
             blob.write_text("of the successor")
-            answer = call(
-                old.url, "POST", "/storage/v1/b?project=local", body={"name": "old"}, token=old.token
-            )
+            answer = ask(old, "POST", "/storage/v1/b?project=local", {"name": "old"})
             assert (answer.status, "was deleted or replaced" in answer.message) == (503, True)
             old.close()
             assert blob.exists(), "the old emulator collected no garbage there"
-            assert call(new.url, "GET", "/storage/v1/b/old", token=new.token).status == 404
+            assert ask(new, "GET", "/storage/v1/b/old").status == 404
             assert data_folder.read_record(new.folder) is not None
             assert sorted(path.name for path in (folder / "buckets").iterdir()) == []
 
@@ -416,4 +414,4 @@ def test_an_error_does_not_keep_it_from_leaving() -> None:
 def test_numbers_that_are_too_long(tmp_path: Path, path: str) -> None:
     with running(tmp_path) as daemon:
         for digits in ("9" * 19, "9" * 5000):
-            assert call(daemon.url, "GET", path + digits, token=daemon.token).status == 400
+            assert ask(daemon, "GET", path + digits).status == 400

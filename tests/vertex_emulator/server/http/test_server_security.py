@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import Answer, call, send_bytes
+from support.emulated.emulator import Answer, ask, call, send_bytes
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.kernel.disk.data_folder import storage_secret
 
@@ -64,8 +64,8 @@ def test_with_a_wrong_token(emulator: Daemon, given: str) -> None:
 
 
 def test_with_the_token(emulator: Daemon) -> None:
-    assert call(emulator.url, "GET", JOBS, token=emulator.token).status == 200
-    assert call(emulator.url, "GET", BUCKETS, token=emulator.token).status == 200
+    assert ask(emulator, "GET", JOBS).status == 200
+    assert ask(emulator, "GET", BUCKETS).status == 200
     scheme = {"Authorization": f"bearer {emulator.token}"}
     assert call(emulator.url, "GET", JOBS, headers=scheme).status == 200
 
@@ -110,14 +110,14 @@ def test_a_wrong_storage_secret(emulator: Daemon, secret: str) -> None:
 )
 def test_a_foreign_host(emulator: Daemon, host: str) -> None:
     for path in (JOBS, "/_local/health"):
-        answer = call(emulator.url, "GET", path, token=emulator.token, headers={"Host": host})
+        answer = ask(emulator, "GET", path, headers={"Host": host})
         assert answer.status == 403
         assert "127.0.0.1 and localhost only" in answer.message
 
 
 def test_hosts_that_are_this_machine(emulator: Daemon) -> None:
     for host in ("127.0.0.1", "localhost", "LOCALHOST:1234", "127.0.0.1:65535"):
-        assert call(emulator.url, "GET", JOBS, token=emulator.token, headers={"Host": host}).status == 200
+        assert ask(emulator, "GET", JOBS, headers={"Host": host}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -152,22 +152,17 @@ def test_a_user_who_types_the_address_is_no_web_page(emulator: Daemon) -> None:
 )
 def test_documents_have_to_be_json(emulator: Daemon, content_type: str) -> None:
     for path in (JOBS, BUCKETS, "/_local/shutdown"):
-        answer = call(
-            emulator.url,
-            "POST",
-            path,
-            token=emulator.token,
-            body=b'{"name": "made-by-a-form"}',
-            headers={"Content-Type": content_type},
+        answer = ask(
+            emulator, "POST", path, b'{"name": "made-by-a-form"}', headers={"Content-Type": content_type}
         )
         assert answer.status == 415, path
         assert "application/json" in answer.message
-    assert call(emulator.url, "GET", "/storage/v1/b/made-by-a-form", token=emulator.token).status == 404
+    assert ask(emulator, "GET", "/storage/v1/b/made-by-a-form").status == 404
 
 
 def compressed(emulator: Daemon, body: bytes, coding: str = "gzip") -> Answer:
     headers = {"Content-Encoding": coding, "Content-Type": "application/json"}
-    return call(emulator.url, "POST", BUCKETS, token=emulator.token, body=body, headers=headers)
+    return ask(emulator, "POST", BUCKETS, body, headers=headers)
 
 
 def test_a_compressed_document(emulator: Daemon) -> None:
@@ -215,15 +210,15 @@ def test_files_that_other_users_must_not_read(emulator: Daemon) -> None:
 
 def test_the_request_log_has_no_secret(emulator: Daemon) -> None:
     call(emulator.url, "GET", "/_local/health")
-    before = call(emulator.url, "GET", "/_local/requests", token=emulator.token).json()["requests"]
+    before = ask(emulator, "GET", "/_local/requests").json()["requests"]
     call(emulator.storage_url, "POST", BUCKETS, body={"name": "logged-bucket"})
     upload = "/upload/storage/v1/b/logged-bucket/o?uploadType=resumable&name=o"
     location = call(emulator.storage_url, "POST", upload, body={}).headers["Location"]
     call(emulator.storage_url, "PUT", location[len(emulator.storage_url) :], body=b"12345")
     call(emulator.url, "GET", f"/s/wrong-{secret_of(emulator)}/storage/v1/b")
-    call(emulator.url, "GET", f"{JOBS}?key=very-secret", token=emulator.token)
+    ask(emulator, "GET", f"{JOBS}?key=very-secret")
     after = before[-1]["number"] + 1  # that of the request for the log
-    answer = call(emulator.url, "GET", f"/_local/requests?after={after}", token=emulator.token)
+    answer = ask(emulator, "GET", f"/_local/requests?after={after}")
     log = answer.json()["requests"]
     assert [(entry["method"], entry["status"], entry["received"]) for entry in log] == [
         ("POST", 200, 25),

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from support.emulated.clients.door import Door, read_head
-from support.emulated.emulator import call
+from support.emulated.emulator import ask, call
 from vertex_emulator.kernel.disk import data_folder
 
 HOST = "us-central1-aiplatform.googleapis.com"
@@ -69,7 +69,7 @@ def test_a_bucket_named_like_the_controls_does_not_lead_there(door: Door) -> Non
 def test_the_controls_cannot_be_stopped_from_here(door: Door) -> None:
     answer = door.ask(HOST, request("/_local/shutdown", HOST, OWNER, "Content-Length: 0", method="POST"))
     assert status(answer) == 404
-    assert call(door.daemon.url, "GET", "/_local/info", token=door.daemon.token).status == 200
+    assert ask(door.daemon, "GET", "/_local/info").status == 200
 
 
 @pytest.mark.parametrize("named", ["127.0.0.1", "localhost", "evil.example", STORAGE, f"{HOST}:444", ""])
@@ -255,6 +255,6 @@ def test_files_that_have_secrets_are_the_owners_alone(door: Door) -> None:
 
 def test_the_secret_is_not_in_the_log_of_requests(door: Door) -> None:
     door.ask(STORAGE, request(f"/storage/v1/b?project=local&key={door.secret}", STORAGE, OWNER))
-    found = call(door.daemon.url, "GET", "/_local/requests", token=door.daemon.token)
+    found = ask(door.daemon, "GET", "/_local/requests")
     assert found.status == 200
     assert door.secret.encode() not in found.body

@@ -18,7 +18,7 @@ from google.cloud import aiplatform_v1
 from google.oauth2.credentials import Credentials
 
 from support.emulated.clients.door import Door
-from support.emulated.emulator import call, running
+from support.emulated.emulator import ask, running
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
@@ -131,7 +131,7 @@ def test_the_addresses_are_known_at_once(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         record = data_folder.read_record(daemon.folder)
         assert record is not None and record.grpc and record.proxy
-        found = call(daemon.url, "GET", "/_local/info", token=daemon.token).json()
+        found = ask(daemon, "GET", "/_local/info").json()
         assert (found["grpc"], found["proxy"]) == (record.grpc, record.proxy)
         assert daemon.proxy_url == (
             f"http://emulator:{data_folder.proxy_secret(daemon.token)}@{record.proxy}"

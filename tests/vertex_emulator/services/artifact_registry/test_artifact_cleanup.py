@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import running
-from support.emulated.registries.artifacts import HOST, PARENT, ask, create, push, push_index
+from support.emulated.emulator import ask, running
+from support.emulated.registries.artifacts import HOST, PARENT, create, push, push_index
 from support.waiting import eventually
 from vertex_emulator.client.control import Control, ControlError
 from vertex_emulator.daemon.daemon import Daemon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.emulated.registries.artifacts import ask
+from support.emulated.emulator import ask
 from support.tables import every_row
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.server.rpc import descriptors

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.emulated.emulator import running
-from support.emulated.registries.artifacts import HOST, PARENT, ask, create, push, push_blob, push_manifest
+from support.emulated.emulator import ask, running
+from support.emulated.registries.artifacts import HOST, PARENT, create, push, push_blob, push_manifest
 from support.properties import examples
 from vertex_emulator.daemon.daemon import Daemon
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.emulated.registries.artifacts import HOST, PARENT, ask, create, push, refused
+from support.emulated.emulator import ask
+from support.emulated.registries.artifacts import HOST, PARENT, create, push, refused
 from support.tables import every_row
 from vertex_emulator.daemon.daemon import Daemon
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.emulated.emulator import Answer, call
+from support.emulated.emulator import Answer, ask
 from support.emulated.registries.registry import (
     DOCKER_MANIFEST,
     OCI_CONFIG,
@@ -106,9 +106,9 @@ def test_repositories_page_by_page(emulator: Daemon, registry: RegistryClient) -
     names = [f"docker.io/listed/{letter}" for letter in "cab"]
     for name in names:
         registry.at(name).push_image("v1")
-    answer = call(emulator.url, "GET", "/v2/_catalog?n=2&last=docker.io/listed", token=emulator.token)
+    answer = ask(emulator, "GET", "/v2/_catalog?n=2&last=docker.io/listed")
     assert answer.json() == {"repositories": sorted(names)[:2]}
-    following = call(emulator.url, "GET", next_of(answer), token=emulator.token).json()["repositories"]
+    following = ask(emulator, "GET", next_of(answer)).json()["repositories"]
     assert following[0] == sorted(names)[2]
 
 

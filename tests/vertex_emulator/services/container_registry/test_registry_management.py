@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.emulated.emulator import call, running
+from support.emulated.emulator import ask, running
 from support.emulated.registries.registry import (
     OCI_INDEX,
     OCI_MANIFEST,
@@ -86,7 +86,7 @@ def own(tmp_path: Path) -> Iterator[Daemon]:
 
 
 def control(daemon: Daemon, path: str, **body: object) -> object:
-    return call(daemon.url, "POST", f"/_local/{path}", body=body, token=daemon.token).ok().json()
+    return ask(daemon, "POST", f"/_local/{path}", body).ok().json()
 
 
 def repository(daemon: Daemon) -> RegistryClient:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.emulated.archives.members import edited
-from support.emulated.emulator import Answer, call, running
+from support.emulated.emulator import Answer, ask, running
 from support.emulated.registries.registry import (
     OCI_INDEX,
     OCI_MANIFEST,
@@ -38,20 +38,13 @@ def target(tmp_path: Path) -> Iterator[RegistryClient]:
 
 
 def exported(registry: RegistryClient) -> bytes:
-    answer = call(registry.url, "GET", "/_local/export", token=registry.token)
+    answer = ask(registry, "GET", "/_local/export")
     assert answer.status == 200
     return answer.body
 
 
 def imported(registry: RegistryClient, archive: bytes) -> Answer:
-    return call(
-        registry.url,
-        "POST",
-        "/_local/import",
-        body=archive,
-        token=registry.token,
-        headers={"Content-Type": "application/x-tar"},
-    )
+    return ask(registry, "POST", "/_local/import", archive, headers={"Content-Type": "application/x-tar"})
 
 
 def test_an_image_is_restored(source: RegistryClient, target: RegistryClient) -> None:
@@ -142,7 +135,7 @@ def test_a_tampered_archive(
 def test_a_reset_emulator_imports_its_own_archive(source: RegistryClient) -> None:
     source.push_image("v1", b"the layer")
     archive = exported(source)
-    call(source.url, "POST", "/_local/reset", body={}, token=source.token)
+    ask(source, "POST", "/_local/reset", {})
     assert imported(source, archive).status == 200
     assert source.ask("GET", "manifests/v1").status == 200
 

@@ -471,13 +471,16 @@ class Daemon:
         while (
             after == changes.number
             and (left := until - machine_clock.monotonic()) > 0
-            and not (self._is_stopping or self._server.stopping)
+            and not self._is_ending()
         ):
             changes.wait(after, min(left, _REPORT_SECONDS))
             self._jobs.take_in_reports()
         found = changes.after(after)
         names = None if found.names is None else list(found.names)
         return {"instance": self.instance, "number": found.number, "names": names}
+
+    def _is_ending(self) -> bool:
+        return self._is_stopping or self._server.stopping
 
     def _info(self) -> Mapping[str, Any]:
         return {

@@ -13,7 +13,7 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
-from support.emulated.emulator import Answer, call
+from support.emulated.emulator import Answer, ask
 from support.emulated.job_emulator import PARENT, JobEmulator, job, pool
 from support.emulated.services.pipelines import DEFINITION, pipeline
 from support.emulated.services.tuning import QUICK, tuning_job
@@ -63,14 +63,7 @@ def post(emulator: JobEmulator, kind: str, machine: str, **headers: str) -> Answ
     collection, _, wire = KINDS[kind]
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     daemon = emulator.daemon
-    return call(
-        daemon.url,
-        "POST",
-        f"{PARENT}/{collection}",
-        body=wire(machine),
-        token=daemon.token,
-        headers=sent,
-    )
+    return ask(daemon, "POST", f"{PARENT}/{collection}", wire(machine), headers=sent)
 
 
 def allowed(emulator: JobEmulator, value: object) -> Answer:

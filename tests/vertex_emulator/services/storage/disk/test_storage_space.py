@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from google.api_core.exceptions import GoogleAPICallError
 
-from support.emulated.emulator import call, kill, storage_client
+from support.emulated.emulator import ask, kill, storage_client
 from vertex_emulator.client import launcher
 
 LIMIT = 3_000_000
@@ -53,7 +53,7 @@ def test_uploads_of_every_kind(emulator: launcher.Emulator) -> None:
         assert [blob.name for blob in bucket.list_blobs()] == ["o"]
         assert list((folder / "objects-incoming").iterdir()) == [], "nothing half-written is left"
         bucket.blob("p").upload_from_string("this fits")
-    assert call(emulator.url, "GET", "/_local/info", token=emulator.token).status == 200
+    assert ask(emulator, "GET", "/_local/info").status == 200
 
 
 def test_a_full_disk_at_the_start(tmp_path: Path) -> None:

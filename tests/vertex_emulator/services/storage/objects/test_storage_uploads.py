@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from support.emulated.emulator import Answer, call
+from support.emulated.emulator import Answer, ask, call
 from support.measured.growth import is_linear
 from support.properties import examples
 from support.waiting import eventually
@@ -229,7 +229,7 @@ def test_a_connection_lost_in_the_middle(emulator: Daemon, bucket: Any) -> None:
 
 def test_the_path_that_gcloud_uses(emulator: Daemon, bucket: Any) -> None:
     path = f"/resumable/upload/storage/v1/b/{bucket.name}/o?uploadType=resumable&name=o"
-    begun = call(emulator.url, "POST", path, body={}, token=emulator.token)
+    begun = ask(emulator, "POST", path, {})
     assert begun.headers["Location"].startswith(f"{emulator.url}/resumable/upload/")
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.emulated.emulator import Answer, call
+from support.emulated.emulator import Answer, ask, call
 from support.tables import every_row
 from vertex_emulator.daemon.daemon import Daemon
 
@@ -35,7 +35,7 @@ class Signer:
 
     def __init__(self, emulator: Daemon) -> None:
         self._url = emulator.url
-        path = call(emulator.url, "GET", "/_local/service-account", token=emulator.token).json()["path"]
+        path = ask(emulator, "GET", "/_local/service-account").json()["path"]
         self._key = json.loads(Path(path).read_text())
 
     def send(

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 import pytest
 from google.oauth2 import service_account
 
-from support.emulated.emulator import Answer, call
+from support.emulated.emulator import Answer, ask, call
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.services.storage.signed_urls import ServiceKey
 
@@ -24,7 +24,7 @@ BROWSER = {"Origin": "https://example.com", "Sec-Fetch-Site": "cross-site"}
 
 @pytest.fixture(scope="module")
 def key_file(emulator: Daemon) -> Path:
-    return Path(call(emulator.url, "GET", "/_local/service-account", token=emulator.token).json()["path"])
+    return Path(ask(emulator, "GET", "/_local/service-account").json()["path"])
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +54,10 @@ def clock(emulator: Daemon) -> Iterator[Any]:
 
     def advance(seconds: float) -> None:
         path = "/_local/clock"
-        call(emulator.url, "POST", f"{path}/advance", body={"seconds": seconds}, token=emulator.token).ok()
+        ask(emulator, "POST", f"{path}/advance", {"seconds": seconds}).ok()
 
     yield advance
-    call(emulator.url, "POST", "/_local/clock/reset", body={}, token=emulator.token)
+    ask(emulator, "POST", "/_local/clock/reset", {})
 
 
 def use(url: str, method: str = "GET", **options: Any) -> Answer:
@@ -66,7 +66,7 @@ def use(url: str, method: str = "GET", **options: Any) -> Answer:
 
 
 def test_the_key_is_made_once_and_is_private(emulator: Daemon, key_file: Path) -> None:
-    again = call(emulator.url, "GET", "/_local/service-account", token=emulator.token).json()["path"]
+    again = ask(emulator, "GET", "/_local/service-account").json()["path"]
     assert (Path(again), stat.S_IMODE(key_file.stat().st_mode)) == (key_file, 0o600)
 
 
@@ -90,7 +90,7 @@ def test_a_page_may_use_it(sign: Any) -> None:
 
 def test_a_page_may_use_nothing_else(emulator: Daemon, bucket: Any, sign: Any) -> None:
     sign()
-    answer = call(emulator.url, "GET", f"/{bucket.name}/o", token=emulator.token, headers=BROWSER)
+    answer = ask(emulator, "GET", f"/{bucket.name}/o", headers=BROWSER)
     assert answer.status == 403
 
 
@@ -195,7 +195,7 @@ def test_signatures_are_not_logged(emulator: Daemon, sign: Any) -> None:
     url = sign()
     use(url)
     signature = url.partition("X-Goog-Signature=")[2]
-    log = call(emulator.url, "GET", "/_local/requests?last=5", token=emulator.token)
+    log = ask(emulator, "GET", "/_local/requests?last=5")
     assert (b"X-Goog-Signature=..." in log.body, signature.encode() in log.body) == (True, False)
 
 
