@@ -194,7 +194,7 @@ def copy_of_the_command(tmp_path: Path) -> Callable[..., subprocess.CompletedPro
 def test_the_command_of_a_clone_has_the_state_of_its_stack_in_a_plain_shell(
     copy_of_the_command: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    """So `plan`, `drift` and others find the Pulumi CLI and the state, and print no steps of the set-up."""
+    """Check that `plan` and others find the Pulumi CLI and the state, and print no steps of the set-up."""
     plain = copy_of_the_command(STACK="dev")
     assert (plain.stdout, plain.stderr) == ("state=of-dev words=plan a b\n", "")
     activated = copy_of_the_command(VIRTUAL_ENV=str(tmp_path / ".venv"))

@@ -89,7 +89,7 @@ def start_on_terminal(
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Start the command on a pseudo-terminal. Return the process and the terminal's file descriptor.
 
-    The interpreter is that of `run`.
+    It uses the interpreter of `run`.
     """
     master, slave = pty.openpty()
     process = subprocess.Popen(

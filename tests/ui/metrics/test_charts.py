@@ -76,7 +76,7 @@ def test_names_in_a_chart_are_text() -> None:
 
 
 def test_times_begin_with_the_first_value_of_a_run() -> None:
-    """A point has the seconds as its third number. Without the time of one point a curve has none."""
+    """Check that the third number of a point is its seconds, and that a curve has all times or none."""
     points = ((1.0, 0.5), (2.0, 0.4))
     one = Curve(metric="loss", source="a", points=points, times=(1000.0, 1002.5))
     other = Curve(metric="loss", source="b", points=points, times=(5000.0, 5001.0))

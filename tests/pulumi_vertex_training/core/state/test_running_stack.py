@@ -140,7 +140,7 @@ def test_the_first_key_of_a_stack_asks_once_for_the_form_of_its_resources(cli: C
 def test_deployments_in_the_process_of_a_test_start_no_command(
     cli: Cli, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command at each first deployment would take most of the time of the kills at every point."""
+    """Check that a first deployment starts no command: the kills at every point make many of them."""
     monkeypatch.setenv("PATH", str(cli.file.parent), prepend=os.pathsep)
     cli.does("exit 1")
     for packaged in (False, True):

@@ -190,7 +190,7 @@ def test_after_a_trouble_the_row_says_again_how_the_job_stands(
 def test_a_metric_that_is_not_finite_is_one_warning(
     service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The job ends between two reads, so only the report of its end has the NaN."""
+    """Check a job that ends between two reads, so that only the report of its end has the NaN."""
     loss = {"value": "NaN", "since": 5, "lastStep": 4, "lastValue": 3.394}
     reports = [{"step": 4, "metrics": {"loss": 3.394}}, {"step": 9, "notFinite": {"loss": loss}}]
     read = threading.Event()

@@ -36,7 +36,7 @@ class StateUnavailableError(Failure):
 class StateAnswer:
     """The state of the stack, or why it cannot be read. None while it is not asked for.
 
-    `forms` are those of its resources before the operation. `lock` is held while it is asked for: other
+    `forms` are the forms of its resources before the operation. `lock` is held while it is asked for: other
     threads wait for the same answer.
     """
 

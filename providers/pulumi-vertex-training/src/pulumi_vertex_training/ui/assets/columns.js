@@ -80,7 +80,7 @@
     offer();
   }
 
-  // The metrics of all jobs, those of most jobs first.
+  // The metrics of all jobs, the most common first.
   function offer() {
     const counts = new Map(chosen.map((name) => [name, 0]));
     for (const row of body.children) {

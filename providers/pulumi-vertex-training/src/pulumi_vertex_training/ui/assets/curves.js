@@ -137,7 +137,7 @@
     return chart.unit ? String(Number(found.toPrecision(3))) : short(found);
   }
 
-  // Returns the word of a point whose value is not finite, without a pointer that of the last point.
+  // Returns the word of a point whose value is not finite, without a pointer the word of the last point.
   function wordAt(plot, one, index, chart) {
     const x = across(chart) === chart.across ? 0 : 2;
     const at = typeof index === "number" ? one.points.find((each) => each[x] === plot.data[0][index]) : one.points.at(-1);

@@ -180,7 +180,7 @@ def masked(message: DynamicMessage, request: DynamicMessage) -> DynamicMessage:
 
 
 _Tree = dict[str, "_Tree"]
-"""The fields of a mask by name, each with those of its message that count: {} for the whole field."""
+"""The fields of a mask by name, each with the fields of its message that count: {} for the whole field."""
 
 
 def _tree(descriptor: Descriptor, request: DynamicMessage) -> _Tree:
