@@ -34,6 +34,8 @@ _DEAREST = (
     "tests/gitops/",
     "tests/setup/",
     "tests/pulumi_vertex_training/cli/",
+    "tests/pulumi_vertex_training/core/running/",
+    "tests/vertex_emulator/replicas/",
     "tests/vertex_emulator/jobs/custom/",
 )
 """Folders whose files take longest. They begin first, so that all processes end at about the same time."""

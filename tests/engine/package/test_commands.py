@@ -96,7 +96,7 @@ class Project:
 
 @pytest.fixture(scope="module")
 def project(shared_engine: Engine) -> Project:
-    made = Project(engine=with_plugin(shared_engine))
+    made = Project(engine=with_plugin(shared_engine, is_cold=True))
     trainer = made.engine.folder / "trainer"
     trainer.mkdir()
     (trainer / "__init__.py").touch()

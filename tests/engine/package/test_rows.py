@@ -55,7 +55,7 @@ def test_rows_show_progress_at_every_width(engine: Engine, request: pytest.Fixtu
     Before the first report, its Info column has seven characters at 80.
     """
     record = request.config.getoption("--record")
-    engine = with_plugin(engine)
+    engine = with_plugin(engine, is_cold=True)
     resources = {
         "train": job(REPORTING, "done", baseOutputDirectory="gs://reports-bucket/run"),
         "live": job("import time; time.sleep(600)", "running"),

@@ -32,7 +32,8 @@ import base64, json, os, time
 os.makedirs("/gcs/flags/run/logs/train")
 with open("/gcs/flags/run/logs/train/events.out.tfevents.1", "wb") as file:
     file.write(base64.b64decode("{EVENTS}"))
-past = [{{"step": step, "metrics": {{"from the report": 1 / step}}}} for step in (1, 2)]
+values = (1, 0.5, "NaN")
+past = [{{"step": n, "metrics": {{"from the report": value}}}} for n, value in enumerate(values)]
 with open("/gcs/flags/run/vertex_cluster_progress.json", "w") as file:
     json.dump({{**past[-1], "history": past}}, file)
 def tuned(step):
@@ -136,7 +137,11 @@ def test_metrics_and_use_are_drawn_live_and_are_a_table(seen: Visit, scene: Scen
     loss.locator("summary").click()
     expect(loss.locator(".scroll tbody tr")).to_have_text(["12", "21", "30.66667", "40.5", "50.4"])
     reported = page.locator("#metrics figure", has_text="from the report")
-    expect(reported.locator("figcaption b")).to_have_text("0.5")
+    expect(reported.locator("canvas")).to_be_visible()
+    expect(reported.locator("figcaption b")).to_have_text("nan")
+    expect(reported.locator(".u-legend")).to_contain_text("nan")
+    reported.locator("summary").click()
+    expect(reported.locator(".scroll tbody tr")).to_have_text(["01", "10.5", "2nan"])
     tuned = page.locator("#metrics figure", has_text="tuned")
     expect(tuned.locator("figcaption b")).to_have_text("7")
     expect(page.locator("#usage figure canvas")).to_have_count(2)
