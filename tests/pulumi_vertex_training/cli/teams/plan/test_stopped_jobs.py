@@ -50,7 +50,7 @@ def test_a_name_that_no_service_gave_is_not_asked_for() -> None:
 
 @pytest.mark.parametrize("op, is_protected", [("delete", True), ("replace", False)])
 def test_a_protected_job_is_not_deleted(op: str, is_protected: bool) -> None:
-    """A replacement that `protect_running` forbids is an error of the preview already."""
+    """Check deletions alone: a forbidden replacement is an error of the preview already."""
     found = stopped(op, "RUNNING", protect_running=True)
     assert found is not None
     assert found.is_protected is is_protected

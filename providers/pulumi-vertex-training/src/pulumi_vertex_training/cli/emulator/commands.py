@@ -104,7 +104,7 @@ def stop(options: argparse.Namespace, _: Output) -> Answer:
     said = ["The emulator is stopped." if stopped else "The emulator was not running."]
     if stopped and live:
         jobs = "1 job keeps" if live == 1 else f"{live} jobs keep"
-        said.append(f"{jobs} running. `vertex-training emulator start` or `pulumi up` finds what runs.")
+        said.append(f"{jobs} running. `vertex-training emulator start` or `pulumi up` continues with them.")
     return Sentences({"stopped": stopped, "liveJobs": live if stopped else 0}, said)
 
 
