@@ -297,3 +297,25 @@ def test_lists_have_a_column_and_an_option_for_the_stack(place: Place, command: 
     assert place(command, "--stack", "digits/none") == ""
     found = json.loads(place(command, "--stack", "other/dev", "--json"))["jobs"]
     assert [one["id"] for one in found] == ["3"]
+
+
+@pytest.mark.parametrize(
+    ("stack", "words", "number"),
+    [
+        ("", (), "18"),
+        ("dev", (), "17"),
+        ("prod", (), "18"),
+        ("without-jobs", (), "18"),
+        ("dev", ("--stack", "other/dev"), "3"),
+    ],
+)
+def test_without_a_name_it_is_the_newest_job_of_the_stack(
+    place: Place, stack: str, words: tuple[str, ...], number: str
+) -> None:
+    assert json.loads(place.at(stack)("status", "--json", *words))["id"] == number
+    assert json.loads(place.at(stack)("logs", "--json", *words) or "[]") == []
+
+
+def test_without_a_name_a_stack_without_jobs_is_refused(place: Place) -> None:
+    said = place.at("dev").refused("status", "--stack", "other/none")
+    assert said == "error: There are no jobs of stack other/none in local, us-central1.\n"

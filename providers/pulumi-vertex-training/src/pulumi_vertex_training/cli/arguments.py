@@ -158,10 +158,12 @@ def seconds(text: str) -> float:
     return value
 
 
-def add_job(command: Parser, *, many: bool = False) -> None:
+def add_job(command: Parser, *, many: bool = False, is_optional: bool = False) -> None:
     """Add the argument JOB, and the option that names its stack."""
     if many:
         command.value("jobs", "JOB", JOB_HELP, nargs="+")
+    elif is_optional:
+        command.value("job", "JOB", f"{JOB_HELP} (default: the newest job of the selected stack)", nargs="?")
     else:
         command.value("job", "JOB", JOB_HELP)
     add_stack(command, "stack of the job, as STACK or PROJECT/STACK (default: the one selected here)")

@@ -44,7 +44,7 @@ class Choice:
 
 def of_options(options: argparse.Namespace) -> Choice:
     """Return the command's endpoint options. A job's full name also gives project and location."""
-    match = _JOB_NAME.fullmatch(getattr(options, "job", ""))
+    match = _JOB_NAME.fullmatch(getattr(options, "job", None) or "")
     named = match.groupdict() if match else {}
     return Choice(
         kind=options.endpoint,
@@ -81,9 +81,9 @@ def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endp
     if choice.project or choice.location:
         return _google(choice, environment)
     raise CommandError(
-        f"No project is given, and the emulator of {folder(None)} is not running. For Google Cloud, give "
-        "--project P --location L. For the emulator, run `vertex-training emulator start`, or name the "
-        "folder of another one with --data-dir or VERTEX_TRAINING_DATA_DIR."
+        f"The emulator of {folder(None)} is not running, and no project is given. For the emulator, run "
+        "`vertex-training emulator start`, or name the folder of another one with --data-dir or "
+        "VERTEX_TRAINING_DATA_DIR. For Google Cloud, give --project P --location L."
     )
 
 

@@ -43,10 +43,17 @@ def list_jobs(options: argparse.Namespace, _: Output) -> Answer:
     return listing.Jobs(endpoint=endpoint, listing=found, inner=options.all, stack=stack, most=options.last)
 
 
+def _job(endpoint: Endpoint, options: argparse.Namespace) -> JobRecord:
+    """Return the job that is named, or the newest one. Raises InputError."""
+    if options.job is None:
+        return job_lookup.newest(endpoint, options)
+    return job_lookup.find(endpoint, job_lookup.wanted_of(options, options.job)).record
+
+
 def status(options: argparse.Namespace, _: Output) -> Answer:
     """Run the command `status`."""
     endpoint = target.resolve(target.of_options(options))
-    record = job_lookup.find(endpoint, job_lookup.wanted_of(options, options.job)).record
+    record = _job(endpoint, options)
     return status_view.Status(
         endpoint=endpoint,
         record=record,
@@ -66,7 +73,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
 def print_logs(options: argparse.Namespace, output: Output) -> None:
     """Run the command `logs`."""
     endpoint = target.resolve(target.of_options(options))
-    record = job_lookup.find(endpoint, job_lookup.wanted_of(options, options.job)).record
+    record = _job(endpoint, options)
     log = RunLog(task=options.task)
     tasks = status_view.tasks(endpoint, record)
     if options.task is not None and options.task not in tasks:
@@ -185,7 +192,7 @@ def import_job(options: argparse.Namespace, _: Output) -> Answer:
     found = declaration_source.find_named(endpoint, options.job, show_secrets=options.show_secrets)
     if found is not None:
         return _imported(found.name, found.python, found.spec, hides=found.hides_values)
-    record = job_lookup.find(endpoint, job_lookup.wanted_of(options, options.job)).record
+    record = _job(endpoint, options)
     entry = registry.runnable(record.collection)
     kind: JobKind[Any] = entry.part("kind", "KIND", JobKind)
     try:

@@ -49,7 +49,7 @@ def _count(text: str) -> int:
 def status_options(command: Parser) -> None:
     """Add the options of `status`."""
     command.runs("commands:status", json_options, endpoint_options)
-    add_job(command)
+    add_job(command, is_optional=True)
     command.flag("--verbose", "also print the job's full name and its labels")
     hidden_values.add_option(command)
 
@@ -57,7 +57,7 @@ def status_options(command: Parser) -> None:
 def logs_options(command: Parser) -> None:
     """Add the options of `logs`."""
     command.runs("commands:print_logs", json_options, endpoint_options)
-    add_job(command)
+    add_job(command, is_optional=True)
     command.flag("--follow -f", "keep printing until the job has ended")
     add_times(command)
     command.value("--task", "T", "print only one replica, such as workerpool0-0")

@@ -102,6 +102,28 @@ def find(endpoint: Endpoint, wanted: Wanted) -> Found:
     return chosen
 
 
+def newest(endpoint: Endpoint, options: argparse.Namespace) -> JobRecord:
+    """Return the newest job that no other job runs: of --stack, or else of the stack that is selected here.
+
+    If that stack has none, or none is selected, it is the newest job of all. Raises InputError without any.
+    """
+    stack = stack_filter.of_options(options)
+    records = all_jobs(endpoint)
+    owned = inner_jobs(records)
+    outer = [one for one in records if job_key(one.name) not in owned]
+    of_stack = stack or stack_filter.selected_here(options.timeouts)
+    found = next((one for one in outer if of_stack.accepts(one.labels)), None)
+    if found is None and stack is None:
+        found = next(iter(outer), None)
+    if found is None:
+        whose = f" of {stack}" if stack else ""
+        hint = location_hint(endpoint.location)
+        raise InputError(
+            f"There are no jobs{whose} in {endpoint.project}, {endpoint.location}.{hint}", path="JOB"
+        )
+    return found
+
+
 def choose(wanted: Wanted, records: Iterable[JobRecord]) -> Found | None:
     """Return the job of the records that the user means, None if no job has the name. Raises InputError."""
     history = resolve(wanted, histories(records))
