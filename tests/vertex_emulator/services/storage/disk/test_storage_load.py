@@ -138,7 +138,7 @@ class Load:
             answer = ask()
         except (OSError, http.client.HTTPException):
             return False  # the emulator does not answer
-        if answer.status in (401, 503):  # the next emulator has a new token already; this one is stopping
+        if answer.status in (403, 503):  # the next emulator has a new secret already; this one is stopping
             return False
         assert answer.status == status, answer.body
         return True
