@@ -117,7 +117,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("zebra", ["no command 'zebra'.", "Commands: explain, jobs"]),
     ("logs digits --folow", ["has no option '--folow'", "Did you mean '--follow'?"]),
     ("logs digits --task", ["--task"]),
-    ("status", ["JOB"]),
+    ("cancel", ["JOB"]),
     ("jobs --endpoint gogle", ["--endpoint", "gogle"]),
     ("jobs --proj x", ["has no option '--proj x'", "Did you mean '--project'?"]),
     ("emulator start --port 99999", ["--port", "'99999' is not a port", "1 to 65535"]),
