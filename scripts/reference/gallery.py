@@ -22,6 +22,8 @@ PAGE = DOCS / "gallery.md"
 PICTURES = DOCS / "pictures" / "gallery"
 _IMAGE = "us-docker.pkg.dev/my-project/examples/trainer:1"
 _UP = "cd {folder} && pulumi stack init local && pulumi up --yes"
+_UP_WITH_PLUGIN = f"vertex-training plugin install\n{_UP}"
+_UP_WITH_SDK = _UP_WITH_PLUGIN.replace("&&", "&& npm install && pulumi package add vertex-training &&", 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +161,7 @@ CARDS = (
         title="Digits in YAML",
         folder="examples/yaml",
         text="The program is a Pulumi.yaml, without Python.",
+        command=_UP_WITH_PLUGIN,
         result="the job has succeeded",
         replicas=(1, 1),
     ),
@@ -167,6 +170,7 @@ CARDS = (
         title="Digits in TypeScript",
         folder="examples/typescript",
         text="The same declaration, with types from the SDK that Pulumi generates.",
+        command=_UP_WITH_SDK,
         result="the job has succeeded",
         replicas=(1, 1),
     ),
