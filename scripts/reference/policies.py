@@ -49,7 +49,7 @@ def _parts() -> Iterator[str]:
         if own := list(_settings(policy.settings, without=Scope)):
             yield items(PAGE, own).rstrip("\n")
     yield "## Example"
-    yield "The file of `--policy-pack-config`. `all` is the level of each policy that names none."
+    yield "The file of `--policy-pack-config`. `all` sets the level of policies without one."
     yield code(json.dumps(EXAMPLE, indent=2), "json")
 
 
