@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -21,7 +24,7 @@ from pulumi_vertex_training.ui.pages.all_pages import NAVIGATION, PAGES, tab_of
 from pulumi_vertex_training.ui.pages.job.page import PATH as JOB_PATH
 from pulumi_vertex_training.ui.pages.job.page import record_at
 from pulumi_vertex_training.ui.pages.page import MissingError, Page
-from pulumi_vertex_training.ui.server import actions, assets, downloads, rendering, views
+from pulumi_vertex_training.ui.server import actions, downloads, rendering, views
 from pulumi_vertex_training.ui.server.access import KNOWN
 from pulumi_vertex_training.ui.server.actions import Allowed
 from pulumi_vertex_training.ui.server.feed import Feed
@@ -33,7 +36,21 @@ from pulumi_vertex_training.ui.source.source import Source
 LIVE = "/live"
 """The path of a page's stream is this and the path of the page."""
 
+_ASSETS = Path(__file__).parents[1] / "assets"
+
 Handler = Callable[[Request], Awaitable[Response]]
+
+
+class _Assets(StaticFiles):
+    """Style sheets, scripts and pictures, which are sent again only if they differ.
+
+    They alone are compressed: a page has a token beside texts of others, and its length would tell about it.
+    """
+
+    def file_response(self, *args: Any, **options: Any) -> Response:
+        response = super().file_response(*args, **options)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
 
 def application(
@@ -53,7 +70,7 @@ def application(
             *views.routes(source, _common),
             *downloads.routes(source),
             *actions.routes(source, permission),
-            *assets.routes(),
+            Mount("/assets", GZipMiddleware(_Assets(directory=_ASSETS))),
         ],
         exception_handlers={
             HTTPException: _http_error,
