@@ -6,7 +6,7 @@ import argparse
 import functools
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,9 +108,7 @@ def newest(endpoint: Endpoint, options: argparse.Namespace) -> JobRecord:
     If that stack has none, or none is selected, it is the newest job of all. Raises InputError without any.
     """
     stack = stack_filter.of_options(options)
-    records = all_jobs(endpoint)
-    owned = inner_jobs(records)
-    outer = [one for one in records if job_key(one.name) not in owned]
+    outer = outer_jobs(all_jobs(endpoint))
     of_stack = stack or stack_filter.selected_here(options.timeouts)
     found = next((one for one in outer if of_stack.accepts(one.labels)), None)
     if found is None and stack is None:
@@ -215,14 +213,12 @@ def _named(endpoint: Endpoint, name: str) -> list[JobRecord]:
         *(functools.partial(one.list_by_label, endpoint, label) for one in gateways()),
     ]
     records = {one.name: one for found in call_each(lambda read: read(), reads) for one in found}
-    owned = inner_jobs(records.values())
-    return [one for one in records.values() if job_key(one.name) not in owned]
+    return outer_jobs(records.values())
 
 
 def _unknown(endpoint: Endpoint, text: str) -> InputError:
     records = all_jobs(endpoint)
-    owned = inner_jobs(records)
-    outer = [record for record in records if job_key(record.name) not in owned]
+    outer = outer_jobs(records)
     if not records:
         exist = f"There are no jobs in {endpoint.project}, {endpoint.location}."
         exist += location_hint(endpoint.location)
@@ -232,6 +228,12 @@ def _unknown(endpoint: Endpoint, text: str) -> InputError:
     known += [name for record in records if (name := record.labels.get("pulumi-resource"))]
     hint = did_you_mean(text.rpartition("/")[2], known)
     return InputError(f"There is no job {text!r}.{hint} {exist}", path="JOB")
+
+
+def outer_jobs(records: Collection[JobRecord]) -> list[JobRecord]:
+    """Return the jobs that no other of the records runs: trials and jobs of pipelines are left out."""
+    owned = inner_jobs(records)
+    return [one for one in records if job_key(one.name) not in owned]
 
 
 def inner_jobs(records: Iterable[JobRecord]) -> dict[str, Inner]:

@@ -18,10 +18,9 @@ from pulumi_vertex_training.runs.climb import places_of
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.monitoring.progress import latest_report
-from pulumi_vertex_training.views.jobs.lookup import all_jobs, inner_jobs, newest_first
+from pulumi_vertex_training.views.jobs.lookup import all_jobs, newest_first, outer_jobs
 from pulumi_vertex_training.views.jobs.resources import History, Wanted, histories, resolve
 from pulumi_vertex_training.views.kind_view import view_of
-from pulumi_vertex_training.views.study_view import job_key
 from pulumi_vertex_training.views.target import location_hint
 from vertex_training.cost.max_cost import LABEL, as_declared, read_label
 from vertex_training.fields import uris
@@ -40,8 +39,7 @@ def find(endpoint: Endpoint, wanted: Wanted) -> History:
     Raises InputError if none or several match, and CloudError.
     """
     jobs = all_jobs(endpoint)
-    owned = inner_jobs(jobs)
-    known = histories(one for one in jobs if RUN_LABEL in one.labels and job_key(one.name) not in owned)
+    known = histories(one for one in outer_jobs(jobs) if RUN_LABEL in one.labels)
     found = resolve(wanted, known)
     if found is None:
         raise _unknown(endpoint, wanted.text, known, jobs)

@@ -16,9 +16,8 @@ from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
-from pulumi_vertex_training.views.jobs.lookup import all_jobs, inner_jobs
+from pulumi_vertex_training.views.jobs.lookup import all_jobs, outer_jobs
 from pulumi_vertex_training.views.output import Output
-from pulumi_vertex_training.views.study_view import job_key
 from pulumi_vertex_training.views.target import location_hint
 from vertex_training.cost.runs import Spent, total_spent
 from vertex_training.cost.words import decimal
@@ -95,9 +94,7 @@ class Spending(Answer):
 
 def by_label(endpoint: Endpoint, label: str) -> Spending:
     """Return what all jobs have cost by the value of a label. Raises InputError if no job has the label."""
-    jobs = all_jobs(endpoint)
-    owned = inner_jobs(jobs)  # Trials, and the jobs of pipelines, are part of their owners.
-    records = [one for one in jobs if job_key(one.name) not in owned]
+    records = outer_jobs(all_jobs(endpoint))  # Trials, and the jobs of pipelines, are part of their owners.
     if not any(label in one.labels for one in records):
         raise _unknown(endpoint, label, records)
     costs = costs_of(endpoint, records)
