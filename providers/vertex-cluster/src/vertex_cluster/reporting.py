@@ -283,9 +283,9 @@ def _metric(value: Any) -> Any:
 
     Readers of earlier versions pass over these texts.
     """
-    number = None if value is None else float(value)
+    number = value if value is None or isinstance(value, int) else float(value)
     if number is None or math.isfinite(number):
-        return _number(value)
+        return _number(number)
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 

@@ -43,9 +43,12 @@
   }
 
   // Curves over steps can be drawn over the time since the first value of their run, if all points have a time.
+  function isTimed(chart) {
+    return chart.across === "step" && chart.series.every((one) => one.timed);
+  }
+
   function across(chart) {
-    const isTimed = chart.across === "step" && chart.series.every((one) => one.timed);
-    return isTimed && axisChoice && axisChoice.value === "time" ? "time since the first value" : chart.across;
+    return isTimed(chart) && axisChoice && axisChoice.value === "time" ? "time since the first value" : chart.across;
   }
 
   function position(chart, x) {
@@ -318,8 +321,7 @@
     const figures = [...document.querySelectorAll("figure[data-curve]")];
     for (const figure of figures) draw(figure, again === true);
     if (!axisChoice) return;
-    const charts = figures.map((figure) => drawn.get(figure).chart);
-    axisChoice.parentElement.hidden = !charts.some((one) => one.across === "step" && one.series.every((each) => each.timed));
+    axisChoice.parentElement.hidden = !figures.some((figure) => isTimed(drawn.get(figure).chart));
   }
 
   // How curves are drawn is in the address, so that a link shows the same, also after other runs are chosen.

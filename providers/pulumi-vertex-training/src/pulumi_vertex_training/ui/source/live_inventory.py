@@ -27,7 +27,7 @@ _ONE_BY_ONE = 50
 """Jobs that are read one by one; if more have changed, all are listed."""
 
 _RESULTS_AT_ONCE = 100
-"""Ended jobs whose last metrics are read with one view, the newest first, and how many at the same time."""
+"""Ended jobs whose last metrics are read with one view, the newest first."""
 
 _REPORT_SECONDS = 1.0
 """Seconds between two reads of the reports of running jobs and of what other jobs wait for."""
