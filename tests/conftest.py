@@ -10,6 +10,7 @@ import pytest
 
 import support.properties  # noqa: F401  loads the profile of hypothesis
 from support.suite import worker
+from support.suite.rows import pytest_generate_tests  # noqa: F401  a hook
 
 # Tests fork replicas from the process that has an emulator: the handlers of gRPC would wait for its threads.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")

@@ -11,6 +11,7 @@ from scripts.testing.results import EndedTest, Results
 _SLOWEST = 10
 _LAST_LINES = 60
 """Lines of a failure that are printed; the process's log has all."""
+_REASON = 200
 
 
 def progress(results: Results, files: int, of_files: int) -> str:
@@ -36,10 +37,11 @@ def lines(run: Run, *, seed: int, arguments: Sequence[str], load: str) -> Iterat
         yield f"Not run: {len(run.left_files)} files, such as {run.left_files[0]}"
     for line in run.left_processes:
         yield f"Still running: {line[:150]}"
-    failed = [*results.broken, *(test.name for test in results.failures())]
+    failed = {**results.broken, **{test.name: test.text for test in results.failures()}}
     if failed:
         yield from ("", "Failed; to repeat one:")
-        yield from (f"  {repeat(name, seed)}" for name in failed)
+        for name, text in failed.items():
+            yield from (f"  {repeat(name, seed)}", f"    {_reason(text)}")
     kept = [test for test in results.failures() if test.logs]
     if kept:
         yield f"Logs of failed tests: {run.folder / 'failed'}"
@@ -61,6 +63,13 @@ def _failure(run: Run, test: EndedTest) -> Iterator[str]:
     yield from ("", f"== {test.name}", *_tail(test.text))
     if test.logs:
         yield f"logs: {run.folder / 'failed' / test.logs}"
+
+
+def _reason(text: str) -> str:
+    """Return one line that says why a test failed: a long log may be cut above the summary."""
+    found = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line.removeprefix("E ").strip() for line in found if line.startswith("E ")]
+    return (errors or found or ["no text"])[0][:_REASON]
 
 
 def _tail(text: str) -> list[str]:

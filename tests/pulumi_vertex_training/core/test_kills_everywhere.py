@@ -160,7 +160,7 @@ def tried() -> Iterator[object]:
     yield pytest.param(PERSISTENT_RESOURCE, REBOOT, id="persistent resource, a reboot")
 
 
-@pytest.mark.parametrize(("subject", "operation"), tried())
+@pytest.mark.parametrize(("subject", "operation"), tuple(tried()))
 def test_killed_at_every_point(data_dir: Path, subject: Subject, operation: Operation) -> None:
     try_points(operation, lambda: Trial(subject=subject, data_dir=data_dir))
 
@@ -181,7 +181,7 @@ def tried_of_package() -> Iterator[object]:
                 yield pytest.param(subject, operation, id=f"{subject.noun}, {operation.name}", marks=marks)
 
 
-@pytest.mark.parametrize(("subject", "operation"), tried_of_package())
+@pytest.mark.parametrize(("subject", "operation"), tuple(tried_of_package()))
 def test_killed_at_every_point_in_the_package(data_dir: Path, subject: Subject, operation: Operation) -> None:
     try_points(operation, lambda: Trial(subject=subject, data_dir=data_dir, serves_package=True))
 

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 CONFTEST = """
 from support.suite import worker
+from support.suite.rows import pytest_generate_tests
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: a slow test")
@@ -86,6 +87,20 @@ def test_the_mark_expression_of_an_entry_chooses_tests(small: Layout) -> None:
     assert outcomes(run(small, file=program)) == {"test_file.py::test_fast": "passed"}
     assert outcomes(run(small, file=program, marks="slow")) == {"test_file.py::test_slow": "passed"}
     assert len(outcomes(run(small, file=program, marks=""))) == 2
+
+
+def test_one_process_runs_the_slow_tests_of_a_file_and_then_the_others(small: Layout) -> None:
+    rows = "('fast', pytest.param('slow', marks=pytest.mark.slow))"
+    program = "import pytest\n@pytest.mark.parametrize('row', {})\ndef test_it(row): pass\n"
+    file = small.root / "tests" / "test_file.py"
+    entries = [Entry("tests/test_file.py", marks) for marks in ("slow", "not slow")]
+    file.write_text(program.format(rows))
+    done = run_entries(small, entries, count=1)
+    assert outcomes(done) == {f"test_file.py::test_it[{row}]": "passed" for row in ("slow", "fast")}
+    file.write_text(program.format(f"iter({rows})"))
+    for only in entries:
+        done = run_entries(small, [only], count=1)
+        assert "needs a tuple or a list" in done.results.broken["tests/test_file.py"]
 
 
 def test_the_part_of_an_entry_chooses_tests(small: Layout) -> None:
@@ -157,7 +172,8 @@ def test_a_failure_is_printed_with_the_command_that_repeats_it(small: Layout) ->
     done = run(small, file=program, other="def test_other(): pass\n")
     lines = list(summary.lines(done, seed=17, arguments=["-k", "it"], load="2 cores"))
     assert "E       assert (1 + 1) == 3" in lines
-    assert "  make test ARGS='tests/test_file.py::test_it --randomly-seed=17'" in lines
+    again = lines.index("  make test ARGS='tests/test_file.py::test_it --randomly-seed=17'")
+    assert lines[again + 1] == "    assert (1 + 1) == 3"
     assert lines[-1] == "1 passed, 1 failed, 0 skipped"
     assert lines[-2].endswith("the same order: make test ARGS='-k it --randomly-seed=17'")
     (kept,) = (done.folder / "failed").rglob("emulator.log")
