@@ -10,9 +10,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[each]) for each in (1, 2)]
 
-from suites import page, running  # noqa: E402
+from suites import running  # noqa: E402
 from suites.catalog import SUITES  # noqa: E402
-from suites.results import Results  # noqa: E402
+from suites.results import Results, page  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:

@@ -16,8 +16,8 @@ from pathlib import Path
 from scripts.layout import layout
 from suites import installing, results
 from suites.left_out_plugin import PREFIX
-from suites.outputs import go_cases, rust_cases
 from suites.results import Case
+from suites.results.outputs import go_cases, rust_cases
 from suites.suite import Edit, GoTests, Reason, RustTests
 
 

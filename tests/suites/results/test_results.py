@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from suites.catalog import SUITES
-from suites.page import BEGIN, END, PAGE, reasons, table, written
 from suites.results import Results, read
+from suites.results.page import BEGIN, END, PAGE, reasons, table, written
 from suites.suite import GoSuite, PythonSuite, Reason
 
 SUITE = PythonSuite(

@@ -9,7 +9,7 @@ from pathlib import Path
 from suites.catalog import NOT_RUN, SUITES
 from suites.results import Results
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "suites.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "suites.md"
 BEGIN = "<!-- `make suites ARGS=--write` writes this part. -->\n"
 END = "<!-- End of the written part. -->\n"
 

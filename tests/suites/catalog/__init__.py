@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites import data_libraries, go_client, orchestrators
+from suites.catalog import data_libraries, go_client, orchestrators
 from suites.suite import GoSuite, PythonSuite, Reason, Suite
 
 _PYTEST = ("pytest==8.4.2", "pytest-asyncio==1.5.0", "pytest-timeout==2.4.0", "pytest-xdist==3.8.0")

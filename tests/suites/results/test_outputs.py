@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from suites.outputs import go_cases, rust_cases
 from suites.results import Case
+from suites.results.outputs import go_cases, rust_cases
 
 
 def events(*pairs: tuple[str, str], output: str = "", of: str = "") -> list[str]:
