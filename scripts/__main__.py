@@ -10,13 +10,14 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from scripts import cleaning, environment, lock_files, python_packages, quality, stack
+from scripts import environment, quality, stack
 from scripts.layout import layout
 from scripts.processes import run_openly
 from scripts.pulumi_cli import installed
 from scripts.release import command as release
 from scripts.release import version
 from scripts.report import ChoreError, Report
+from scripts.setup import cleaning, lock_files, python_packages
 from scripts.site import command as site
 from scripts.tools import policy_pack
 
@@ -96,7 +97,8 @@ def _run(options: argparse.Namespace, report: Report, words: Sequence[str]) -> i
             return run_openly([here.python, "-m", "scripts.arguments"], cwd=here.root, env=os.environ)
         case "descriptors":
             python_packages.ensure(here, report, development=True)
-            return run_openly([here.python, "scripts/build_descriptors.py"], cwd=here.root, env=os.environ)
+            module = "scripts.emulator_files.descriptors"
+            return run_openly([here.python, "-m", module], cwd=here.root, env=os.environ)
         case "release":
             return release.release(here, report)
         case "version":

@@ -6,11 +6,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts import environment, python_packages
+from scripts import environment
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.pulumi_cli import installed
 from scripts.report import ChoreError, Report
+from scripts.setup import python_packages
 from scripts.testing import command as testing
 from scripts.tools import (
     client_tools,
@@ -114,13 +115,13 @@ def check(layout: Layout, report: Report) -> int:
         *types_of_programs,
         ("Types, editor", [layout.venv / "bin" / "basedpyright", *_PROGRAMS.values()]),
         ("Dependencies", [layout.venv / "bin" / "lint-imports"]),
-        ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),
+        ("Wording", [layout.python, "-m", "scripts.checks.wording", *_WRITTEN, "tests"]),
         ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),
-        ("Links", [layout.python, "-m", "scripts.links", *_WRITTEN]),
+        ("Links", [layout.python, "-m", "scripts.checks.links", *_WRITTEN]),
         ("Workflows", [*schema, "vendor.github-workflows", *_WORKFLOWS]),
         ("Generated files", [layout.python, "-m", "scripts.arguments", "--check"]),
         ("Schema", [layout.python, "-m", "scripts.arguments.compatibility"]),
-        ("Budget", [layout.python, "-m", "scripts.budget"]),
+        ("Budget", [layout.python, "-m", "scripts.checks.budget"]),
         ("Updates", [*schema, "vendor.dependabot", ".github/dependabot.yml"]),
     ]
     failures = []

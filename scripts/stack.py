@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scripts import environment, python_packages
+from scripts import environment
 from scripts.layout import Layout
 from scripts.package_modules import loaded
 from scripts.processes import run_openly, run_quietly
 from scripts.pulumi_cli import backend_files, backend_locks, installed
 from scripts.pulumi_cli.installed import PulumiCli
 from scripts.report import ChoreError, Report
+from scripts.setup import python_packages
 
 _COMMAND = "vertex-training"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scripts.arguments import api_tables, classes, package_schema
 from scripts.arguments import resources as signatures
-from scripts.reference import (
+from scripts.reference.pages import (
     commands,
     configuration,
     functions,

@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import python_packages
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.pulumi_cli import installed
 from scripts.pulumi_cli.installed import PulumiCli
 from scripts.release import plugin_archives
 from scripts.report import Report, Step
+from scripts.setup import python_packages
 
 TEMPLATE = Path("templates/vertex-training")
 _KEPT = ("PIP_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy", "LANG", "LC_", "TMPDIR")

@@ -6,10 +6,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts import environment, python_packages
+from scripts import environment
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.report import ChoreError, Report
+from scripts.setup import python_packages
 
 ADDRESS = "127.0.0.1:8000"
 _PYTHON = "Zensical, which builds the site, needs Python 3.11 or newer. Run `make PYTHON=python3.12 setup`."

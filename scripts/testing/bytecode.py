@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 
 from scripts.layout import Layout
-from scripts.python_packages import DEVELOPMENT_LOCK
+from scripts.setup.python_packages import DEVELOPMENT_LOCK
 
 _OWN = ("providers", "tests/support", "scripts")
 

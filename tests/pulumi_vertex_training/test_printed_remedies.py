@@ -17,8 +17,8 @@ import pytest
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.printed_commands import PULUMI_VERBS, runnable
 from pulumi_vertex_training.views.output import Output
+from scripts.checks.messages import messages
 from scripts.layout import layout
-from scripts.messages import messages
 from scripts.stack import printed_commands
 from support.tables import every_row, not_empty
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import cleaning
 from scripts.layout import Layout
 from scripts.report import ChoreError, Report
+from scripts.setup import cleaning
 from scripts.tools import go_caches
 
 MINE = ("notes.txt", "dist/mine.whl", "infra/__main__.py", "policies/policy.py")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts import python_packages
 from scripts.layout import Layout
-from scripts.python_packages import Stamp
 from scripts.release import command as release
 from scripts.report import ChoreError, Report
+from scripts.setup import python_packages
+from scripts.setup.python_packages import Stamp
 
 BASE = getattr(sys, "_base_executable", sys.executable)
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts import python_packages, uv
 from scripts.layout import Layout
 from scripts.layout import layout as layout_of
 from scripts.report import ChoreError, Report, Step
+from scripts.setup import python_packages, uv
 
 _PIP = """#!/bin/sh
 echo "$@" >>"{log}"

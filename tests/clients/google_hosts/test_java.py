@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from scripts import build_java_agent
+from scripts.emulator_files import java_agent
 from scripts.tools import google_clients
 from support.clients.forged_certificates import forged
 from support.clients.tools import tool
@@ -160,8 +160,8 @@ def test_options_of_the_shell_stay(tmp_path: Path) -> None:
 
 def test_the_agent_is_compiled_from_its_source(tmp_path: Path) -> None:
     tool("javac")
-    compiled = build_java_agent.compile_to(tmp_path).read_bytes()
-    build_java_agent.write(tmp_path / "again.jar", compiled)
+    compiled = java_agent.compile_to(tmp_path).read_bytes()
+    java_agent.write(tmp_path / "again.jar", compiled)
     with zipfile.ZipFile(AGENT) as archive, zipfile.ZipFile(tmp_path / "again.jar") as again:
-        for name in ("META-INF/MANIFEST.MF", build_java_agent.CLASS):
-            assert archive.read(name) == again.read(name), "run: python -m scripts.build_java_agent"
+        for name in ("META-INF/MANIFEST.MF", java_agent.CLASS):
+            assert archive.read(name) == again.read(name), "run: python -m scripts.emulator_files.java_agent"

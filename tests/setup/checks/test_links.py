@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.links import broken_links
+from scripts.checks.links import broken_links
 
 
 def test_missing_files_headings_and_anchors(tmp_path: Path) -> None:

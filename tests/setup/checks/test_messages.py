@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from scripts.messages import messages, messages_of
+from scripts.checks.messages import messages, messages_of
 
 ROOT = Path(__file__).parents[3]
 

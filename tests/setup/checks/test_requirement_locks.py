@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts import lock_files
-from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
+from scripts.setup import lock_files
+from scripts.setup.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
 
 LOCKS = (RUNTIME_LOCK, DEVELOPMENT_LOCK)
 

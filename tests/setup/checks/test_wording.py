@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.wording import findings_of_page, findings_of_python
+from scripts.checks.wording import findings_of_page, findings_of_python
 
 FILE = Path("module.py")
 

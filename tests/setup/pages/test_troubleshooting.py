@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.messages import messages
+from scripts.checks.messages import messages
 from support.tables import not_empty
 
 ROOT = Path(__file__).resolve().parents[3]

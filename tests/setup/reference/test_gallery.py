@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from scripts.reference import gallery
+from scripts.reference.pages import gallery
 from support.mocked_program import run
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,9 +14,10 @@ from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cli.explain import rule_index
 from pulumi_vertex_training.core import settings
 from scripts.arguments.catalog import RESOURCES, ROOT
-from scripts.reference import commands, examples, files, functions, markdown, policies, rules, variables
-from scripts.reference import variable_texts as texts
+from scripts.reference import examples, files, markdown
 from scripts.reference.markdown import HEADER, REFERENCE, UnknownPageError, cell, linked, prose
+from scripts.reference.pages import commands, functions, policies, rules, variables
+from scripts.reference.pages import variable_texts as texts
 from scripts.reference.signatures import function
 from vertex_training.policy.evaluation import configuration_of
 

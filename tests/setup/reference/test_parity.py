@@ -11,7 +11,7 @@ from google.cloud.aiplatform_v1 import types as api
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from scripts.reference import parity
+from scripts.reference.pages import parity
 from suites.catalog import SUITES
 from support.client.clients.recorded_requests import all_fields
 from support.tables import every_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from scripts import budget
+from scripts.checks import budget
 from scripts.testing import minutes
 from scripts.testing.results import Cost, EndedTest, Results
 

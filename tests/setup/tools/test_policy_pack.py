@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts import environment, lock_files
+from scripts import environment
 from scripts.layout import Layout, layout
 from scripts.pulumi_cli.installed import PulumiCli
 from scripts.report import ChoreError, Report
+from scripts.setup import lock_files
 from scripts.tools import policy_pack
 
 _PYTHON = """#!/bin/sh

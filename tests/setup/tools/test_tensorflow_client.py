@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import lock_files
 from scripts.layout import Layout, layout
 from scripts.report import Report
+from scripts.setup import lock_files
 from scripts.tools import tensorflow_client
 
 _PIP = """#!/bin/sh

@@ -8,7 +8,7 @@ import java.net.URI;
  * Leads a Java program through the emulator's proxy, as the variables of its shell lead other programs.
  *
  * <p>Java reads neither https_proxy nor a bundle of authorities. It takes a password for a proxy from an
- * Authenticator only. Options of the command line stay as they are. scripts.build_java_agent compiles this file.
+ * Authenticator only. Options of the command line stay as they are. scripts.emulator_files.java_agent compiles this file.
  */
 public final class ProxyAgent extends Authenticator {
   private final URI proxy;

@@ -1,4 +1,4 @@
-"""Google's definitions of messages and methods, compiled by scripts/build_descriptors.py.
+"""Google's definitions of messages and methods, compiled by scripts.emulator_files.descriptors.
 
 Each service has one file. The definitions are in a descriptor pool of their own, so
 that Google's client libraries can be loaded in the same process.

@@ -1,7 +1,8 @@
 """List the messages of the packages: every text of three words or more that is no docstring.
 
-`python -m scripts.messages [FOLDER...]` prints them, one a line, with their place. A value that is filled in
-is shown as its expression in braces. The list holds all that users, logs and API answers can show.
+`python -m scripts.checks.messages [FOLDER...]` prints them, one a line, with their place. A value
+that is filled in is shown as its expression in braces. The list holds all that users, logs and API answers
+can show.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def public_names() -> list[str]:
 def _check(listed: set[str], public: set[str], where: str) -> None:
     if listed != public:
         raise UnlistedNameError(
-            f"scripts/reference/functions.py: {where}: {', '.join(sorted(listed ^ public))}: "
+            f"scripts/reference/pages/functions.py: {where}: {', '.join(sorted(listed ^ public))}: "
             "list every public name once."
         )
 

@@ -1,6 +1,6 @@
 """Compile the Java agent that the emulator's proxy needs into the package.
 
-    python -m scripts.build_java_agent
+    python -m scripts.emulator_files.java_agent
 
 Needs a JDK. The archive has the same bytes for the same class, so that a rebuild shows as no change.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from scripts.processes import run_quietly
 
 SOURCE = (
-    Path(__file__).resolve().parent.parent
+    Path(__file__).resolve().parents[2]
     / "providers/vertex-emulator/src/vertex_emulator/server/proxy/java/ProxyAgent.java"
 )
 JAR = SOURCE.with_name("proxy-agent.jar")

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.arguments.catalog import RESOURCES
-from scripts.reference import (
+from scripts.reference.markdown import HEADER, REFERENCE, items, relative
+from scripts.reference.pages import (
     commands,
     configuration,
     functions,
@@ -16,7 +17,6 @@ from scripts.reference import (
     rules,
     variables,
 )
-from scripts.reference.markdown import HEADER, REFERENCE, items, relative
 
 PAGE = REFERENCE / "index.md"
 

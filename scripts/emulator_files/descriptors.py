@@ -1,6 +1,6 @@
 """Rebuild the message definitions that the emulator answers with.
 
-    python scripts/build_descriptors.py [SERVICE] ...
+    python -m scripts.emulator_files.descriptors [SERVICE] ...
 
 Google's .proto files of each service come from its npm package (Apache-2.0), shared ones from the installed
 Python packages. They are compiled with grpcio-tools in a temporary virtual environment, because grpcio-tools
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = (
-    Path(__file__).resolve().parent.parent
+    Path(__file__).resolve().parents[2]
     / "providers/vertex-emulator/src/vertex_emulator/server/rpc/descriptors"
 )
 

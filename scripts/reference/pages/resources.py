@@ -26,7 +26,7 @@ from scripts.arguments.messages import (
 )
 from scripts.arguments.resources import Argument, arguments_of
 from scripts.arguments.types import ARGS_OF, accepted
-from scripts.reference import examples, rules
+from scripts.reference import examples
 from scripts.reference.markdown import (
     HEADER,
     REFERENCE,
@@ -39,6 +39,7 @@ from scripts.reference.markdown import (
     value_entry,
     without_repeats,
 )
+from scripts.reference.pages import rules
 from scripts.reference.signatures import a_class, is_public_property
 from scripts.reference.types_in_words import (
     annotation_in_words,

@@ -12,10 +12,10 @@ import os
 import shutil
 from pathlib import Path
 
-from scripts import python_packages
 from scripts.layout import Layout
 from scripts.processes import run_quietly
 from scripts.report import ChoreError, Report
+from scripts.setup import python_packages
 from scripts.stack import project_name
 
 _OF_CHECKS = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".import_linter_cache")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pulumi_vertex_training.cli import parser
-from scripts import wording
+from scripts.checks import wording
 from scripts.layout import layout
 from scripts.testing import minutes
 from vertex_emulator.server.rpc import descriptors

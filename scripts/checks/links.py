@@ -1,6 +1,6 @@
 """Check the links of Markdown pages: files that exist, and headings or anchors in them.
 
-`python -m scripts.links [FILE_OR_FOLDER...]` prints each broken link with its page, and exits with 1
+`python -m scripts.checks.links [FILE_OR_FOLDER...]` prints each broken link with its page, and exits with 1
 if there is one. Links to other sites are not followed.
 """
 

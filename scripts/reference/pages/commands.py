@@ -13,8 +13,8 @@ from pathlib import Path
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cli.arguments import Parser
 from pulumi_vertex_training.cli.teams.plan.checks import EXIT_CODES
-from scripts.reference import json_page
 from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, items, linked
+from scripts.reference.pages import json_page
 
 PAGE = REFERENCE / "commands.md"
 EMULATOR_PAGE = REFERENCE / "emulator-commands.md"
@@ -256,7 +256,7 @@ def _groups(
     listed = {name for group in groups for name in group.examples}
     if direct != listed:
         raise UnlistedCommandError(
-            f"scripts/reference/commands.py: {prefix}: {', '.join(sorted(direct ^ listed))}: "
+            f"scripts/reference/pages/commands.py: {prefix}: {', '.join(sorted(direct ^ listed))}: "
             "a group must have each command with an example."
         )
     for group in groups:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from scripts.reference import variable_texts as texts
 from scripts.reference.markdown import HEADER, REFERENCE, code, items, linked
+from scripts.reference.pages import variable_texts as texts
 from vertex_training.environment.pipeline_data import variables as data_variables
 from vertex_training.environment.replica import job_environments
 from vertex_training.fields.decode import decode

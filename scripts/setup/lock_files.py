@@ -8,11 +8,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scripts import python_packages, uv
 from scripts.layout import Layout
 from scripts.processes import run_quietly
-from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
 from scripts.report import ChoreError, Report
+from scripts.setup import python_packages, uv
+from scripts.setup.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
 from scripts.tools import policy_pack, tensorflow_client
 
 _COMPILE = (

@@ -17,10 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from scripts import uv
 from scripts.layout import Layout
 from scripts.processes import alone, run_quietly
 from scripts.report import ChoreError, Report, Step
+from scripts.setup import uv
 
 RUNTIME_LOCK = "requirements.txt"
 DEVELOPMENT_LOCK = "requirements-dev.txt"

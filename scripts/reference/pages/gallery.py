@@ -214,7 +214,7 @@ def pages() -> Iterator[tuple[Path, str]]:
 def _card(card: Card, explained: Explanation) -> str:
     cost = explained.cost
     if explained.spec is None or cost is None or cost.hourly is None:
-        raise ValueError(f"scripts/reference/gallery.py: {card.name}: its job has errors or no price.")
+        raise ValueError(f"scripts/reference/pages/gallery.py: {card.name}: its job has errors or no price.")
     picture = svg.picture(explained.spec.worker_pool_specs)
     words = html.unescape(picture.partition("<title>")[2].partition("</title>")[0])
     facts = [f"**{card.result}**", f"first `up` {card.first_up}" if card.first_up else ""]

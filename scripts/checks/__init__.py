@@ -1,0 +1,1 @@
+"""Checks of the whole clone: words, links, messages, and the budget."""
