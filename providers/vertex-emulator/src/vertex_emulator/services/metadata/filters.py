@@ -7,7 +7,7 @@ parent_contexts:"NAME","NAME" (the comments of `filter` in ListContextsRequest a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vertex_emulator.kernel import times
@@ -131,7 +131,7 @@ def _checked_metadata(comparison: Comparison, rest: str) -> Comparison:
             float(comparison.value)
         except ValueError:
             raise FilterError(f"{comparison.value!r} is not a number") from None
-    return comparison
+    return replace(comparison, operator=comparison.operator.replace(":", "="))
 
 
 def _holds(comparison: Comparison, record: Record) -> bool:
@@ -147,7 +147,7 @@ def _holds(comparison: Comparison, record: Record) -> bool:
         actual = message.DESCRIPTOR.fields_by_name["state"].enum_type.values_by_number[message.state].name
     else:
         actual = getattr(message, field)
-    return filters.compare(actual, "=" if operator == ":" else operator, value)
+    return filters.compare(actual, operator, value)
 
 
 def _metadata_holds(metadata: DynamicMessage, comparison: Comparison) -> bool:
@@ -160,4 +160,4 @@ def _metadata_holds(metadata: DynamicMessage, comparison: Comparison) -> bool:
         wanted = float(wanted)
     elif kind == "bool_value":
         actual, wanted = str(actual).lower(), wanted.lower()
-    return filters.compare(actual, "=" if comparison.operator == ":" else comparison.operator, wanted)
+    return filters.compare(actual, comparison.operator, wanted)
