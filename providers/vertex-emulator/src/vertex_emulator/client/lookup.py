@@ -10,7 +10,6 @@ Whether an emulator runs is decided by the lock of its folder, not by its answer
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import hmac
@@ -26,7 +25,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vertex_emulator.kernel import machine_clock
-from vertex_emulator.kernel.disk import data_folder
+from vertex_emulator.kernel.disk import data_folder, locks
 from vertex_emulator.kernel.disk.data_folder import DataFolder, DataFolderError, Record
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_training import __version__
@@ -225,17 +224,11 @@ def lock_holder(folder: DataFolder) -> int | None:
     Raises `LauncherError`.
     """
     try:
-        descriptor = os.open(folder.lock, os.O_RDONLY | os.O_CLOEXEC)
+        if not locks.is_held(folder.lock):
+            return None
+        text = folder.lock.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise LauncherError(str(data_folder.unusable(folder.lock, error))) from error
-    try:
-        # Shared, so that two processes that ask at the same time do not take each other for the emulator.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        text = os.pread(descriptor, 32, 0)
-        return int(text) if text.isdigit() else -1
-    finally:
-        os.close(descriptor)
-    return None
+    return int(text) if text.isdigit() else -1

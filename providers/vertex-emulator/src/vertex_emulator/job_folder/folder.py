@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.kernel import machine_clock
+from vertex_emulator.kernel.disk import locks
 
 METRIC_FILE = "hypertune/output.metrics"
 """Path below a replica's /tmp: the default of the package `cloudml-hypertune`."""
@@ -229,14 +230,4 @@ class JobFolder:
 
     def is_held(self) -> bool:
         """Return whether a supervisor is alive. The kernel releases its lock however it ends."""
-        try:
-            end = os.open(self.lock, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(end, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(end)
-        return False
+        return locks.is_held(self.lock)

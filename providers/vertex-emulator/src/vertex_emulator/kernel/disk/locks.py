@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vertex_emulator.kernel import machine_clock
@@ -83,6 +83,52 @@ class FileLock:
     def release(self) -> None:
         """Release the lock."""
         os.close(self._descriptor)
+
+
+def hold(path: Path, how: int = fcntl.LOCK_EX) -> int:
+    """Lock a file, which is created, by `fcntl.flock`. Return the descriptor that holds the lock.
+
+    Raises `OSError`. A lock that was removed meanwhile locks nothing, so it is made again.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, how)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), path.stat()):
+                    return descriptor
+        except OSError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+@contextmanager
+def held(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """Hold the lock of a file, see `hold`, for the length of a block."""
+    descriptor = hold(path, how)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_held(path: Path, how: int = fcntl.LOCK_SH) -> bool:
+    """Return whether a process holds a lock of a file or folder that excludes a lock of the kind `how`.
+
+    Raises `OSError`. It takes the lock for a moment: a shared one disturbs no other such question.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from typing import Any
 
 from vertex_emulator.job_folder import folder
 from vertex_emulator.kernel import machine_clock
+from vertex_emulator.kernel.disk import locks
 from vertex_emulator.kernel.disk.disk_space import size_text
 from vertex_emulator.kernel.disk.trees import remove_tree
 
@@ -96,7 +97,7 @@ def touch(images: Path, key: str) -> bool:
 def hold(images: Path, key: str) -> int:
     """Keep a folder from being removed as long as the returned descriptor is open. Raises `OSError`."""
     images.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return _lock(images / f"{key}.used", fcntl.LOCK_SH)
+    return locks.hold(images / f"{key}.used", fcntl.LOCK_SH)
 
 
 def ensure(images: Path, key: str, fill: Fill) -> tuple[Document, bool]:
@@ -105,7 +106,7 @@ def ensure(images: Path, key: str, fill: Fill) -> tuple[Document, bool]:
     The caller holds the folder. Raises `OSError` and the errors of `fill`.
     """
     images.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(images / f"{key}.lock"):
+    with locks.held(images / f"{key}.lock"):
         place = images / key
         if (document := document_of(images, key)) is not None:
             os.utime(place / _MARKER)
@@ -131,7 +132,7 @@ def clean(images: Path, *, keep_bytes: int = KEPT_BYTES, seconds: float | None =
     """
     started = machine_clock.monotonic()
     images.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(images / _FOLDERS_LOCK):
+    with locks.held(images / _FOLDERS_LOCK):
         for place in images.glob(f"{_NEW}*"):
             if _UNFINISHED.fullmatch(place.name) and _is_abandoned(place):
                 remove_tree(place)
@@ -148,7 +149,7 @@ def clean(images: Path, *, keep_bytes: int = KEPT_BYTES, seconds: float | None =
 def usage(images: Path) -> Usage:
     """Return the disk space that unpacked images take. Raises `OSError`."""
     folders = list(_filled(images)) if images.is_dir() else []
-    used = sum(_is_held(images / f"{key}.used") for _, _, key in folders)
+    used = sum(locks.is_held(images / f"{key}.used", fcntl.LOCK_EX) for _, _, key in folders)
     return Usage(folders=len(folders), size=sum(size for _, size, _ in folders), used=used)
 
 
@@ -166,7 +167,7 @@ def _filled(images: Path) -> Iterator[tuple[float, int, str]]:
 def _new_folder(images: Path) -> tuple[Path, int]:
     """Create a folder to fill. Return it with the descriptor that locks it."""
     new = images / f"{_NEW}{secrets.token_hex(8)}"
-    with _locked(images / _FOLDERS_LOCK):
+    with locks.held(images / _FOLDERS_LOCK):
         (new / "root").mkdir(parents=True)
         (new / "root").chmod(0o755)
         descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -177,12 +178,7 @@ def _new_folder(images: Path) -> tuple[Path, int]:
 def _is_abandoned(new: Path) -> bool:
     """Return whether the folder was abandoned, that is, no process holds its lock."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        finally:
-            os.close(descriptor)
-        return True
+        return not locks.is_held(new)
     return False
 
 
@@ -212,7 +208,7 @@ def _only_user(images: Path, key: str) -> Iterator[bool]:
     ends: list[int] = []
     try:
         for suffix in _LOCKS:
-            ends.append(_lock(images / f"{key}{suffix}", fcntl.LOCK_EX | fcntl.LOCK_NB))
+            ends.append(locks.hold(images / f"{key}{suffix}", fcntl.LOCK_EX | fcntl.LOCK_NB))
         free = True
     except BlockingIOError:
         free = False
@@ -221,44 +217,3 @@ def _only_user(images: Path, key: str) -> Iterator[bool]:
     finally:
         for end in ends:
             os.close(end)
-
-
-def _is_held(path: Path) -> bool:
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
-def _lock(path: Path, how: int) -> int:
-    """Lock a file (flock), which is created. Return its descriptor. Raises `OSError`.
-
-    A lock that was removed meanwhile locks nothing: then try again.
-    """
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, how)
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), path.stat()):
-                    return descriptor
-        except OSError:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    descriptor = _lock(path, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        os.close(descriptor)

@@ -22,11 +22,13 @@ import re
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vertex_emulator.job_folder import folder
+from vertex_emulator.kernel.disk import locks
 from vertex_emulator.kernel.disk.trees import remove_tree
 
 KEPT_BYTES = 10 * (1 << 30)
@@ -58,28 +60,20 @@ class Entry:
 def installing(venvs: Path) -> Iterator[None]:
     """Keep every entry from being removed while a job installs, and until it holds its own ones."""
     venvs.mkdir(mode=0o700, parents=True, exist_ok=True)
-    end = _lock(venvs / _INSTALLERS, fcntl.LOCK_SH)
-    try:
+    with locks.held(venvs / _INSTALLERS, fcntl.LOCK_SH):
         yield
-    finally:
-        os.close(end)
 
 
 def hold(entry: Path) -> int:
     """Keep an entry as long as the returned descriptor is open, and note its use. Raises `OSError`."""
     with contextlib.suppress(OSError):
         os.utime(entry / MARKER)
-    return _lock(entry.with_name(f"{entry.name}.used"), fcntl.LOCK_SH)
+    return locks.hold(entry.with_name(f"{entry.name}.used"), fcntl.LOCK_SH)
 
 
-@contextlib.contextmanager
-def locked(entry: Path) -> Iterator[None]:
+def locked(entry: Path) -> AbstractContextManager[None]:
     """Keep other processes from filling an entry at the same time."""
-    end = _lock(entry.with_name(f"{entry.name}.lock"), fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        os.close(end)
+    return locks.held(entry.with_name(f"{entry.name}.lock"))
 
 
 @contextlib.contextmanager
@@ -179,7 +173,7 @@ def clean(venvs: Path, *, keep_bytes: int = KEPT_BYTES) -> list[Path]:
     Does nothing while a job installs packages.
     """
     try:
-        end = _lock(venvs / _INSTALLERS, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        end = locks.hold(venvs / _INSTALLERS, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return []
     try:
@@ -229,17 +223,6 @@ def _abandoned(venvs: Path) -> list[Path]:
 
 def _is_free(entry: Path) -> bool:
     try:
-        os.close(_lock(entry.with_name(f"{entry.name}.used"), fcntl.LOCK_EX | fcntl.LOCK_NB))
+        return not locks.is_held(entry.with_name(f"{entry.name}.used"), fcntl.LOCK_EX)
     except OSError:
         return False
-    return True
-
-
-def _lock(path: Path, how: int) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, how)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
