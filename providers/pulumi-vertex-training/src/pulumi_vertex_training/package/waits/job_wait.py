@@ -217,11 +217,8 @@ class _Row:
         if now != self._shown or (since > _SECONDS_BETWEEN_LINES and not record.state.is_terminal):
             self._shown, self._shown_at = now, machine_clock.monotonic()
             self._wait.say(line(record, counts, report, behind, wait=wait), passing=True)
-        if self._reports is not None:
-            if record.state.is_terminal:
-                self._reports.finish(self._link.endpoint)
-            for words in self._reports.new_warnings():
-                self._wait.warn(f"{self._wait.declared.resource(self._wait.outputs)}: {words}")
+        for words in self._reports.new_warnings(self._link.endpoint, record) if self._reports else ():
+            self._wait.warn(f"{self._wait.declared.resource(self._wait.outputs)}: {words}")
         if self._rows is not None and not record.state.is_terminal:
             self._rows.note(counts, report)
 

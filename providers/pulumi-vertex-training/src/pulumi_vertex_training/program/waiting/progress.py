@@ -87,9 +87,7 @@ class Progress:
         if now != self._shown or self._trouble or (waits and self._is_old(endpoint)):
             self._shown, self._shown_at, self._trouble = now, machine_clock.monotonic(), ""
             messages.info(line(record, counts, report, behind, wait=wait), self._resource, ephemeral=True)
-        if record.state.is_terminal:
-            await asyncio.to_thread(self._reports.finish, endpoint)
-        for words in self._reports.new_warnings():
+        for words in await asyncio.to_thread(self._reports.new_warnings, endpoint, record):
             messages.warn(f"{self._label}: {words}", self._resource)
         if waits and self._rows is not None:
             await asyncio.to_thread(self._rows.note, counts, report)

@@ -41,14 +41,14 @@ class LatestReports:
             self._thread.start()
         return self._latest
 
-    def finish(self, endpoint: Endpoint) -> None:
-        """Read the report of a job that has ended, if it was read while the job was live."""
-        if self._thread is not None:
+    def new_warnings(self, endpoint: Endpoint, record: JobRecord) -> list[str]:
+        """Return a sentence for each metric that is not finite, once for a metric.
+
+        The report of a job that has ended is read once more, if it was read while the job was live.
+        """
+        if record.state.is_terminal and self._thread is not None:
             with contextlib.suppress(CloudError):
                 self._read_report(endpoint)
-
-    def new_warnings(self) -> list[str]:
-        """Return a sentence for each metric that is not finite, once for a metric."""
         new = {metric: words for metric, words in self._warnings.copy().items() if metric not in self._warned}
         self._warned |= set(new)
         return list(new.values())
