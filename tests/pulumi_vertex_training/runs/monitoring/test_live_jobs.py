@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
-from pulumi_vertex_training.runs.monitoring.live_jobs import described
+from pulumi_vertex_training.runs.monitoring.live_jobs import described, since, size
 from vertex_training.findings.words import duration
 
 NOW = datetime(2026, 2, 3, 12, 10, tzinfo=timezone.utc)
@@ -19,6 +19,10 @@ def record(state: str, **wire: Any) -> JobRecord:
     return from_wire({"name": "projects/p/locations/l/customJobs/1", "state": state, **wire})
 
 
+def in_words(job: JobRecord) -> str:
+    return described(job.state.word, size(job), since(job), now=NOW)
+
+
 def test_a_running_job_has_its_replicas_and_its_running_time() -> None:
     job = record(
         "JOB_STATE_RUNNING",
@@ -26,23 +30,23 @@ def test_a_running_job_has_its_replicas_and_its_running_time() -> None:
         startTime="2026-02-03T10:00:00Z",
         jobSpec={"workerPoolSpecs": POOLS},
     )
-    assert described(job, NOW) == "RUNNING (5 replicas, 2 h 10 min)"
+    assert in_words(job) == "RUNNING (5 replicas, 2 h 10 min)"
 
 
 def test_a_queued_job_waits_since_its_creation() -> None:
     job = record("JOB_STATE_QUEUED", createTime="2026-02-03T12:09:30Z")
-    assert described(job, NOW) == "QUEUED (30 s)"
+    assert in_words(job) == "QUEUED (30 s)"
 
 
 def test_the_replicas_of_a_pipeline_are_in_the_inputs_of_its_task() -> None:
     job = record("PIPELINE_STATE_RUNNING", trainingTaskInputs={"workerPoolSpecs": POOLS[:1]})
-    assert described(job, NOW) == "RUNNING (1 replica)"
+    assert in_words(job) == "RUNNING (1 replica)"
 
 
 def test_a_tuning_job_has_its_live_trials() -> None:
     trials = [{"state": "ACTIVE"}, {"state": "SUCCEEDED"}, {"state": "REQUESTED"}]
     job = record("JOB_STATE_RUNNING", trials=trials, trialJobSpec={"workerPoolSpecs": POOLS})
-    assert described(job, NOW) == "RUNNING (2 live trials)"
+    assert in_words(job) == "RUNNING (2 live trials)"
 
 
 @pytest.mark.parametrize(

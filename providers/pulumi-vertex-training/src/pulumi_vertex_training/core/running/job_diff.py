@@ -248,10 +248,8 @@ def _announce_cancellation(
     spec = None if inputs is None else declared.spec_of(inputs)
     again = live_jobs.run_again(folder_of_all_runs(new.get("resume"), spec))
     unless = ", unless its spec turns out to be unchanged" if is_unknown(new["spec_hash"]) else ""
-    OPERATION.say_on(
-        call.urn,
-        f"{declared.resource(new)} is {live_jobs.described(record)}: up will cancel it{again}{unless}",
-    )
+    words = live_jobs.described(record.state.word, live_jobs.size(record), live_jobs.since(record))
+    OPERATION.say_on(call.urn, f"{declared.resource(new)} is {words}: up will cancel it{again}{unless}")
 
 
 def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str]) -> dict[str, Any]:

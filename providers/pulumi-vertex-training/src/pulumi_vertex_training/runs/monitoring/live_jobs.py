@@ -13,13 +13,18 @@ from vertex_training.findings.words import counted, duration
 _LIVE_TRIALS = frozenset({"REQUESTED", "ACTIVE", "STOPPING"})
 
 
-def described(record: JobRecord, now: datetime | None = None) -> str:
-    """Return a live job in words: `RUNNING (5 replicas, 2 h 10 min)`."""
-    since = timestamps.parse_or_none(record.start_time) or timestamps.parse_or_none(record.create_time)
-    age = max(timedelta(), (now or datetime.now(timezone.utc)) - since) if since else None
-    facts = [size(record), "" if age is None else duration(age.total_seconds())]
+def described(state: str, size: str, since: str | None, *more: str, now: datetime | None = None) -> str:
+    """Return a live job in words: `RUNNING (5 replicas, 2 h 10 min)`. `since` is in RFC 3339."""
+    began = timestamps.parse_or_none(since)
+    age = max(timedelta(), (now or datetime.now(timezone.utc)) - began) if began else None
+    facts = (size, "" if age is None else duration(age.total_seconds()), *more)
     known = ", ".join(fact for fact in facts if fact)
-    return f"{record.state.word} ({known})" if known else record.state.word
+    return f"{state} ({known})" if known else state
+
+
+def since(record: JobRecord) -> str | None:
+    """Return the time at which a job started, or was created."""
+    return record.start_time or record.create_time
 
 
 def run_again(folder: str) -> str:

@@ -12,21 +12,20 @@ from pulumi_vertex_training.cli.teams.plan.plan import Change, Plan
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
-from pulumi_vertex_training.costs import words
+from pulumi_vertex_training.costs import words as cost_words
 from pulumi_vertex_training.costs.spent import spent_by
 from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring import progress
-from pulumi_vertex_training.runs.monitoring.live_jobs import run_again
+from pulumi_vertex_training.runs.monitoring.live_jobs import described, run_again, since
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs.status import report_of
 from pulumi_vertex_training.views.runs import spending
 from vertex_training.cost.runs import Spent
-from vertex_training.fields import timestamps
 from vertex_training.fields.document import json_of
-from vertex_training.findings.words import counted, duration
+from vertex_training.findings.words import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +58,10 @@ class LiveJob:
         count = counted(self.replicas, "replica")
         if self.trouble:
             return f"{name}: whether its job runs is not known ({count}): {trouble or self.trouble}"
-        age = duration((now - timestamps.parse(self.since)).total_seconds()) if self.since else ""
-        cost = f"{words.spent(self.spent)} so far" if self.spent is not None and self.spent.known else ""
+        cost = f"{cost_words.spent(self.spent)} so far" if self.spent is not None and self.spent.known else ""
         reported = progress.in_words(self.report) if self.report is not None else ""
-        details = ", ".join(part for part in (count, age, cost, reported) if part)
-        return f"{name} is {self.state} ({details}): {self._effect}"
+        words = described(self.state, count, self.since, cost, reported, now=now)
+        return f"{name} is {words}: {self._effect}"
 
     @property
     def _effect(self) -> str:
@@ -109,7 +107,7 @@ def _live_job(change: Change, job: RecordedJob, data_dir: Path | None, timeouts:
         job=job.name,
         state=record.state.word,
         replicas=job.replicas,
-        since=record.start_time or record.create_time or "",
+        since=since(record) or "",
         report=report_of(endpoint, record),
         spent=spent_by(endpoint, record, table=current_prices(), now=datetime.now(timezone.utc)),
         runs_again=change.effect == "replace",
