@@ -1,7 +1,8 @@
 """The bill of materials of a wheel: what pip installs with it into an empty environment, as CycloneDX.
 
 Each component has its version, its license and the SHA-256 of the file that was installed, but no address of
-an index. To write one, run `python -m scripts.release.sbom REPORT WHEEL` with the Python of .venv.
+an index. A bill that CycloneDX's own schema refuses is not written. To write one, run
+`python -m scripts.release.sbom REPORT WHEEL` with the Python of .venv.
 """
 
 from __future__ import annotations
@@ -21,15 +22,20 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.model.license import DisjunctiveLicense
 from cyclonedx.output import make_outputter
 from cyclonedx.schema import OutputFormat, SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
 ENDING = ".cdx.json"
+_VERSION = SchemaVersion.V1_6
 
 
 def write(report: Path, wheel: Path) -> Path:
-    """Write the bill of a wheel beside it, by the file of `pip install --report`. Return its path."""
+    """Write the bill of a wheel beside it, by the file of `pip install --report`. Return its path.
+
+    Raises ValueError if the bill is not valid.
+    """
     installed: Sequence[Mapping[str, Any]] = json.loads(report.read_text())["install"]
     components = {canonicalize_name(one["metadata"]["name"]): _component(one) for one in installed}
     sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
@@ -42,9 +48,19 @@ def write(report: Path, wheel: Path) -> Path:
         needed = [components[each] for each in _needed(one) if each in components and each != name]
         bom.register_dependency(components[name], needed)
     target = wheel.with_name("-".join(wheel.name.split("-")[:2]) + ENDING)
-    text = make_outputter(bom, OutputFormat.JSON, SchemaVersion.V1_6).output_as_string(indent=1)
+    text = make_outputter(bom, OutputFormat.JSON, _VERSION).output_as_string(indent=1)
+    found = problems(text)
+    if found:
+        title = f"{target.name} is not a CycloneDX {_VERSION.to_version()} bill:"
+        raise ValueError("\n".join([title, *found]))
     target.write_text(text + "\n")
     return target
+
+
+def problems(text: str) -> list[str]:
+    """Return what CycloneDX's schema refuses in a bill, each with its path. No other keys are allowed."""
+    errors = JsonStrictValidator(_VERSION).validate_str(text, all_errors=True) or ()
+    return [f"{error.data.json_path}: {error.data.message[:300]}" for error in errors]
 
 
 def _component(installed: Mapping[str, Any]) -> Component:
@@ -75,4 +91,7 @@ def _needed(installed: Mapping[str, Any]) -> Iterator[NormalizedName]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(str(write(Path(sys.argv[1]), Path(sys.argv[2]))))
+    try:
+        sys.stdout.write(str(write(Path(sys.argv[1]), Path(sys.argv[2]))))
+    except ValueError as error:
+        sys.exit(str(error))

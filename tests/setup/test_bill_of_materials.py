@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from scripts.release import command as release
 from scripts.release import sbom
+from support.tables import every_row
 
 ADDRESS = "https://user:password@index.test/simple"
 
@@ -57,6 +60,48 @@ def test_the_bill_names_the_wheel_and_what_is_installed_with_it(bill: dict[str, 
         {"alg": "SHA-256", "content": hashlib.sha256(b"base").hexdigest()}
     ]
     assert "licenses" not in components["leaf"]
+
+
+def test_the_bill_is_valid_by_the_official_schema(bill: dict[str, Any]) -> None:
+    assert sbom.problems(json.dumps(bill)) == []
+
+
+@every_row(
+    ("change", "problem"),
+    [
+        pytest.param({"serialNumber": "7"}, "$.serialNumber: '7' does not match", id="a serial number"),
+        pytest.param({"extra": 1}, "$: Additional properties are not allowed ('extra'", id="an unknown key"),
+        pytest.param({"specVersion": None}, "$.specVersion: None is not of type 'string'", id="no version"),
+        pytest.param(
+            {"components": [{"type": "libary", "name": "leaf"}]},
+            "$.components[0].type: 'libary' is not one of",
+            id="a value that is not in the list",
+        ),
+        pytest.param(
+            {"metadata": {"timestamp": "yesterday"}},
+            "$.metadata.timestamp: 'yesterday' is not a 'date-time'",
+            id="a time",
+        ),
+    ],
+)
+def test_a_bill_that_the_schema_refuses(bill: dict[str, Any], change: dict[str, Any], problem: str) -> None:
+    (found,) = sbom.problems(json.dumps({**bill, **change}))
+    assert found.startswith(problem)
+
+
+def test_an_invalid_bill_is_not_written(tmp_path: Path) -> None:
+    """The SHA-256 in pip's report becomes a hash of the bill, which has to be 64 hexadecimal digits."""
+    report, wheel = tmp_path / "report.json", tmp_path / "leaf-1.0-py3-none-any.whl"
+    entry = installed("leaf")
+    entry["download_info"]["archive_info"]["hashes"]["sha256"] = "unknown"
+    report.write_text(json.dumps({"install": [entry]}))
+    wheel.write_bytes(b"wheel")
+    command = [sys.executable, "-m", "scripts.release.sbom", report, wheel]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith(f"leaf-1.0{sbom.ENDING} is not a CycloneDX 1.6 bill:\n")
+    assert "hashes[0].content: 'unknown'" in refused.stderr
+    assert not (tmp_path / f"leaf-1.0{sbom.ENDING}").exists()
 
 
 def test_dependencies_are_those_of_this_environment(bill: dict[str, Any]) -> None:
