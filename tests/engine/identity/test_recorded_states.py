@@ -1,10 +1,10 @@
-"""A state that an older version of this code recorded must preview "no changes" under this one.
+"""A state that an older version of this code recorded must preview "no changes" under this one, in both forms.
 
-There is no release yet. `states/0.1.0-before-release.json` was exported after `up` of the program below while
-0.1.0 was in development (its `manifest.time` says when). Until the first release, a change of the state's
-form records it again, and the changelog says so. On each release, record one more, which proves something
-from the next version on:
-`python -m pytest tests/engine/identity/test_recorded_states.py --record` writes `states/VERSION.json`.
+There is no release yet. `states/FORM/0.1.0-before-release*.json` were exported after `up` of the programs below
+while 0.1.0 was in development (their `manifest.time` says when). Until the first release, a change of the
+state's form records them again, and the changelog says so. On each release, record more, which prove
+something from the next version on:
+`python -m pytest tests/engine/identity/test_recorded_states.py --record` writes `states/FORM/VERSION*.json`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ from typing import Any
 import pytest
 
 import vertex_training
+from pulumi_vertex_training import registry
 from support.client.engine import Engine
+from support.client.package_plugin import install_plugin
 
 STATES = Path(__file__).parent / "states"
+FIRST = "0.1.0-before-release"
+"""The name of the files of a version that is not released."""
 
 PROGRAM = """
 bucket = vt.StagingBucket(
@@ -57,30 +61,82 @@ job = vt.CustomJob(
 )
 """
 
+EVERY_KIND = f"""{PROGRAM}
+REPORT = "import hypertune; hypertune.HyperTune().report_hyperparameter_tuning_metric('loss', 1, 1)"
+folder = vt.StagedFolder("folder", bucket=bucket, source="app")
+repository = vt.ImageRepository("images", repository_id="recorded-images", labels={{"team": "vision"}})
+image = vt.TrainingImage("image", repository=repository, source="app", tags=["first"], on_delete="delete")
+vt.TrainingPipeline("pipe", custom_task={{"worker_pool_specs": [pool(1)]}}, wait="done")
+vt.HyperparameterTuningJob(
+    "search",
+    study_spec={{
+        "metrics": [{{"metric_id": "loss", "goal": "MINIMIZE"}}],
+        "parameters": [{{"parameter_id": "x", "discrete_value_spec": {{"values": [1]}}}}],
+        "algorithm": "GRID_SEARCH",
+    }},
+    max_trial_count=1,
+    parallel_trial_count=1,
+    trial_job_spec=vt.task_from_image(
+        "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest", command=["python3", "-c", REPORT]
+    ),
+    wait="done",
+)
+vt.DistributedTraining("both", chief=pool(1), workers=pool(1), bucket=bucket, wait="done")
+vt.PersistentResource(
+    "machines", resource_pools=[{{"machine_spec": {{"machine_type": "n1-standard-4"}}, "replica_count": 1}}],
+)
+vt.Model(
+    "digits", artifact_uri=folder.uri, on_delete="delete",
+    container_spec={{"image_uri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-5:latest"}},
+)
+vt.TrainingSchedule("nightly", schedule="0 3 * * *", job=job)
+"""
+PROGRAMS = {"": PROGRAM, "-every-kind": EVERY_KIND}
+"""Programs by the end of the name of their states."""
+
 
 @pytest.fixture
 def project(engine: Engine) -> Engine:
-    engine.write(PROGRAM)
-    (engine.folder / "infra" / "numbers.txt").write_text("1 2 3")
-    (engine.folder / "infra" / "trainer.py").write_text("print('trained')\n")
+    infra = engine.folder / "infra"
+    (infra / "numbers.txt").write_text("1 2 3")
+    (infra / "trainer.py").write_text("print('trained')\n")
+    (infra / "app").mkdir()
+    (infra / "app" / "Dockerfile").write_text("FROM scratch\nCOPY train.py /app/\n")
+    (infra / "app" / "train.py").write_text("print('trained')\n")
     return engine
 
 
-def test_the_recorded_states_preview_no_changes(project: Engine, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("form", ["dynamic", "package"])
+def test_the_recorded_states_preview_no_changes(
+    project: Engine, request: pytest.FixtureRequest, form: str
+) -> None:
+    if form == "package":
+        install_plugin(project.environment)
+        project.set("vertex-training:form", "package")
     if request.config.getoption("--record"):
-        project.up().ok()
-        exported = _without_positions(json.loads(project.run("stack", "export").ok().output))
-        (STATES / f"{vertex_training.__version__}.json").write_text(json.dumps(exported, indent=2) + "\n")
-    recorded = sorted(STATES.glob("*.json"))
-    assert STATES / "0.1.0-before-release.json" in recorded
+        for ending, program in PROGRAMS.items():
+            _record(project, program, STATES / form / f"{vertex_training.__version__}{ending}.json")
+    recorded = sorted((STATES / form).glob("*.json"))
+    assert {STATES / form / f"{FIRST}{ending}.json" for ending in PROGRAMS} <= {*recorded}
     for state in recorded:
+        is_whole = state.stem.endswith("-every-kind")
+        project.write(EVERY_KIND if is_whole else PROGRAM)
         project.run("stack", "import", "--file", str(state)).ok()
-        count = len([one for one in project.state() if one["type"]])
+        types = [one["type"] for one in project.checkpoint()["resources"]]
         output = project.preview("--expect-no-changes", "--diff").ok().output
-        assert f"{count + 2} unchanged" in output  # with the stack and its key
-        types = [one["type"] for one in json.loads(state.read_text())["deployment"]["resources"]]
+        count = sum(not each.startswith("pulumi:providers:") for each in types)
+        assert f"{count} unchanged" in output
         kinds = {each.rpartition(":")[2] for each in types}
-        assert {"StackKey", "StagingBucket", "StagedFile", "StagedPackage", "CustomJob"} <= kinds
+        expected = {"StagingBucket", "StagedFile", "StagedPackage", "CustomJob"}
+        assert (set(registry.RESOURCES) if is_whole else expected) <= kinds
+
+
+def _record(project: Engine, program: str, file: Path) -> None:
+    project.write(program)
+    project.up().ok()
+    exported = _without_positions(json.loads(project.run("stack", "export").ok().output))
+    file.write_text(json.dumps(exported, indent=2) + "\n")
+    project.destroy().ok()
 
 
 def _without_positions(value: Any) -> Any:
