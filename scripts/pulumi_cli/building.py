@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.processes import run_quietly
-from scripts.pulumi_cli.download import VERSION, NotObtainedError
+from scripts.pulumi_cli.download import OPTIONAL, VERSION, NotObtainedError
 from scripts.report import ChoreError, Step
 from scripts.tools import go_caches
 
@@ -36,6 +36,11 @@ _SDK = "github.com/pulumi/pulumi/sdk/v3"
 _VERSION_SYMBOL = f"{_SDK}/go/common/version.Version"
 _SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
 """Files of the SDK's module that must be next to the language host."""
+
+LANGUAGE_HOST = "pulumi-language-python"
+_BUILT_HOST = f"{LANGUAGE_HOST}-host"
+_HOST_SCRIPT = Path(__file__).with_name("language-host.sh")
+"""The program that the CLI starts as language host. It starts the one that was built."""
 
 _DURATION = "5 to 10 minutes on two cores"
 _FETCHING = "go: downloading "
@@ -85,8 +90,30 @@ def install(
         source = Path(sdk.strip()) / name
         shutil.copyfile(source, into / source.name)
         (into / source.name).chmod(0o755)
+    complete(into)
     step.progress("deleting the caches of the build")
     go_caches.delete(cache)
+
+
+def complete(folder: Path) -> None:
+    """Put the script before the language host, also in a folder that an earlier version has built.
+
+    A release that was downloaded stays as it is: it has the program of policies, which a build lacks.
+    """
+    script, host = folder / LANGUAGE_HOST, folder / _BUILT_HOST
+    if any((folder / name).exists() for name in OPTIONAL) or not script.exists():
+        return
+    text = _HOST_SCRIPT.read_bytes()
+    if not host.exists():
+        host.hardlink_to(script)
+    elif script.read_bytes() == text:
+        return
+    # Another process may start the host meanwhile, so a name always has a whole program.
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as unfinished:
+        new = Path(unfinished, LANGUAGE_HOST)
+        new.write_bytes(text)
+        new.chmod(0o755)
+        new.replace(script)
 
 
 def install_yaml_host(

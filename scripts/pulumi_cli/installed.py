@@ -45,6 +45,8 @@ def ensure(
     with report.step("Pulumi CLI") as step:
         cli, reason = search(layout, environ, release=release)
         if cli:
+            if cli.ours:
+                building.complete(cli.folder)
             step.done("up to date" if cli.ours else f"{cli.version} on PATH", idle=True)
             return cli
         if reason:

@@ -7,6 +7,7 @@ plugin for programs in other languages, and the SHA-256 of all files. Publishing
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -155,17 +156,14 @@ class Trial:
         self.run(
             "pulumi", "new", str(template), "--yes", "--name", "trial", "--config", f"package={self.package}"
         )
-        # The language host of a built CLI (pulumi_cli/building.py) installs into the project's folder.
-        venv = self.folder / "venv"
-        if not venv.exists():
-            venv.symlink_to(".")
 
     def train(self) -> str:
         """Deploy the stack, and return its outputs in one line."""
         self.run("pulumi", "up", "--yes", "--skip-preview")
-        state = self.run("pulumi", "stack", "output", "state").strip()
-        accuracy = self.run("pulumi", "stack", "output", "accuracy").strip()
-        return f"{state}, accuracy {accuracy}"
+        outputs = json.loads(self.run("pulumi", "stack", "output", "--json"))
+        return ", ".join(
+            [outputs["state"], *(f"{name} {value}" for name, value in outputs["metrics"].items())]
+        )
 
     def remove(self) -> None:
         """Delete everything in the stack."""
@@ -184,20 +182,25 @@ class Trial:
 
 
 @contextmanager
-def trial(cli: PulumiCli, package: Path | str) -> Iterator[Trial]:
-    """Yield a project to be made in an empty folder, with an empty home, state and environment."""
+def trial(cli: PulumiCli, package: Path | str, *, activated: Path | None = None) -> Iterator[Trial]:
+    """Yield a project to be made in an empty folder, with an empty home, state and environment.
+
+    In the shell that it stands for, `activated` is the active virtual environment.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         home, folder = Path(temporary, "home"), Path(temporary, "trial")
         home.mkdir()
         folder.mkdir()
-        path = [str(folder / "venv" / "bin"), str(cli.folder), *os.environ.get("PATH", os.defpath).split(":")]
+        rest = [part for part in os.environ.get("PATH", os.defpath).split(":") if "/.venv/" not in part]
+        path = [str((activated or folder / "venv") / "bin"), str(cli.folder), *rest]
         environment = {
             **{name: value for name, value in os.environ.items() if name.startswith(_KEPT)},
             "HOME": str(home),
             # Pulumi finds the user's login by the account, not by HOME.
             "PULUMI_HOME": str(home / ".pulumi"),
             "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache" / "pip"),
-            "PATH": os.pathsep.join(part for part in path if "/.venv/" not in part),
+            "PATH": os.pathsep.join(path),
+            **({"VIRTUAL_ENV": str(activated)} if activated else {}),
             "PULUMI_CONFIG_PASSPHRASE": "trial",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }

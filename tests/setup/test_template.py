@@ -16,6 +16,13 @@ from scripts.report import ChoreError, Report
 from support.tables import every_row
 
 STACK = "config:\n  mine:package: {}\n  vertex-training:endpoint: emulator\n"
+OTHER_METRICS = """
+import json, os, pathlib
+folder = pathlib.Path(os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/"))
+folder.mkdir(parents=True, exist_ok=True)
+(folder / "metrics.json").write_text(json.dumps({}))
+"""
+"""A user's own training script: its metrics are not those of the template's script."""
 PARTS = ("vertex-cluster", "vertex-training", "vertex-emulator", "pulumi-vertex-training")
 
 
@@ -99,17 +106,25 @@ def test_a_mistake_is_named_with_the_command(project: Path, stacks: list[str], m
 
 @pytest.mark.slow
 def test_a_new_project_trains_a_model(root: Path, report: Report, tmp_path: Path) -> None:
-    """Build the wheels, then go from `pulumi new` to a trained model with an empty home."""
+    """Build the wheels, then go from `pulumi new` to a trained model with an empty home.
+
+    The environment of this clone is active in the shell, as after `source ./activate`.
+    """
     clone: Layout = clone_layout(root=root)
     cli = installed.ensure(clone, report)
     with report.step("build") as step:
         built = release.build(clone, tmp_path / "dist", step)
     release.check(clone, built)
     (wheel,) = (path for path in built if path.name.startswith("pulumi_") and path.suffix == ".whl")
-    with release.trial(cli, wheel) as trial:
+    with release.trial(cli, wheel, activated=clone.venv) as trial:
         trial.create()
+        assert (trial.folder / "venv" / "pyvenv.cfg").exists()
+        assert not (trial.folder / "pyvenv.cfg").exists()
         trial.run("pulumi", "install")  # as in an upgrade; Pulumi downloads no plugin for the package
         assert trial.train() == "SUCCEEDED, accuracy 0.9925"
+        for metrics, expected in ({"loss": 0.25}, "SUCCEEDED, loss 0.25"), ({}, "SUCCEEDED"):
+            (trial.folder / "train.py").write_text(OTHER_METRICS.format(metrics))
+            assert trial.train() == expected
         trial.remove()
 
 

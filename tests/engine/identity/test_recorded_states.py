@@ -1,8 +1,8 @@
-"""A state that an older version of this code recorded must preview "no changes" under this one, in both forms.
+"""A state that an older version of this code recorded, must preview "no changes" under this one.
 
-There is no release yet. `states/FORM/0.1.0-before-release*.json` were exported after `up` of the programs below
-while 0.1.0 was in development (their `manifest.time` says when). Until the first release, a change of the
-state's form records them again, and the changelog says so. On each release, record more, which prove
+There is no release yet. `states/FORM/0.1.0-before-release*.json` were exported after `up` of the programs
+below while 0.1.0 was in development (their `manifest.time` says when). Until the first release, a change of
+the state's form records them again, and the changelog says so. On each release, record more, which prove
 something from the next version on:
 `python -m pytest tests/engine/identity/test_recorded_states.py --record` writes `states/FORM/VERSION*.json`.
 """

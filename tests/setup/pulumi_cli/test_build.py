@@ -55,7 +55,12 @@ def test_a_build_deletes_its_caches_and_leaves_the_programs(
 ) -> None:
     cli = installed.ensure(layout, report, environ=environ, release=NONE)
     assert sorted(path.name for path in cli.folder.iterdir()) == sorted(
-        ["pulumi", "pulumi-language-python", *(Path(name).name for name in building._SCRIPTS)]
+        [
+            "pulumi",
+            "pulumi-language-python",
+            "pulumi-language-python-host",
+            *(Path(name).name for name in building._SCRIPTS),
+        ]
     )
     assert sorted(path.name for path in layout.cache.iterdir()) == ["lock", "pulumi-9.9.9"]
     go = layout.cache / go_caches.FOLDER
