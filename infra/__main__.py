@@ -65,7 +65,7 @@ training = vt.DistributedTraining(
 
 pulumi.export("image", training.image_uri)
 pulumi.export("state", training.completion.state)
-pulumi.export("accuracy", training.completion.metrics["accuracy"])
+pulumi.export("metrics", training.completion.metrics)
 pulumi.export("model", training.completion.model_directory)
 pulumi.export("logs", training.logs_command)
 pulumi.export("console", training.console_url)

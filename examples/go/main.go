@@ -61,6 +61,6 @@ func train(ctx *pulumi.Context) error {
 		return err
 	}
 	ctx.Export("state", job.State)
-	ctx.Export("directory", job.BaseOutputDirectory)
+	ctx.Export("metrics", job.Metrics)
 	return nil
 }

@@ -38,4 +38,4 @@ const train = new vertex_training.CustomJob("train", {
 });
 
 export const state = train.state;
-export const directory = train.baseOutputDirectory;
+export const metrics = train.metrics;
