@@ -109,6 +109,7 @@ def test_a_wrong_configuration_is_refused(given: dict[str, Any], problem: str) -
 
 
 def test_a_stack_without_an_endpoint_is_warned_of() -> None:
-    assert "stack dev has no vertex-training:endpoint" in configuration.warning({}, "dev")
-    assert not configuration.warning({}, "local")
-    assert not configuration.warning({"endpoint": "emulator"}, "dev")
+    (found,) = configuration.warnings({}, (), "dev")
+    assert "stack dev has no vertex-training:endpoint" in found
+    assert not list(configuration.warnings({}, (), "local"))
+    assert not list(configuration.warnings({"endpoint": "emulator"}, (), "dev"))

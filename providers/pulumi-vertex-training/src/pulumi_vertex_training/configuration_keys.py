@@ -13,6 +13,9 @@ LOOKUP_SECONDS = 2.0
 PREFLIGHT_SECONDS = 10.0
 MOST_LOOKUP_SECONDS = 600.0
 
+ALIKE = 0.8
+"""Least likeness of a key and one of ours, from 0 to 1, for a warning about a mistake."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PR
 from pulumi_vertex_training.costs.configured_limits import NO_LIMITS, CostLimits, cost_limits
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
 from vertex_training.findings.problems import Problem
-from vertex_training.findings.words import close
+from vertex_training.findings.words import close, shown
 
 EndpointKind = Literal["emulator", "google"]
 Form = Literal["dynamic", "package"]
@@ -80,8 +81,8 @@ def read(get: Callable[[str], str | None], environment: Mapping[str, str] = os.e
     problems: list[str] = []
     endpoint = _chosen(get, keys.ENDPOINT.name, get_args(EndpointKind), problems)
     form = _chosen(get, keys.FORM.name, get_args(Form), problems)
-    project = get(keys.PROJECT.name) or get("gcp:project")
-    location = get(keys.LOCATION.name) or get("gcp:region")
+    project = _named(get, (keys.PROJECT, "gcp:project"), "the id of a project", problems)
+    location = _named(get, (keys.LOCATION, "gcp:region"), "a region", problems)
     if endpoint == "emulator":
         project, location = project or EMULATOR_PROJECT, location or EMULATOR_LOCATION
     timeouts = ORDINARY
@@ -115,6 +116,23 @@ def _chosen(get: Callable[[str], str | None], key: str, words: Sequence[str], pr
         listed = " or ".join(map(repr, words))
         problems.append(f"{key} is {word!r}; it must be {listed}. Run `pulumi config set {key} {meant}`.")
     return word
+
+
+def _named(
+    get: Callable[[str], str | None], names: tuple[keys.Key, str], rule: str, problems: list[str]
+) -> str | None:
+    """Return the value of our key, else of Google's. It is a name, so a list or an object is a mistake."""
+    own, google = names
+    for key in (own.name, google):
+        value = get(key)
+        if value:
+            if not re.fullmatch(r"[A-Za-z0-9_.:-]+", value):
+                problems.append(
+                    f"{key} is {shown(value)}; it must be {rule}, such as {own.value}. "
+                    f"Run `pulumi config set {key} {own.value}`."
+                )
+            return value
+    return None
 
 
 def target_of(props: Mapping[str, Any]) -> Target | None:

@@ -1,8 +1,8 @@
 """Read the stack's configuration into a frozen dataclass of the program, and report all wrong values at once.
 
-Pulumi checks the types of a project's `config` section itself, but its message names neither the value nor a
-remedy, and it stops at the first wrong key. With PULUMI_OPTION_SKIP_CONFIG_VALIDATION=true it leaves the
-checks to the program.
+Where a project's `config` section has types, Pulumi checks them itself, but its message names neither the
+value nor a remedy, and it stops at the first wrong key. Without types, or with
+PULUMI_OPTION_SKIP_CONFIG_VALIDATION=true, it leaves the checks to the program.
 """
 
 from __future__ import annotations

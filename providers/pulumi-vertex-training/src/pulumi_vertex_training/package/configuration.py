@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import difflib
+import json
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from pulumi_vertex_training import configuration_keys as keys
@@ -24,7 +27,11 @@ def getter(given: Mapping[str, Any]) -> Callable[[str], str | None]:
     def get(key: str) -> str | None:
         namespace, _, name = key.partition(":")
         value = given.get(name) if namespace == keys.NAMESPACE else None
-        return value if isinstance(value, str) else None
+        if value is None or value is UNKNOWN or isinstance(value, str):
+            return value if isinstance(value, str) else None
+        # A provider in a program may have a number, a list or an object, which the stack has as JSON.
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        return json.dumps(whole)
 
     return get
 
@@ -46,8 +53,21 @@ def problems(given: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def warning(given: Mapping[str, Any], stack: str) -> str:
-    """Return the warning about an endpoint that nobody chose, "" without one."""
-    if given.get("endpoint") is UNKNOWN or getter(given)(keys.ENDPOINT.name) or stack == settings.LOCAL_STACK:
-        return ""
-    return settings.endpoint_not_chosen(stack)
+def warnings(given: Mapping[str, Any], secrets: Collection[str], stack: str) -> Iterator[str]:
+    """Yield warnings about mistyped keys, and about an endpoint that nobody chose.
+
+    `secrets` are the paths of the secret values.
+    """
+    known = [key.name.partition(":")[2] for key in keys.KEYS]
+    get = getter(given)
+    for name in sorted(given.keys() - {*known}):
+        for meant in difflib.get_close_matches(name, known, n=1, cutoff=keys.ALIKE):
+            wrong, right = f"{keys.NAMESPACE}:{name}", f"{keys.NAMESPACE}:{meant}"
+            is_secret = any(path == name or path.startswith((f"{name}.", f"{name}[")) for path in secrets)
+            value = "--secret" if is_secret else shlex.quote(get(wrong) or "VALUE")
+            yield (
+                f"{wrong} has no effect; did you mean {right}? Run `pulumi config set {right} {value} && "
+                f"pulumi config rm {shlex.quote(wrong)}`."
+            )
+    if given.get("endpoint") is not UNKNOWN and not get(keys.ENDPOINT.name) and stack != settings.LOCAL_STACK:
+        yield settings.endpoint_not_chosen(stack)

@@ -125,7 +125,7 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
             return provider_pb2.CheckResponse(inputs=request.news, failures=_failures([str(error)]))
         if found := list(configuration.problems(news.values)):
             return provider_pb2.CheckResponse(inputs=request.news, failures=_failures(found))
-        if warning := configuration.warning(news.values, urns.parse(request.urn).stack):
+        for warning in configuration.warnings(news.values, news.secrets, urns.parse(request.urn).stack):
             self.host.report("", f"warning: {warning}", passing=False)
         inputs = {**news.values, stack_key.INPUT: key}
         return provider_pb2.CheckResponse(inputs=properties.write(inputs, news.secrets))

@@ -149,8 +149,6 @@ def _read_settings() -> Settings:
     return configured
 
 
-_ALIKE = 0.8
-"""The least likeness, from 0 to 1, of a key that is taken for a mistyped one."""
 _targets_shown: weakref.WeakSet[object] = weakref.WeakSet()
 """Engines that have got the line of `_show_target`: with the Automation API a process has several."""
 
@@ -180,7 +178,7 @@ def _mistyped_keys() -> Iterator[str]:
         short = name.removeprefix(start)
         if short == name or short in known:
             continue
-        for meant in difflib.get_close_matches(short, known, n=1, cutoff=_ALIKE):
+        for meant in difflib.get_close_matches(short, known, n=1, cutoff=configuration_keys.ALIKE):
             stack = shlex.quote(pulumi.get_stack())
             # Without a value, `pulumi` asks for it.
             value = (
