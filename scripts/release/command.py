@@ -154,7 +154,16 @@ class Trial:
         self.run("pulumi", "login", f"file://{self.environment['HOME']}")
         template = Path(__file__).resolve().parents[2] / TEMPLATE
         self.run(
-            "pulumi", "new", str(template), "--yes", "--name", "trial", "--config", f"package={self.package}"
+            "pulumi",
+            "new",
+            str(template),
+            "--yes",
+            "--name",
+            "trial",
+            "--stack",
+            "local",
+            "--config",
+            f"package={self.package}",
         )
 
     def train(self) -> str:

@@ -26,7 +26,7 @@ INSTALLATION = [
     'pulumi login "file://$PWD/states?metadata=skip"',
     "export PULUMI_CONFIG_PASSPHRASE=tutorial",
     "cd digits",
-    "pulumi new ../vertex-training/templates/vertex-training --yes --config package=../vertex-training",
+    "pulumi new ../vertex-training/templates/vertex-training --yes --stack local --config package=../vertex-training",
     "source venv/bin/activate",
 ]
 """The commands of the page that are not run here."""
@@ -58,7 +58,7 @@ def _project(base: Path, folder: Path, data: Path, python: Path) -> dict[str, st
         "PULUMI_OPTION_NON_INTERACTIVE": "true",
     }
     for command in (
-        "stack init dev",
+        "stack init local",
         "config set vertex-training:endpoint emulator",
         "config set vertex-training:lookupTimeout 120",
     ):
@@ -112,4 +112,4 @@ def test_the_runs_have_reasons_and_a_better_loss(steps: list[Step]) -> None:
 
 def test_the_second_stack_is_one_of_google_cloud(steps: list[Step]) -> None:
     commands = [step.command for step in steps]
-    assert commands.index("pulumi stack init prod") < commands.index("pulumi stack select dev")
+    assert commands.index("pulumi stack init prod") < commands.index("pulumi stack select local")
