@@ -103,8 +103,11 @@ def stop(options: argparse.Namespace, _: Output) -> Answer:
         raise CommandError(str(error)) from error
     said = ["The emulator is stopped." if stopped else "The emulator was not running."]
     if stopped and live:
-        jobs = "1 job keeps" if live == 1 else f"{live} jobs keep"
-        said.append(f"{jobs} running. `vertex-training emulator start` or `pulumi up` continues with them.")
+        jobs, them = ("1 job is", "it") if live == 1 else (f"{live} jobs are", "them")
+        said.append(
+            f"{jobs} still running. To see or cancel {them}, start the emulator again: run "
+            "`vertex-training emulator start`, or `pulumi up`, which starts it, too."
+        )
     return Sentences({"stopped": stopped, "liveJobs": live if stopped else 0}, said)
 
 
