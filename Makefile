@@ -13,7 +13,7 @@ LOCATION ?=
 CLEAN ?=
 export STACK FOLDER ARGS FORCE UPGRADE VERSION PROJECT BUDGET LOCATION CLEAN
 
-.PHONY: help up preview down logs unlock test check format bench soak suites verify-google screenshots docs setup clean tools policies lock generate descriptors version release
+.PHONY: help up preview down logs unlock test check format bench soak suites verify-google screenshots docs setup clean plugin tools policies lock generate descriptors version release
 
 help:
 	@echo 'make up           deploy the stack: bucket, package, distributed training job (on the emulator)'
@@ -37,6 +37,7 @@ help:
 	@echo 'make setup        install the Python packages and the Pulumi CLI'
 	@echo 'make clean        delete all that these commands have installed: .venv, .local, the cache (docs/get-started/install.md)'
 	@echo 'make tools        install programs for the tests: skopeo, buildah, oras, regctl, crane, act, actionlint, Pulumi programs in YAML, Google'"'"'s clients, TensorFlow, PyTorch'
+	@echo 'make plugin       install what Pulumi programs in YAML and other languages need, for `source ./activate`'
 	@echo 'make policies     install the environment of the policy pack, policies/venv (docs/guides/cost/policies.md)'
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: take newer versions)'
 	@echo 'make generate     write argument classes, signatures and docs/reference/ from the code'
@@ -60,7 +61,7 @@ test bench soak suites screenshots docs:
 verify-google:
 	@scripts/chore $@ --project "$$PROJECT" --budget "$$BUDGET" --location "$$LOCATION" --clean "$$CLEAN" --args="$$ARGS"
 
-check format setup clean tools policies generate descriptors release:
+check format setup clean plugin tools policies generate descriptors release:
 	@scripts/chore $@
 
 lock:

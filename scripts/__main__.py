@@ -10,7 +10,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from scripts import environment, quality, stack
+from scripts import environment, plugin, quality, stack
 from scripts.layout import layout
 from scripts.processes import run_openly
 from scripts.pulumi_cli import installed
@@ -65,6 +65,8 @@ def _run(options: argparse.Namespace, report: Report, words: Sequence[str]) -> i
         case "setup":
             python_packages.ensure(here, report, development=True)
             installed.ensure(here, report)
+        case "plugin":
+            return plugin.install(here, report)
         case "tools":
             python_packages.ensure(here, report, development=True)
             quality.install_tools(here, report)
@@ -121,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         "activate",
         "setup",
         "clean",
+        "plugin",
         "tools",
         "policies",
         "test",

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.processes import run_quietly
-from scripts.pulumi_cli.download import OPTIONAL, VERSION, NotObtainedError
+from scripts.pulumi_cli.download import POLICIES, VERSION, NotObtainedError
 from scripts.report import ChoreError, Step
 from scripts.tools import go_caches
 
@@ -101,7 +101,7 @@ def complete(folder: Path) -> None:
     A release that was downloaded stays as it is: it has the program of policies, which a build lacks.
     """
     script, host = folder / LANGUAGE_HOST, folder / _BUILT_HOST
-    if any((folder / name).exists() for name in OPTIONAL) or not script.exists():
+    if (folder / POLICIES).exists() or not script.exists():
         return
     text = _HOST_SCRIPT.read_bytes()
     if not host.exists():

@@ -43,7 +43,8 @@ REQUIRED = (
     "pulumi-language-python-exec",
     "pulumi-resource-pulumi-python",
 )
-OPTIONAL = ("pulumi-analyzer-policy-python",)
+POLICIES = "pulumi-analyzer-policy-python"
+OPTIONAL = (POLICIES, "pulumi-language-yaml")
 _FOLDER = "pulumi"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CHUNK = 1 << 18

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scripts.pulumi_cli import building
-from scripts.pulumi_cli.download import OPTIONAL
+from scripts.pulumi_cli.download import POLICIES
 from support.tables import every_row
 
 HOST = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
@@ -68,7 +68,7 @@ def test_a_folder_without_project(host: Path, tmp_path: Path) -> None:
 
 
 def test_an_older_build_is_completed_once(host: Path, tmp_path: Path) -> None:
-    """The script of another version is replaced, and the built host stays the one it was."""
+    """Replace the script of another version, and keep the built host."""
     built = host.with_name(f"{host.name}-host")
     assert built.read_text() == HOST
     host.write_text("#!/bin/sh\nexit 1\n")
@@ -90,6 +90,6 @@ def test_a_completion_that_was_killed_is_repeated(tmp_path: Path) -> None:
 
 def test_a_downloaded_release_stays_as_it_is(tmp_path: Path) -> None:
     host = write_host(tmp_path / "bin")
-    (host.parent / OPTIONAL[0]).touch()
+    (host.parent / POLICIES).touch()
     building.complete(host.parent)
     assert host.read_text() == HOST
