@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, is_typeddict
@@ -48,20 +48,28 @@ def a_class(
     level: int,
     described: Collection[str] = (),
     known: Collection[str] = (),
+    elsewhere: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Yield the parts of the entry of a class: documentation, attributes and methods.
 
     Methods that are inherited from a class with an entry of its own, in `described`, are in that entry.
     A method with short documentation is an item of a list, any other has a heading. Of methods
-    that the reader knows from another entry, in `known`, only the signature is written.
+    that the reader knows from another entry, in `known`, only the signature is written. `elsewhere` has the
+    names of bases whose attributes are on another page, with a link to it.
     Raises MissingDocumentationError.
     """
     text = inspect.cleandoc(ast.get_docstring(_source_of(value)) or f"{name}.")
     words, texts = text.split("\n:param ", 1)[0].strip(), parameters_of(text)
     yield linked(page, prose(words))
     rows: dict[str, tuple[str, str, str]] = {}
-    for base in reversed(_own_bases(value)):
+    linked_bases = {base: link for base in _own_bases(value) if (link := (elsewhere or {}).get(base.__name__))}
+    described_there = {key for base in linked_bases for key, *_ in _attributes(base)}
+    for link in linked_bases.values():
+        yield f"It has the {link}."
+    for base in reversed([each for each in _own_bases(value) if each not in linked_bases]):
         for key, kind, default, meaning in _attributes(base):
+            if key in described_there:
+                continue
             inherited = rows[key][2] if key in rows else ""
             rows[key] = (kind, default, meaning or texts.get(key, "") or inherited)
     if missing := [key for key, row in rows.items() if not row[2]]:
@@ -76,30 +84,41 @@ def a_class(
         links = ", ".join(f"[{base.__name__}](#{base.__name__.lower()})" for base in bases)
         yield f"It has the methods of {links}."
     methods = list(_methods(value, bases))
-    short = {key: entry for key, method in methods if (entry := one_line(key, method))}
-    if listed := [entry for key, entry in short.items() if key not in known]:
-        yield items(page, listed).rstrip("\n")
-    if same := [f"* {entry[0]}" for key, entry in short.items() if key in known]:
+    short = {key: method for key, method in methods if is_short(method)}
+    yield from short_functions(page, {key: each for key, each in short.items() if key not in known})
+    if same := {key: each for key, each in short.items() if key in known}:
         yield "These do the same as the methods of `VertexEmulator`:"
-        yield "\n".join(same)
+        yield signatures(same)
     for key, method in methods:
         if key not in short:
             yield f"{'#' * level} {name}.{key}"
             yield from function(page, key, method)
 
 
-def one_line(name: str, value: Callable[..., Any]) -> tuple[str, str, str] | None:
-    """Return the entry of a function in a list, or None if its documentation is too long for one."""
-    plain = inspect.unwrap(value)
-    text = inspect.getdoc(plain) or ""
-    if not text or ":param" in text or "\n\n    " in text or "\n* " in text or len(text.split()) > _SHORT:
-        return None
-    return f"`{signature_line(name, plain)}`", "", text
+def is_short(value: Callable[..., Any]) -> bool:
+    """Return whether the documentation of a function fits into an item of a list."""
+    text = inspect.getdoc(inspect.unwrap(value)) or ""
+    return bool(text) and not (
+        ":param" in text or "\n\n    " in text or "\n* " in text or len(text.split()) > _SHORT
+    )
 
 
-def signature_line(name: str, value: Callable[..., Any]) -> str:
-    """Return the signature of a function in one line."""
-    return " ".join(_signature(name, value).split()).replace("( ", "(").replace(", )", ")")
+def short_functions(page: Path, named: Mapping[str, Callable[..., Any]]) -> Iterator[str]:
+    """Yield the signatures of functions as one block, and a list of what they do."""
+    if named:
+        yield signatures(named)
+        texts = {name: inspect.getdoc(inspect.unwrap(value)) or "" for name, value in named.items()}
+        yield items(page, [(f"`{name}`", "", text) for name, text in texts.items()]).rstrip("\n")
+
+
+def signatures(named: Mapping[str, Callable[..., Any]]) -> str:
+    """Return a block of code with the signatures of functions."""
+    return code("\n".join(_signature(name, inspect.unwrap(value)) for name, value in named.items()), "python")
+
+
+def fields(value: type) -> str:
+    """Return a block of code with the fields of a class and their types."""
+    return code("\n".join(f"{key}: {kind.strip('`')}" for key, kind, _, _ in _attributes(value)), "python")
 
 
 def aliases(module: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, str]]:

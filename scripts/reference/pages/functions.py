@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -17,8 +17,16 @@ from pulumi_vertex_training.program.arguments import references, worker_pools
 from scripts.arguments.catalog import ARGS_MODULES, PACKAGE, RESOURCES
 from scripts.arguments.resources import parameters_of
 from scripts.reference import examples
-from scripts.reference.markdown import HEADER, REFERENCE, code, items, prose, table, without_repeats
-from scripts.reference.signatures import a_class, aliases, function, one_line, signature_line
+from scripts.reference.markdown import HEADER, REFERENCE, code, items, linked, prose, table, without_repeats
+from scripts.reference.signatures import (
+    a_class,
+    aliases,
+    fields,
+    function,
+    is_short,
+    short_functions,
+    signatures,
+)
 from scripts.reference.types_in_words import WORDS
 from vertex_cluster import checkpoints
 from vertex_emulator.client import control
@@ -77,6 +85,11 @@ GROUPS = (
         example="configuration",
     ),
 )
+
+_OUTPUTS = {
+    "EnvironmentValues": "[outputs of TrainingEnvironment](resources/TrainingEnvironment.md#outputs)"
+}
+"""Bases whose attributes are on another page."""
 
 _LOOKUPS = """Each of these returns something of the stack's endpoint that exists, live or ended, and adopts
 nothing. It raises `pulumi.RunError` if that does not exist. `project` and `location` default to the parts of
@@ -150,7 +163,8 @@ def _functions() -> Iterator[str]:
         lookups = [name for name in group.names if _is_lookup(getattr(vt, name))]
         if lookups:
             yield _LOOKUPS
-            yield items(PAGE, [_lookup(name) for name in lookups]).rstrip("\n")
+            yield signatures({name: getattr(vt, name) for name in lookups})
+            yield items(PAGE, [_lookup(name) for name in lookups if _lookup(name)[2]]).rstrip("\n")
         yield from _names(PAGE, vt, [name for name in group.names if name not in lookups])
     yield "## Types"
     yield "`Input[T]` is a `T`, or an output of one, as everywhere in Pulumi. These stand for several types:"
@@ -161,13 +175,14 @@ def _functions() -> Iterator[str]:
     ]
     yield table(PAGE, ("type", "is", "in Python"), rows).rstrip("\n")
     yield "### TaskOptions"
-    yield from a_class(PAGE, "TaskOptions", training_tasks.TaskOptions, level=4)
+    yield linked(PAGE, prose(inspect.getdoc(training_tasks.TaskOptions) or ""))
+    yield fields(training_tasks.TaskOptions)
     yield "## Results and settings"
     yield "Values that functions return, and settings of a `TrainingEnvironment`."
     for name in public_names():
         if name[0].isupper() and name not in own:
             yield f"### {name}"
-            yield from a_class(PAGE, name, getattr(vt, name), level=4)
+            yield from a_class(PAGE, name, getattr(vt, name), level=4, elsewhere=_OUTPUTS)
 
 
 def _is_lookup(value: Any) -> bool:
@@ -176,10 +191,9 @@ def _is_lookup(value: Any) -> bool:
 
 def _lookup(name: str) -> tuple[str, str, str]:
     """Return the entry of a function that looks up what exists, with the parameters that no other has."""
-    value = getattr(vt, name)
-    parameters = parameters_of(inspect.getdoc(value) or "")
+    parameters = parameters_of(inspect.getdoc(getattr(vt, name)) or "")
     own = [f"`{key}`: {text}" for key, text in parameters.items() if key not in ("project", "location")]
-    return f"`{signature_line(name, inspect.unwrap(value))}`", "", " ".join(own)
+    return f"`{name}`", "", " ".join(own)
 
 
 def _testing() -> Iterator[str]:
@@ -242,19 +256,17 @@ def _cluster() -> Iterator[str]:
 
 def _names(page: Path, module: ModuleType, names: Sequence[str]) -> Iterator[str]:
     """Yield the entries of functions and classes; functions with short documentation are items of a list."""
-    run: list[tuple[str, str, str]] = []
+    run: dict[str, Callable[..., Any]] = {}
     for name in names:
         value = getattr(module, name)
-        if not inspect.isclass(value) and (entry := one_line(name, value)):
-            run.append(entry)
+        if not inspect.isclass(value) and is_short(value):
+            run[name] = value
             continue
-        if run:
-            yield items(page, run).rstrip("\n")
-            run = []
+        yield from short_functions(page, run)
+        run = {}
         yield f"### {name}"
         if inspect.isclass(value):
             yield from a_class(page, name, value, level=4, described=names)
         else:
             yield from function(page, name, value)
-    if run:
-        yield items(page, run).rstrip("\n")
+    yield from short_functions(page, run)

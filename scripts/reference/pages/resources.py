@@ -117,6 +117,14 @@ _RESULTS: Mapping[str, Sequence[type]] = {
 _FIRST = next(each for each in RESOURCES if each.name == "CustomJob")
 """The resource whose page has the options and outputs that all jobs share."""
 
+_WITH_SUMMARY = frozenset(
+    {
+        *("ParameterSpec", "DecayCurveAutomatedStoppingSpec", "MedianAutomatedStoppingSpec"),
+        *("ConvexAutomatedStoppingSpec", "Probe", "ExecAction", "PredictSchemata", "CleanupCondition"),
+    }
+)
+"""Messages of which the summary says more than their fields and the arguments that have them."""
+
 Entry = tuple[str, str, str]
 """A name, its facts and its meaning, as `markdown.items` takes them."""
 
@@ -130,10 +138,12 @@ def pages() -> Iterator[tuple[Path, str]]:
     for resource in RESOURCES:
         text = "\n\n".join(without_repeats(_page(resource).rstrip("\n").split("\n\n"), known))
         yield resource.page, f"{text}\n"
-        if resource is _FIRST:
-            result = text.partition(f"\n### {Completion.__name__}\n")[2].partition("\n#")[0]
-            link = f"[{Completion.__name__}]({resource.page.name}#{anchor(Completion.__name__)})"
-            known = {line: link for line in result.split("\n") if line.startswith("* ")}
+        for heading, name in (("## Arguments", resource.name), (f"### {Completion.__name__}", "")):
+            part = text.partition(f"\n{heading}\n")[2].partition("\n#")[0]
+            link = f"[{name or Completion.__name__}]({resource.page.name}#{anchor(heading.lstrip('# '))})"
+            for line in part.split("\n"):
+                if line.startswith("* `"):
+                    known.setdefault(line, link)
 
 
 def summary(resource: Resource) -> str:
@@ -300,7 +310,9 @@ def _message(message: type, resource: Resource) -> str:
         for field in fields
         if field not in shared
     ]
-    parts = [f"### {title}\n\n{summary_of(message)}\n"]
+    parts = [f"### {title}\n"]
+    if message.__name__ in _WITH_SUMMARY:
+        parts.append(f"{summary_of(message)}\n")
     if entries:
         parts.append(items(resource.page, entries))
     if shared:

@@ -253,12 +253,9 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
 
     @property
     def completion(self) -> Completion:
-        """Result of the run, or its present state if `wait` is not `done`.
+        """Result of the run, or its present state if `wait` is not `done`: a `Completion`.
 
-        An output of a dictionary with typed attributes: `completion.state`, `job`, `error`, `start_time`,
-        `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model directory). In
-        a preview it is known if the job has ended. If it has failed, what uses the result is not created, and
-        the deployment fails, unless `wait` is `none`. See docs/guides/programs/waiting.md.
+        In a preview it is known if the job has ended. See docs/guides/programs/waiting.md#use-the-result.
         """
         if self._in_program is not None and self._in_program.result is WaitResult.EARLIER:
             # Too late to fail the wait, which is over.
@@ -287,22 +284,22 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
 
     @property
     def state(self) -> pulumi.Output[str]:
-        """State of the job after the wait, such as `SUCCEEDED` or `RUNNING`."""
+        """`completion.state`."""
         return self.completion.state
 
     @property
     def error(self) -> pulumi.Output[str | None]:
-        """Error message of the service, None without an error."""
+        """`completion.error`."""
         return self.completion.error
 
     @property
     def start_time(self) -> pulumi.Output[str | None]:
-        """Time when the job started to run (RFC 3339), None before that."""
+        """`completion.start_time`."""
         return self.completion.start_time
 
     @property
     def end_time(self) -> pulumi.Output[str | None]:
-        """Time when the job ended (RFC 3339), None before that."""
+        """`completion.end_time`."""
         return self.completion.end_time
 
     @property

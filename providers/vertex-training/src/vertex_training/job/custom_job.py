@@ -27,7 +27,7 @@ class CustomJobSpec(JobSpec, Named):
     labels: Mapping[str, str] = field(
         default_factory=dict, metadata={CHANGES: next_run("the labels of {noun}")}
     )
-    """Labels of the job. A change of labels alone reruns nothing: the next run gets them."""
+    """Labels of the job. A change applies to the next run."""
 
 
 OF_JOB = ("labels", "encryptionSpec")

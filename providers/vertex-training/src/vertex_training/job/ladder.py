@@ -67,8 +67,7 @@ class OnLadder:
     """The inputs of a job with a capacity ladder. They are recorded in place: no hash covers them."""
 
     capacity: tuple[Rung, ...] = ()
-    """Capacity ladder: what the job tries in turn until there are machines for it, one rung after the other.
-    Each rung can change the strategy and the machine, and limit the wait. A change of it reruns nothing
+    """Capacity ladder: strategies, machines and regions that the job tries in turn until there are machines
     (docs/guides/programs/capacity.md).
     """
     capacity_limit: int = 2

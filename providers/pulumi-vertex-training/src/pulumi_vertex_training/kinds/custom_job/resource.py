@@ -107,11 +107,10 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
             evaluator. `topology` builds this list from roles.
         :param display_name: Name for people, up to 128 characters. Default: the resource's name. `{run}` in
-            it is replaced with the number of the run: `train {run}` becomes `train 3`. A change of the name
-            alone reruns nothing: the next run gets it.
+            it becomes the number of the run. A change applies to the next run.
         :param scheduling: Timeout, restarts and scheduling strategy.
-        :param service_account: Service account that the job runs as: a resource with an `email`, or the
-            address. Default: Vertex AI's Custom Code Service Agent.
+        :param service_account: Service account that the job runs as. Default: Vertex AI's Custom Code Service
+            Agent.
         :param network: Full name of the VPC network to which the job is peered,
             projects/PROJECT_NUMBER/global/networks/NETWORK.
         :param reserved_ip_ranges: Names of reserved IP ranges of the network that the job may use. Default:
@@ -120,8 +119,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
             network.
         :param base_output_directory: The gs:// directory for the output of all runs. Default: each run has a
             directory of its own in `staging_bucket`.
-        :param staging_bucket: Bucket, or its name, in which each run gets an output directory of its own if
-            `base_output_directory` is left out. A rerun then never overwrites a good model.
+        :param staging_bucket: Bucket in which each run gets an output directory of its own, unless there is a
+            `base_output_directory`.
         :param persistent_resource_id: `PersistentResource`, or the id of one, on whose machines the job runs.
             The job waits for the resource, and the preview checks the job against the resource's pools.
         :param persistent_resource: The same as `persistent_resource_id`, for a resource only.
@@ -144,49 +143,38 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
             projects/PROJECT/locations/LOCATION/models/MODEL, also with @VERSION. Only for some jobs that
             Google provides.
         :param encryption_spec: Customer-managed key that encrypts the job's resources.
-        :param labels: Labels of the job. A change of labels alone reruns nothing: the next run gets them.
+        :param labels: Labels of the job. A change applies to the next run.
         :param framework: Framework or strategy of the program, such as `pytorch`, `jax` or
             `MultiWorkerMirroredStrategy`. The pools are checked against its requirements, and get the image,
             launcher and variables that it needs where you give none (docs/guides/frameworks/choose.md).
-        :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
-            warning, not as an error, for types that Google has added since.
+        :param allow_unknown_types: Only warn about machine and accelerator types that this version does not
+            know, such as Google's newest.
         :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
         :param run_token: Any string. A different one reruns an unchanged job.
-        :param rerun: When the job runs again: `on_change`, `on_failure`, `always` or `never`
-            (docs/guides/programs/rerun.md).
+        :param rerun: When the job runs again (docs/guides/programs/rerun.md).
         :param rerun_limit: How often in a row `on_failure` reruns the job.
         :param protect_running: Refuse to replace or destroy the job while it is live.
-        :param on_delete: Effect of destroying the job. A live job is always cancelled. By default its record
-            and those of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete`
-            also deletes the model versions of these runs, and a model with its last version. `cancel` keeps
-            records and models.
-        :param adopt: Id or full name of an existing job, which becomes this resource's job instead of a new
-            one. It has to equal the declaration; otherwise every difference is listed. The option is read
-            when the resource is created: afterwards, leave it out or keep it.
+        :param on_delete: Effect of destroying the job on the records of its runs and on their models
+            (docs/guides/programs/protect-and-delete.md#delete-a-job).
+        :param adopt: Id or full name of an existing job to manage instead of a new one
+            (docs/guides/running/adopt.md).
         :param taking_over: Run of a declaration that is given up for good, whose job is adopted.
-        :param wait: Event that a deployment waits for: `none`, `running` or `done`. With `done`, a failed job
-            fails each deployment until it has succeeded (docs/guides/programs/failed-jobs.md).
+        :param wait: What a deployment waits for. With `done`, a failed job fails each deployment until it has
+            succeeded (docs/guides/programs/failed-jobs.md).
         :param wait_timeout: Longest wait in seconds. After it the deployment continues with a warning.
-        :param on_interrupt: Treatment of the job if the deployment is interrupted while it waits: `leave` or
-            `cancel` (docs/guides/programs/waiting.md).
+        :param on_interrupt: What Ctrl-C does to a job that the deployment waits for
+            (docs/guides/programs/waiting.md).
         :param stream_logs: Show the log of all replicas while the deployment waits.
-        :param on_replace: Effect on the job that a new run replaces, after it was cancelled if it was live:
-            `keep` keeps its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
+        :param on_replace: Effect on the record and the logs of a job that a new run replaces.
         :param keep_runs: How many earlier runs are kept. A new run deletes the records of older ones that
             have ended.
-        :param notifications: Notifications of the ends of runs, one or several: to a webhook, and on Google
-            Cloud to a Pub/Sub topic or channels of Cloud Monitoring, on the emulator to a local command. A
-            change reruns nothing (docs/guides/programs/notifications.md).
-        :param max_cost: The most that all runs of this resource may cost together, in US dollars: sets a
-            timeout by the known price, and turns the service's retries off unless `scheduling` sets
-            `disable_retries` (docs/guides/cost/limit.md).
-        :param stall_timeout: Seconds after which a replica that has called `vertex_cluster.report`, and then
-            reports nothing more, prints the stacks of its threads and ends the job with exit code 1
-            (docs/guides/frameworks/hangs.md). A change reruns the job.
-        :param resume: Checkpoints of a program that uses `vertex_cluster.checkpoints`. With
-            `after_interruption`, a run that repeats an interrupted or failed one continues from its
-            checkpoints; with `never`, it does not. All runs share a gs:// folder that you give. Default:
-            `after_interruption` with a `staging_bucket`. Not for tuning jobs. A change reruns nothing
+        :param notifications: Notifications of the ends of runs (docs/guides/programs/notifications.md).
+        :param max_cost: The most that all runs of this resource may cost together, in US dollars
+            (docs/guides/cost/limit.md).
+        :param stall_timeout: Seconds without a further `vertex_cluster.report` after which a replica ends the
+            job (docs/guides/frameworks/hangs.md).
+        :param resume: Which runs continue from checkpoints: `after_interruption`, the default with a
+            `staging_bucket`; `never`; or all, in a gs:// folder that you give. Not for tuning jobs
             (docs/guides/frameworks/checkpoints.md).
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.

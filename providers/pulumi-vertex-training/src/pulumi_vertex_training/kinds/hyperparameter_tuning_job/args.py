@@ -334,8 +334,8 @@ class TrialJobSpecArgs:
     :param worker_pool_specs: Worker pools by position: chief, workers, parameter or reduction servers,
         evaluator. `topology` builds this list from roles.
     :param scheduling: Timeout, restarts and scheduling strategy.
-    :param service_account: Service account that the job runs as: a resource with an `email`, or the address.
-        Default: Vertex AI's Custom Code Service Agent.
+    :param service_account: Service account that the job runs as. Default: Vertex AI's Custom Code Service
+        Agent.
     :param network: Full name of the VPC network to which the job is peered,
         projects/PROJECT_NUMBER/global/networks/NETWORK.
     :param reserved_ip_ranges: Names of reserved IP ranges of the network that the job may use. Default: any
@@ -366,9 +366,7 @@ class TrialJobSpecArgs:
     scheduling: Input[SchedulingArgs | None] = None
     """Timeout, restarts and scheduling strategy."""
     service_account: ServiceAccountLike | None = None
-    """Service account that the job runs as: a resource with an `email`, or the address. Default: Vertex AI's
-    Custom Code Service Agent.
-    """
+    """Service account that the job runs as. Default: Vertex AI's Custom Code Service Agent."""
     network: Input[str | None] = None
     """Full name of the VPC network to which the job is peered,
     projects/PROJECT_NUMBER/global/networks/NETWORK.

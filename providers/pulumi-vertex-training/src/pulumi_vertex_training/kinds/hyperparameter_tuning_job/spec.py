@@ -28,7 +28,7 @@ class HyperparameterTuningJobSpec(TuningSpec, Named):
     labels: Mapping[str, str] = field(
         default_factory=dict, metadata={CHANGES: next_run("the labels of {noun}")}
     )
-    """Labels of the tuning job. A change of labels alone reruns nothing: the next run gets them."""
+    """Labels of the tuning job. A change applies to the next run."""
 
 
 def to_wire(spec: HyperparameterTuningJobSpec) -> dict[str, Any]:

@@ -102,8 +102,8 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             have the same key.
         :param resource_runtime_spec: Service accounts of the jobs, and the settings of a Ray cluster.
         :param reboot_token: Any string. A change restarts all machines; no job may be using them.
-        :param allow_unknown_types: Report machine and accelerator types that this version does not know as a
-            warning, not as an error, for types that Google has added since.
+        :param allow_unknown_types: Only warn about machine and accelerator types that this version does not
+            know, such as Google's newest.
         :param allow_legacy_types: Accept types that Google has retired, such as NVIDIA_TESLA_K80.
         :param wait: Wait in the deployment until the resource runs; the output `persistent_resource_id` is
             known only then, and a resource that has failed fails each deployment. `ready` always waits.

@@ -55,9 +55,8 @@ class TrainingPipelineSpec:
     }
 
     display_name: str = field(metadata={CHANGES: next_run("the display name of {noun}")})
-    """Name for people, up to 128 characters. Default: the resource's name. `{run}` in it is replaced with the
-    number of the run: `train {run}` becomes `train 3`. A change of the name alone reruns nothing: the next
-    run gets it.
+    """Name for people, up to 128 characters. Default: the resource's name. `{run}` in it
+    becomes the number of the run. A change applies to the next run.
     """
     custom_task: JobSpec | None = None
     """Job to run: the fields of the API's CustomJobSpec, such as `worker_pool_specs`. `task_from_script`,
@@ -86,7 +85,7 @@ class TrainingPipelineSpec:
     labels: Mapping[str, str] = field(
         default_factory=dict, metadata={CHANGES: next_run("the labels of {noun}")}
     )
-    """Labels of the pipeline. A change of labels alone reruns nothing: the next run gets them."""
+    """Labels of the pipeline. A change applies to the next run."""
 
 
 Pipeline = TypeVar("Pipeline", bound=TrainingPipelineSpec)

@@ -64,8 +64,8 @@ class RunOptions:
     """
 
     staging_bucket: BucketLike | None = None
-    """Bucket, or its name, in which each run gets an output directory of its own if `base_output_directory`
-    is left out. A rerun then never overwrites a good model.
+    """Bucket in which each run gets an output directory of its own, unless there is a
+    `base_output_directory`.
     """
     framework: str | None = None
     """Framework or strategy of the program, such as `pytorch`, `jax` or `MultiWorkerMirroredStrategy`. The
@@ -73,71 +73,58 @@ class RunOptions:
     you give none (docs/guides/frameworks/choose.md).
     """
     allow_unknown_types: bool = False
-    """Report machine and accelerator types that this version does not know as a warning, not as an error, for
-    types that Google has added since.
+    """Only warn about machine and accelerator types that this version does not know, such as Google's newest.
     """
     allow_legacy_types: bool = False
     """Accept types that Google has retired, such as NVIDIA_TESLA_K80."""
     stall_timeout: float | None = None
-    """Seconds after which a replica that has called `vertex_cluster.report`, and then reports nothing more,
-    prints the stacks of its threads and ends the job with exit code 1 (docs/guides/frameworks/hangs.md). A
-    change reruns the job.
+    """Seconds without a further `vertex_cluster.report` after which a replica ends the job
+    (docs/guides/frameworks/hangs.md).
     """
     run_token: pulumi.Input[str] | None = None
     """Any string. A different one reruns an unchanged job."""
     rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
-    """When the job runs again: `on_change`, `on_failure`, `always` or `never`
-    (docs/guides/programs/rerun.md).
+    """When the job runs again (docs/guides/programs/rerun.md).
     """
     rerun_limit: int = DEFAULT_LIMIT
     """How often in a row `on_failure` reruns the job."""
     protect_running: bool = False
     """Refuse to replace or destroy the job while it is live."""
     on_delete: Literal["delete", "cancel"] | None = None
-    """Effect of destroying the job. A live job is always cancelled. By default its record and those
-    of its earlier runs are deleted, and a model that a pipeline uploaded is kept. `delete` also deletes the
-    model versions of these runs, and a model with its last version. `cancel` keeps records and models.
+    """Effect of destroying the job on the records of its runs and on their models
+    (docs/guides/programs/protect-and-delete.md#delete-a-job).
     """
     on_replace: Literal["keep", "delete"] = "keep"
-    """Effect on the job that a new run replaces, after it was cancelled if it was live: `keep` keeps
-    its record and logs (`vertex-training runs` lists them), `delete` deletes the record.
+    """Effect on the record and the logs of a job that a new run replaces.
     """
     keep_runs: int = DEFAULT_KEEP_RUNS
     """How many earlier runs are kept. A new run deletes the records of older ones that have ended."""
     max_cost: float | None = None
-    """The most that all runs of this resource may cost together, in US dollars: sets a timeout by the known
-    price, and turns the service's retries off unless `scheduling` sets `disable_retries`
-    (docs/guides/cost/limit.md).
+    """The most that all runs of this resource may cost together, in US dollars (docs/guides/cost/limit.md).
     """
     resume: pulumi.Input[str] | None = None
-    """Checkpoints of a program that uses `vertex_cluster.checkpoints`. With `after_interruption`, a run that
-    repeats an interrupted or failed one continues from its checkpoints; with `never`, it does not. All runs
-    share a gs:// folder that you give. Default: `after_interruption` with a `staging_bucket`. Not for tuning
-    jobs. A change reruns nothing (docs/guides/frameworks/checkpoints.md).
+    """Which runs continue from checkpoints: `after_interruption`, the default with a `staging_bucket`;
+    `never`; or all, in a gs:// folder that you give. Not for tuning jobs
+    (docs/guides/frameworks/checkpoints.md).
     """
     adopt: pulumi.Input[str] | None = None
-    """Id or full name of an existing job, which becomes this resource's job instead of a new one. It has to
-    equal the declaration; otherwise every difference is listed. The option is read when the resource is
-    created: afterwards, leave it out or keep it.
+    """Id or full name of an existing job to manage instead of a new one (docs/guides/running/adopt.md).
     """
     taking_over: pulumi.Input[str] | None = None
     """Run of a declaration that is given up for good, whose job is adopted."""
     wait: Wait = "running"
-    """Event that a deployment waits for: `none`, `running` or `done`. With `done`, a failed job fails each
+    """What a deployment waits for. With `done`, a failed job fails each
     deployment until it has succeeded (docs/guides/programs/failed-jobs.md).
     """
     wait_timeout: float = DEFAULT_WAIT_TIMEOUT
     """Longest wait in seconds. After it the deployment continues with a warning."""
     on_interrupt: OnInterrupt = "leave"
-    """Treatment of the job if the deployment is interrupted while it waits: `leave` or `cancel`
-    (docs/guides/programs/waiting.md).
+    """What Ctrl-C does to a job that the deployment waits for (docs/guides/programs/waiting.md).
     """
     stream_logs: bool = False
     """Show the log of all replicas while the deployment waits."""
     notifications: NotificationsLike | None = None
-    """Notifications of the ends of runs, one or several: to a webhook, and on Google Cloud to a Pub/Sub
-    topic or channels of Cloud Monitoring, on the emulator to a local command. A change reruns nothing
-    (docs/guides/programs/notifications.md).
+    """Notifications of the ends of runs (docs/guides/programs/notifications.md).
     """
     project: pulumi.Input[str] | None = None
     """Project id. Default: the stack's project."""
