@@ -87,7 +87,7 @@ def a_class(
     short = {key: method for key, method in methods if is_short(method)}
     yield from short_functions(page, {key: each for key, each in short.items() if key not in known})
     if same := {key: each for key, each in short.items() if key in known}:
-        yield "These do the same as the methods of `VertexEmulator`:"
+        yield "These do the same as the methods of `VertexEmulator`, or return what those set:"
         yield signatures(same)
     for key, method in methods:
         if key not in short:

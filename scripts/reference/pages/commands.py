@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pulumi_vertex_training.cli import parser
-from pulumi_vertex_training.cli.arguments import Parser
+from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser
+from pulumi_vertex_training.cli.explain.options import FILE_HELP
 from pulumi_vertex_training.cli.teams.plan.checks import EXIT_CODES
 from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, items, linked
 from scripts.reference.pages import json_page
@@ -340,7 +341,12 @@ def _is_option(action: argparse.Action) -> bool:
 
 
 def _entry(action: argparse.Action) -> tuple[str, str, str]:
-    return _name(action), _values(action), _sentence((action.help or "").replace("%%", "%"))
+    text = (action.help or "").replace("%%", "%")
+    if text != JOB_HELP:
+        text = text.replace(JOB_HELP, "as `JOB`")
+    if action.metavar != "FILE":
+        text = text.replace(FILE_HELP, "as `FILE` of `explain`")
+    return _name(action), _values(action), _sentence(text)
 
 
 def _is_shared(action: argparse.Action) -> bool:

@@ -15,7 +15,6 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job import parameters
 from pulumi_vertex_training.kinds.training_pipeline import training_tasks
 from pulumi_vertex_training.program.arguments import references, worker_pools
 from scripts.arguments.catalog import ARGS_MODULES, PACKAGE, RESOURCES
-from scripts.arguments.resources import parameters_of
 from scripts.reference import examples
 from scripts.reference.markdown import HEADER, REFERENCE, code, items, linked, prose, table, without_repeats
 from scripts.reference.signatures import (
@@ -93,7 +92,8 @@ _OUTPUTS = {
 
 _LOOKUPS = """Each of these returns something of the stack's endpoint that exists, live or ended, and adopts
 nothing. It raises `pulumi.RunError` if that does not exist. `project` and `location` default to the parts of
-a full name, else to the stack's. For an output, use `.apply(vt.get_model)`."""
+a full name, else to the stack's. Ids are the last part of a full name. `version` is the number or an alias of
+a version, without it the default one. For an output, use `.apply(vt.get_model)`."""
 
 CLUSTER_GROUPS: Mapping[str, tuple[str, ...]] = {
     "The cluster": ("from_environment", "parse_cluster_spec", "parse_tf_config", "Cluster", "ClusterError"),
@@ -111,6 +111,13 @@ CLUSTER_GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Legacy AI Platform": ("legacy_variables", "use_legacy_environment"),
 }
+_READS = (
+    *("faults", "quotas", "capacities", "denials", "services", "contract", "network", "jobs"),
+    *("start_delay", "set_start_delay", "persistent_resource_delay", "set_persistent_resource_delay"),
+    *("replica_limit", "set_replica_limit", "stale_objects", "set_stale_objects", "unknown_types_allowed"),
+)
+"""Methods of `Control` that set or return what a method of `VertexEmulator` sets."""
+
 _CONSTANTS = ("ROLES", "FRAMEWORKS", "STANDARD_PS_OPS")
 _CHECKPOINTS = (
     *("Checkpoints", "Checkpoint", "CheckpointError", "newest", "starts", "Start"),
@@ -164,7 +171,6 @@ def _functions() -> Iterator[str]:
         if lookups:
             yield _LOOKUPS
             yield signatures({name: getattr(vt, name) for name in lookups})
-            yield items(PAGE, [_lookup(name) for name in lookups if _lookup(name)[2]]).rstrip("\n")
         yield from _names(PAGE, vt, [name for name in group.names if name not in lookups])
     yield "## Types"
     yield "`Input[T]` is a `T`, or an output of one, as everywhere in Pulumi. These stand for several types:"
@@ -187,13 +193,6 @@ def _functions() -> Iterator[str]:
 
 def _is_lookup(value: Any) -> bool:
     return (inspect.getdoc(value) or "").startswith("Return an existing ")
-
-
-def _lookup(name: str) -> tuple[str, str, str]:
-    """Return the entry of a function that looks up what exists, with the parameters that no other has."""
-    parameters = parameters_of(inspect.getdoc(getattr(vt, name)) or "")
-    own = [f"`{key}`: {text}" for key, text in parameters.items() if key not in ("project", "location")]
-    return f"`{name}`", "", " ".join(own)
 
 
 def _testing() -> Iterator[str]:
@@ -227,6 +226,7 @@ def _testing() -> Iterator[str]:
         if (does := _first_word(method)) == _first_word(getattr(control.Control, name, None)) != "Return"
         and does
     }
+    known.update(_READS)
     yield from a_class(TESTING_PAGE, "Control", control.Control, level=3, known=known)
 
 
@@ -243,7 +243,7 @@ def _cluster() -> Iterator[str]:
         yield f"## {title}"
         yield from _names(CLUSTER_PAGE, vertex_cluster, names)
     yield "## Checkpoints"
-    yield prose(inspect.getdoc(checkpoints) or "")
+    yield linked(CLUSTER_PAGE, prose(inspect.getdoc(checkpoints) or ""))
     public = set(checkpoints.__all__)
     _check({*_CHECKPOINTS, *_CHECKPOINT_CONSTANTS}, public, CLUSTER_PAGE.name)
     yield from _names(CLUSTER_PAGE, checkpoints, _CHECKPOINTS)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pulumi_vertex_training.cli import parser
 from scripts.reference.markdown import HEADER, REFERENCE, code, items
 
 PAGE = REFERENCE / "json.md"
@@ -19,8 +20,7 @@ SCHEMA = REFERENCE / "command.schema.json"
 _TOP = f"""# The JSON of the command
 
 With `--json`, a command prints one JSON document on standard output, and nothing on standard error. Each key
-is in [{SCHEMA.name}]({SCHEMA.name}), a JSON Schema with a definition for each command. For example, check an
-output with
+is in the JSON Schema [{SCHEMA.name}]({SCHEMA.name}). To check an output:
 
 ```sh
 vertex-training status train --json > status.json
@@ -59,7 +59,10 @@ def pages() -> Iterator[tuple[Path, str]]:
 def _parts() -> Iterator[str]:
     yield code(json.dumps(definitions()["diff"]["examples"][0], indent=2), "json")
     yield "## Commands"
-    yield "`$defs` has these definitions; several of them have an example."
-    shown = [each for each in definitions().items() if not each[0].startswith("emulator ")]
+    yield (
+        "`$defs` has a definition for each command by its name, such as `emulator status`, and these; several\n"
+        "have an example. Durations are in seconds."
+    )
+    commands = {one.prog.removeprefix("vertex-training ") for one in parser.build().each()}
+    shown = [each for each in definitions().items() if each[0] not in commands]
     yield items(PAGE, [(f"`{name}`", "", each.get("title", "")) for name, each in shown]).rstrip("\n")
-    yield "Each control of the emulator has one as well, such as `emulator status`. Durations are in seconds."

@@ -15,14 +15,13 @@ _SET = "Set by `vertex-training` for the `pulumi` that it runs."
 CLIENT: Mapping[str, str] = {
     "VERTEX_TRAINING_DATA_DIR": "Data folder of the emulator. `vertex-training:dataDir` and `--data-dir` are "
     "used before it.",
-    "VERTEX_TRAINING_TIMEOUT_SCALE": "Factor of all timeouts of programs, commands, the emulator and its "
-    "jobs, from 1 to 100. Default: 1. Set it to 3 on a slow machine. An emulator keeps the value of its "
-    "start. See docs/guides/troubleshooting.md#a-slow-machine.",
+    "VERTEX_TRAINING_TIMEOUT_SCALE": "Factor of all timeouts, from 1 to 100. See "
+    "docs/guides/troubleshooting.md#a-slow-machine.",
     "VERTEX_TRAINING_PREFLIGHT": "`off` turns off the preflight of previews. See "
     "docs/guides/cost/preflight.md.",
     "VERTEX_TRAINING_COST_LIMITS": "`reported` accepts a preview above a limit of cost.",
-    "VERTEX_TRAINING_PREVIEW_REPORTS": "Private folder for inputs without their secrets. "
-    "`vertex-training plan` and `preflight` set it for their own preview, and plan the two before it.",
+    "VERTEX_TRAINING_PREVIEW_REPORTS": "Private folder for inputs without their secrets, set by "
+    "`vertex-training plan` and `preflight` for their own preview.",
     "VERTEX_TRAINING_COMMAND": "Name of the command in outputs and messages, instead of `vertex-training`.",
     "VERTEX_TRAINING_PULUMI_COMMAND": "The same for `pulumi`. `make up` sets it to `scripts/pulumi`.",
     "VERTEX_TRAINING_DEBUG": "Any value: the command prints a traceback for an unexpected error.",
@@ -111,8 +110,7 @@ SHELL: Mapping[str, str] = {
 
 CHORES: Mapping[str, str] = {
     "PYTHON": "Python with which `make setup` creates `.venv`.",
-    "CI": "Set by continuous integration: `make test` then installs all programs that tests run, and a test "
-    "whose program is missing fails instead of being skipped.",
+    "CI": "`make test` installs all programs that tests run, and skips no test for a missing one.",
     "VERTEX_TESTS_RUN": "Set by `make test` for its processes: the folder of the run.",
     "VERTEX_TESTS_SHARED": "The same: the folder of what several of them use.",
     "VERTEX_TRAINING_BACKEND_URL": "Pulumi backend of `make up`. Default: files in `.local`.",
@@ -164,11 +162,10 @@ LOCAL_REPLICA: Mapping[str, str] = {
     "VERTEX_CLUSTER_LEGACY_ENVIRONMENT": "What a program of the legacy AI Platform needs to know about "
     "its job "
     "(`vertex_cluster.use_legacy_environment`).",
-    "VERTEX_CLUSTER_CHECKPOINT_DIR": "For jobs with a staging bucket, or if you set it: the gs:// folder "
-    "of the checkpoints of `vertex_cluster.checkpoints`, instead of `AIP_CHECKPOINT_DIR`. See "
+    "VERTEX_CLUSTER_CHECKPOINT_DIR": "The gs:// folder of `vertex_cluster.checkpoints`, in jobs with a "
+    "staging bucket. See "
     "docs/guides/frameworks/checkpoints.md.",
-    "VERTEX_CLUSTER_STALL_TIMEOUT": "Seconds after which a process that stops reporting ends. The option "
-    "`stall_timeout` of a job sets it. See docs/guides/frameworks/hangs.md.",
+    "VERTEX_CLUSTER_STALL_TIMEOUT": "The option `stall_timeout` of a job. See docs/guides/frameworks/hangs.md.",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER": "Address of Secret Manager for gcloud and "
     "`vertex_cluster.secret`, if it is not Google's. The emulator sets it.",
     "LAUNCHER_PORT": "If you set it: the port of a framework's launcher, instead of the port in "

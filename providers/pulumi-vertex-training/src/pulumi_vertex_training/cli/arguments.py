@@ -193,14 +193,10 @@ def report_options(command: Parser) -> None:
     )
 
 
-def stack_options(purpose: str) -> Options:
-    """Return what adds the options that name a stack and its program; `purpose` is a verb: "preview"."""
-
-    def add(command: Parser) -> None:
-        folder_options(command)
-        command.value("--stack -s", "S", f"stack to {purpose} (default: the selected one)")
-
-    return add
+def stack_options(command: Parser) -> None:
+    """Add the options that name a stack and its program."""
+    folder_options(command)
+    command.value("--stack -s", "S", "stack (default: the selected one)")
 
 
 def folder_options(command: Parser) -> None:

@@ -12,14 +12,8 @@
         if stop:
             sys.exit(143)
 
-The folder may be below the mount at ``/gcs``. There, no rename is atomic, a file appears when it is closed,
-and a machine may show the old state of a file for ever after another machine has rewritten it. So:
-
-* No name is ever written twice, and there is no file such as ``latest``: a listing shows the newest
-  checkpoint.
-* A checkpoint is whole if its marker ``COMPLETE.json`` exists and names each file with its size. The marker
-  is written last and deleted first.
-* Each start of the training writes one new small file to ``starts/``.
+The folder may be below the mount at ``/gcs``: no name is written twice. A checkpoint is whole if its marker
+``COMPLETE.json`` exists and names each file with its size. See docs/guides/frameworks/checkpoints.md.
 """
 
 from __future__ import annotations

@@ -36,9 +36,8 @@ def sigterm_flag() -> SigtermFlag:
     Call it in the main thread; elsewhere the flag stays False, with a warning. A handler that the program
     has set before is called as well.
 
-    Do not rely on it: often the signal never comes, or a shell that starts the program does not pass it on.
-    Only the preempted machine gets it, so processes that train together have to agree on the flag, such as
-    by an all-reduce, before they save together.
+    Do not rely on it (docs/guides/frameworks/checkpoints.md#sigterm): often the signal never comes, and only
+    to the preempted machine.
     """
     flag = SigtermFlag()
     process = os.getpid()

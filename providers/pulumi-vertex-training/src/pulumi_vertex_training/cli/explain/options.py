@@ -8,8 +8,7 @@ import re
 from pulumi_vertex_training.cli.arguments import Parser, json_options
 
 FILE_HELP = (
-    "YAML or JSON with a custom job (also as workerPoolSpecs, roles or trainingInput), a tuning job or a "
-    "training pipeline; - reads standard input"
+    "YAML or JSON of a custom job in any form, a tuning job or a pipeline; - reads standard input"
 )
 
 

@@ -7,6 +7,6 @@ from pulumi_vertex_training.cli.arguments import Parser, json_options, stack_opt
 
 def migrate_state_options(command: Parser) -> None:
     """Add the options of `migrate-state`."""
-    command.runs("command:migrate", json_options, stack_options("move"))
+    command.runs("command:migrate", json_options, stack_options)
     command.choice("--to", ("package", "dynamic"), "form that the resources are to have", required=True)
     command.flag("--yes", "move it; without it, only show what would move")

@@ -9,6 +9,6 @@ from pulumi_vertex_training.cli.arguments import Parser, json_options, stack_opt
 
 def apply_options(command: Parser) -> None:
     """Add the options of `apply`."""
-    command.runs("command:apply", json_options, stack_options("deploy"))
+    command.runs("command:apply", json_options, stack_options)
     command.value("--plan", "FILE", "file that `plan --save-plan FILE` wrote", type=Path, required=True)
     command.flag("--yes", "deploy it; without this, only check whether it can be deployed")

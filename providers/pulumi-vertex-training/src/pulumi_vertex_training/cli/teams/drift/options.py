@@ -7,5 +7,5 @@ from pulumi_vertex_training.cli.arguments import Parser, report_options, stack_o
 
 def drift_options(command: Parser) -> None:
     """Add the options of `drift`."""
-    command.runs("command:drift", report_options, stack_options("read"))
+    command.runs("command:drift", report_options, stack_options)
     command.flag("--exit-code", "exit with code 1 if anything has drifted")

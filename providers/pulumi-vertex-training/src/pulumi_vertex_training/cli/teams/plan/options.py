@@ -9,7 +9,7 @@ from pulumi_vertex_training.cli.arguments import Parser, report_options, stack_o
 
 def plan_options(command: Parser) -> None:
     """Add the options of `plan`."""
-    command.runs("command:plan", report_options, stack_options("preview"))
+    command.runs("command:plan", report_options, stack_options)
     command.flag("--refresh", "read the real state of each resource before the preview")
     command.value(
         "--save-plan",

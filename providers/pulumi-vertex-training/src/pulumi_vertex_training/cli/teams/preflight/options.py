@@ -18,7 +18,7 @@ _LONGEST_TIMEOUT = 600
 
 def preflight_options(command: Parser) -> None:
     """Add the options of `preflight`."""
-    command.runs("command:preflight", report_options, stack_options("preview"), endpoint_options)
+    command.runs("command:preflight", report_options, stack_options, endpoint_options)
     check_options(command, location=False)
     command.value(
         "file",
