@@ -63,7 +63,6 @@ def _parts() -> Iterator[str]:
     yield f"{HEADER}# Reference"
     yield (
         "Every argument, function, command, key, rule and variable, made from the code of this version."
-        "this version."
     )
     yield "## Resources"
     entries = [

@@ -1,7 +1,7 @@
 """The parity page. A row begins on the page and ends in marks at the tests that verify it.
 
 In docs/reference/parity.md a person writes `* **FEATURE**: what Google Cloud does (BASIS: SOURCE)` into a
-section. The rest of the line, what the emulator does and a link to the tests, comes from the tests:
+section; a row without a basis is documented. The rest of the line, what the emulator does and a link to the tests, comes from the tests:
 
     @pytest.mark.parity("Custom jobs: maximum wait", same="by the emulator's clock")
 
@@ -30,17 +30,19 @@ _AS_DOCUMENTED = "as documented"
 _SUMMARY = (_WORDS["same"], _AS_DOCUMENTED, _WORDS["own_way"], _WORDS["not_done"])
 """The columns of the summary. A row that rests on documentation alone is "as documented", not "the same"."""
 _BASES = {"seen", "client", "suite", "documented", "ours"}
+_USUAL = "documented"
+"""The basis of a row that names none."""
 _NAMED = {"suite", "ours"}
 """Bases whose source is always written; any other may have the usual one, which the page names."""
 _SECTION = "\n## "
 _ARROW = " \N{RIGHTWARDS ARROW} "
 _ITEM = re.compile(
-    rf"\* \*\*(.+?)\*\*: (.+?) \(((?:{'|'.join(sorted(_BASES))})\b[^{_ARROW.strip()}]*)\)(?:{_ARROW}.*)?"
+    rf"\* \*\*(.+?)\*\*: (.+?)(?: \(((?:{'|'.join(sorted(_BASES))})\b[^{_ARROW.strip()}]*)\))?(?:{_ARROW}.*)?"
 )
 _TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 _FORM = (
     "a row is `* **FEATURE**: what Google Cloud does (BASIS: SOURCE; BASIS)`, with a basis of "
-    f"{', '.join(sorted(_BASES))}, and a source for {' and '.join(sorted(_NAMED))}."
+    f"{', '.join(sorted(_BASES))} (none means {_USUAL}), and a source for {' and '.join(sorted(_NAMED))}."
 )
 _RUN_CLIENTS = (
     "tests/clients/",
@@ -100,7 +102,8 @@ class Row:
         count = len(self.marks)
         tests = f"[{count}](../../{self.marks[0].test.partition('::')[0]})"
         here = f"{self.marks[0].here} ({tests})"
-        return f"* **{self.feature}**: {self.google} ({self.known_from}){_ARROW}{here}\n"
+        known = f" ({self.known_from})" if self.known_from != _USUAL else ""
+        return f"* **{self.feature}**: {self.google}{known}{_ARROW}{here}\n"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -181,7 +184,7 @@ def _items(page: str) -> Iterator[tuple[str, str, str, str]]:
                 found = _ITEM.fullmatch(line)
                 if found is None:
                     raise ParityError(f"{title}: {line}: {_FORM}")
-                yield title, found[1], found[2], found[3]
+                yield title, found[1], found[2], found[3] or _USUAL
 
 
 def _problems(row: Row) -> Iterator[str]:

@@ -50,20 +50,17 @@ _RESOURCES: Mapping[str, str] = {
 _INTRODUCTION = f"""# Rules
 
 `pulumi preview` checks these rules before anything is sent to Google Cloud, and `vertex-training explain
-FILE` checks a job in a file. A broken rule gives a finding: path, value, what is wrong, and what to do.
-
-An **error** means that the service would refuse the job, or that it cannot work: the job is not submitted.
-A **warning**, marked as such below, means that the service accepts the job, but you may regret it. These
-options of a program, and of `explain` and `diff` (`--location` and so on), change the checks:
+FILE` checks a job in a file. An **error** means that the job cannot work: it is not submitted. With a
+**warning** the service accepts the job, but you may regret it. These options of a program, and of `explain`
+and `diff`, change the checks:
 
 * `location`: the job's region; without it, the rules of regions are skipped
 * `framework`: checks the needs of this framework, and turns some warnings into errors
 * `allow_unknown_types`: only warns about a name that is not in the tables
 * `allow_legacy_types`: accepts names that Google has retired
 
-Each rule ends with its source: a field of the API, the number of a document in [Sources](#sources), or "ours"
-for a rule of this project. To find a rule, paste a message, or some of its words, into the box. It also
-shows a finding of the rule, and the full source with our reasons. Without the site, they are in
+A rule ends with its source, a field of the API or the number of a document in [Sources](#sources), unless it is
+ours. To find a rule, paste a message into the box. It shows a finding and the full source, which are also in
 [{FINDINGS.name}](../assets/{FINDINGS.name}).
 
 <div id="rule-search"></div>
@@ -90,8 +87,9 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 def _line(rule: Rule, documents: Mapping[str, int]) -> str:
     warning = "*warning*: " if rule.level == "warning" else ""
-    sources = dict.fromkeys(_source(part, documents) for part in _parts(rule.source))
-    return f'<a id="{rule.name}"></a>`{rule.name}`: {warning}{rule.says} ({", ".join(sources)})'
+    sources = dict.fromkeys(_source(part, documents) for part in _parts(rule.source) if not _is_ours(part))
+    known = f" ({', '.join(sources)})" if sources else ""
+    return f'<a id="{rule.name}"></a>`{rule.name}`: {warning}{rule.says}{known}'
 
 
 def _parts(source: str) -> list[str]:
@@ -100,9 +98,7 @@ def _parts(source: str) -> list[str]:
 
 
 def _source(part: str, documents: Mapping[str, int]) -> str:
-    """Return a source as its field of the API, as the number of its document, "ours", or as it is written."""
-    if _is_ours(part):
-        return "ours"
+    """Return a source as its field of the API, as the number of its document, or as it is written."""
     field = re.sub(r"^(Vertex AI API|AI Platform Training API v1), ", "", part)
     if field != part and re.fullmatch(r"[\w.]+", field):
         return f"`{field}`"

@@ -150,7 +150,7 @@ def _rows() -> list[str]:
 
 
 def _item(name: str, facts: list[str], result: str, because: str) -> str:
-    return f"1. `{name}`. {'; '.join(filter(None, facts))}: {result}. {because}"
+    return f"1. `{name}`. {'; '.join(filter(None, facts))}: {result}. {because}".rstrip()
 
 
 def _printed(sentence: str) -> str:

@@ -93,7 +93,7 @@ class Row:
     name: str
     action: Action
     reason: str
-    because: str
+    because: str = ""
     change: frozenset[Change] = frozenset(Change)
     last_run: frozenset[LastRun] = frozenset(LastRun)
     policy: frozenset[Policy] = frozenset(Policy)
@@ -151,8 +151,7 @@ ROWS: tuple[Row, ...] = (
         name="first-run",
         action=Action.RUN,
         reason="{state}",
-        because="A declaration runs once under every policy. A job that an interrupted deployment left "
-        "behind is adopted; no second one is submitted.",
+        because="A job that an interrupted deployment left behind is adopted.",
         change=RECORD_CHANGES,
         last_run=frozenset({LastRun.NONE}),
         reported=False,
@@ -170,8 +169,7 @@ ROWS: tuple[Row, ...] = (
         name="never-changed",
         action=Action.NOTHING,
         reason="{change}, but rerun is never",
-        because="The job runs only once. The change is not lost: the job runs again as soon as `rerun` "
-        "allows it.",
+        because="It runs again as soon as `rerun` allows it.",
         change=RERUN_CHANGES,
         last_run=STARTED,
         policy=_ONE_RUN,
@@ -189,8 +187,7 @@ ROWS: tuple[Row, ...] = (
         name="protected",
         action=Action.REFUSE,
         reason="{change}, but " + _PROTECTED,
-        because="Replacing a live job cancels it. This also applies if only the deployment can find out "
-        "whether the spec changes.",
+        because="Also if only the deployment can find out whether the spec changes.",
         change=RERUN_CHANGES,
         last_run=LIVE,
         protect_running=True,
@@ -207,7 +204,7 @@ ROWS: tuple[Row, ...] = (
         name="max-cost-changed",
         action=Action.REFUSE,
         reason="{change}, but {state}; raise max_cost",
-        because="What is left of `max_cost` is less than the cost of a minute. A live job goes on.",
+        because="A live job goes on.",
         change=RERUN_CHANGES,
         last_run=frozenset({LastRun.SPENT}),
     ),
@@ -222,28 +219,27 @@ ROWS: tuple[Row, ...] = (
         name="spec",
         action=Action.RUN,
         reason="{change}",
-        because="A job cannot be changed, so a new one replaces it. A live job is cancelled.",
+        because="A live job is cancelled.",
         change=frozenset({Change.SPEC, Change.SPEC_UNKNOWN}),
     ),
     Row(
         name="run-token",
         action=Action.RUN,
         reason="{change}",
-        because="This is what `run_token` is for.",
         change=frozenset({Change.RUN_TOKEN}),
     ),
     Row(
         name="cancelling",
         action=Action.NOTHING,
         reason="{state}, outside of this deployment",
-        because="It has not ended. Somebody stopped it, perhaps for a reason.",
+        because="It has not ended.",
         last_run=frozenset({LastRun.CANCELLING}),
     ),
     Row(
         name="never",
         action=Action.NOTHING,
         reason="{state}, and rerun is never",
-        because="The job runs only once, however it ended.",
+        because="However it ended.",
         last_run=FAILURES
         | {LastRun.CANCELLED, LastRun.GONE, LastRun.STOPPED, LastRun.SPENT, LastRun.NO_CAPACITY},
         policy=_ONE_RUN,
@@ -259,22 +255,21 @@ ROWS: tuple[Row, ...] = (
         name="gone",
         action=Action.RUN,
         reason="{state}, and its end is not recorded (`pulumi refresh` records it)",
-        because="The declared job does not exist, and may never have finished. That is not a failure.",
+        because="It may never have finished.",
         last_run=frozenset({LastRun.GONE}),
     ),
     Row(
         name="interrupted",
         action=Action.RUN,
         reason="{state}",
-        because="`pulumi destroy` or `up --replace` was killed between cancelling and deleting the job. "
-        "Nobody else cancelled it, so `pulumi up` finishes the deletion and runs the job again.",
+        because="`pulumi destroy` or `up --replace` was killed before it deleted the job.",
         last_run=frozenset({LastRun.STOPPED}),
     ),
     Row(
         name="always",
         action=Action.RUN,
         reason="{state}, and rerun is always",
-        because="Every `pulumi up` runs it again, after the previous run has ended.",
+        because="After the previous run has ended.",
         last_run=ENDED - {LastRun.SPENT},
         policy=frozenset({Policy.ALWAYS}),
     ),
@@ -282,8 +277,7 @@ ROWS: tuple[Row, ...] = (
         name="next-rung",
         action=Action.RUN,
         reason="{state}, and its capacity ladder has further rungs",
-        because="A deployment that was interrupted, or did not wait, left the ladder before its end. No rung "
-        "is tried twice.",
+        because="No rung is tried twice.",
         last_run=frozenset({LastRun.NO_CAPACITY}),
         has_next_rung=True,
     ),
@@ -291,8 +285,7 @@ ROWS: tuple[Row, ...] = (
         name="no-capacity",
         action=Action.RUN,
         reason="{state} on any rung, climb {climb} of {climb_limit}",
-        because="That is no failure of the program. The next `pulumi up` begins at the first rung again, "
-        "`capacity_limit` times in a row.",
+        because="The next `pulumi up` begins at the first rung again.",
         last_run=frozenset({LastRun.NO_CAPACITY}),
         below_climb_limit=True,
     ),
@@ -308,8 +301,6 @@ ROWS: tuple[Row, ...] = (
         name="record",
         action=Action.NOTHING,
         reason="{change}, which is updated in place",
-        because="`wait`, `rerun`, `protect_running`, `on_delete`, `on_replace`, `keep_runs`, `max_cost`, "
-        "`resume` and `capacity` are not part of the job.",
         change=frozenset({Change.RECORD}),
         last_run=LIVE | {LastRun.SUCCEEDED, LastRun.NOT_KNOWN},
         reported=False,
@@ -326,8 +317,7 @@ ROWS: tuple[Row, ...] = (
         name="not-known",
         action=Action.NOTHING,
         reason="{state}",
-        because="The job may be running. If the service does not answer, that is printed once, not for each "
-        "job.",
+        because="The job may be running.",
         last_run=frozenset({LastRun.NOT_KNOWN}),
         reported=False,
     ),
@@ -343,7 +333,6 @@ ROWS: tuple[Row, ...] = (
         name="failed-again",
         action=Action.RUN,
         reason="{state}, rerun {this} of {limit}",
-        because="This is what `on_failure` is for. The number is recorded before anything is submitted.",
         last_run=FAILURES,
         policy=frozenset({Policy.ON_FAILURE}),
         below_limit=True,
@@ -353,7 +342,7 @@ ROWS: tuple[Row, ...] = (
         action=Action.NOTHING,
         reason="{state}, and the limit of reruns on failure, {limit}, is reached; give it another run_token "
         "to try again",
-        because="A job that fails that often needs a fix. A new spec or run_token starts the count again.",
+        because="A new spec or run_token starts the count again.",
         last_run=FAILURES,
         policy=frozenset({Policy.ON_FAILURE}),
     ),
