@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.arguments.catalog import RESOURCES
-from scripts.reference.markdown import HEADER, REFERENCE, items, relative
+from scripts.reference.markdown import HEADER, REFERENCE, filled, items, relative
 from scripts.reference.pages import (
     commands,
     configuration,
@@ -65,11 +65,8 @@ def _parts() -> Iterator[str]:
         "Every argument, function, command, key, rule and variable, made from the code of this version."
     )
     yield "## Resources"
-    entries = [
-        (f"[{resource.name}]({relative(PAGE, resource.page)})", "", resources.summary(resource))
-        for resource in RESOURCES
-    ]
-    yield items(PAGE, entries).rstrip("\n")
+    links = [f"[{resource.name}]({relative(PAGE, resource.page)})" for resource in RESOURCES]
+    yield filled(f"{', '.join(links)}.")
     yield f"### {resources.EVERYWHERE}"
     yield (
         "* `project`: *string*. Project id. Default: the stack's project.\n"
@@ -79,7 +76,7 @@ def _parts() -> Iterator[str]:
     )
     yield (
         "A change of project or location replaces the resource (a job runs again), but not a staged file,\n"
-        "folder or package. Rules are checked before anything is sent."
+        "folder or package. Instead of a class of arguments you can pass a dictionary."
     )
     for title, listed in _GROUPS:
         yield f"## {title}"

@@ -204,7 +204,7 @@ def _arguments(arguments: Sequence[Argument], resource: Resource) -> str:
         )
         for one in listed
     ]
-    text = f"{filled(f'{intro} Instead of a class you can pass a dictionary.')}\n\n"
+    text = f"{filled(intro)}\n\n"
     shared = [one.name for one in arguments if one.name in _EVERYWHERE]
     return text + items(resource.page, entries) + _as_everywhere(resource, shared)
 
@@ -298,6 +298,11 @@ def _message(message: type, resource: Resource) -> str:
     args = ARGS_OF.get(message)
     title = args or message.__name__
     fields = list(fields_of(message).values())
+    if same := _resource_with(fields):
+        link = f"[{same.name}]({same.page.name}#arguments)"
+        needed = {each.name for each in fields if default_of_field(args, each) == "required"}
+        names = ", ".join(f"`{each.name}`{' (required)' * (each.name in needed)}" for each in fields)
+        return f"### {title}\n\n{filled(f'As the arguments of {link}: {names}.')}\n"
     shared = [field for field in fields if field.key in _fields_of_jobs()]
     entries = [
         value_entry(
@@ -320,6 +325,21 @@ def _message(message: type, resource: Resource) -> str:
         link = f"[{_FIRST.name}]({_FIRST.page.name}#arguments)"
         parts.append(f"{filled(f'As the arguments of {link}: {names}.')}\n")
     return "\n".join(parts)
+
+
+def _resource_with(fields: Sequence[Field]) -> Resource | None:
+    """Return the resource, other than the first, whose arguments have all fields of a message of some size."""
+    keys = {field.key for field in fields}
+    found = (
+        each
+        for each in RESOURCES
+        if each is not _FIRST and each.spec and keys <= {one.key for one in fields_of(each.spec).values()}
+    )
+    return next(found, None) if len(fields) >= _LARGE else None
+
+
+_LARGE = 8
+"""As many fields make a message large."""
 
 
 @functools.cache

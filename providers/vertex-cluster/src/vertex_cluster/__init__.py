@@ -10,10 +10,6 @@
 
     vertex_cluster.report(step=1, total=20, loss=0.5)  # `pulumi up` shows it while it waits
 
-For frameworks other than TensorFlow, `framework_settings` returns their environment variables or arguments.
-For ensembles that are spread over workers, a `PlacementStrategy` such as `RoundRobinStrategy` decides which
-worker builds and trains which part, and `plan` shows it for the whole cluster.
-
 The package needs only the standard library of Python 3.8 or newer, so that a training package can contain a
 copy of this folder. Every function that reads the environment also takes it as an argument, for tests.
 """

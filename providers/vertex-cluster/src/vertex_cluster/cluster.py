@@ -17,7 +17,7 @@ The third pool may hold reduction servers instead, which run an image of Google;
 class ClusterError(ValueError):
     """An environment variable that describes the job cannot be used.
 
-    ``str(error)`` is one line: the variable, the path in its JSON, the problem, and the remedy.
+    The message is one line.
     """
 
     def __init__(self, *, variable: str, path: str, message: str, remedy: str) -> None:

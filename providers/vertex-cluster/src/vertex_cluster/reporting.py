@@ -52,8 +52,8 @@ def report(*, step: Any = None, total: Any = None, **metrics: Any) -> None:
 
         vertex_cluster.report(step=epoch, total=epochs, loss=loss, accuracy=accuracy)
 
-    Every value is a number, or converts to one by ``float``, such as a tensor of one element. NaN and
-    infinity are shown as such, with the step since which a metric has them. The last report of about a second
+    Every value is a number, or converts to one by ``float``, such as a tensor of one element.  The last
+    report of about a second
     is written in the background, and the last of all when Python exits.
 
     Call it on each replica. What `pulumi up` shows is the chief's report, and of its local processes the
@@ -73,12 +73,9 @@ def set_stall_timeout(seconds: Optional[float]) -> None:
 
         vertex_cluster.set_stall_timeout(600)
 
-    From the next `report` on, a process that is silent for this time prints the stacks of all its threads to
-    the log, and exits with code 1 thirty seconds later. That ends the job, and the service does not retry it.
-    Before a long part without reports, such as an evaluation, set a longer time or None.
-
-    It replaces the `stall_timeout` of the job. It is not kept across a fork. Raises ValueError for less than
-    a second.
+    It replaces the `stall_timeout` of the job (docs/guides/frameworks/hangs.md), from the next `report` on.
+    It is
+    not kept across a fork. Raises ValueError for less than a second.
     """
     _process().set_stall_timeout(seconds)
 

@@ -38,9 +38,8 @@ def secret(name: str, *, version: str = "latest", project: Optional[str] = None)
 
         token = vertex_cluster.secret("projects/my-project/secrets/wandb")
 
-    `name` is an id, or a full name, also with a location or a version. The account of the job needs the role
-    roles/secretmanager.secretAccessor on the secret. `project` defaults to the job's, CLOUD_ML_PROJECT_ID.
-    Nothing is cached. Raises SecretError.
+    `name` is an id, or a full name, also with a location or a version. `project` defaults to the job's. See
+    docs/guides/programs/secrets.md. Raises SecretError.
     """
     import urllib.request
 

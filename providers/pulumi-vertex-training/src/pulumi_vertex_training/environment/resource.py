@@ -86,13 +86,11 @@ class TrainingEnvironment(pulumi.ComponentResource, EnvironmentValues):
             project, program and stack.
         :param repository: Arguments of an `ImageRepository`, or an existing one. Default: a repository named
             after program and stack.
-        :param replica_account: Existing service account that jobs run as. True makes one, False leaves it
-            out.
-        :param deployer_account: Existing service account that deploys trainings. True makes one, False leaves
-            it out.
+        :param replica_account: Service account that jobs run as.
+        :param deployer_account: Service account that deploys trainings.
         :param planner_account: Existing service account that only reads, for plans of pull requests. True
             makes one. Default: one is made for `workload_identity`.
-        :param scheduler_account: Existing service account that schedules submit jobs as. True makes one.
+        :param scheduler_account: Service account that schedules submit jobs as.
         :param grant_roles: Grant the accounts the roles in docs/guides/teams/environments.md, also if they
             exist already.
         :param deployers: Who may act as the deployer's account, such as `group:ml@example.com`.

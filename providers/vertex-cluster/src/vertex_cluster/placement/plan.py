@@ -225,8 +225,7 @@ def _check_product(workers: int, parameter_servers: int, subnetworks: int, path:
 def plan_warnings(plan: Plan) -> tuple[str, ...]:
     """Return warnings about a plan, of one or two sentences each.
 
-    They are about subnetworks that no worker trains, a worker that trains many more subnetworks than others,
-    and a last worker that only builds the ensemble again.
+
     """
     return tuple(filter(None, (_dropped(plan), _uneven(plan), _late_ensemble_worker(plan))))
 

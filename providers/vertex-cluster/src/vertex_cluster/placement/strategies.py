@@ -264,7 +264,7 @@ def variable_device(
 
     Return None, which leaves the operation where it is, if `group` is empty or the type is not one of
     `STANDARD_PS_OPS`. The server follows from a hash of the operation's name, so that all workers agree, even
-    if their graphs differ. TensorFlow's default would assign servers in turn instead.
+    if their graphs differ.
 
     Source: adanet.distributed.devices. The hash is the SHA-256 of the name in UTF-8, read as a big-endian
     number, modulo the size of the group.
@@ -285,8 +285,8 @@ def subnetwork_variable_device(
 ) -> str | None:
     """Return the device of a variable of a subnetwork (see `variable_device`).
 
-    If the strategy dedicates no servers to the subnetwork, the variable may be on any server, as in AdaNet's
-    estimator; AdaNet's strategy by itself names no device then. Raises PlacementError if the subnetwork does
+    If the strategy dedicates no servers to the subnetwork, the variable may be on any server. Raises
+    PlacementError if the subnetwork does
     not exist.
     """
     group = strategy.parameter_server_group(worker, subnetwork)

@@ -17,7 +17,7 @@ __all__ = ["PlacedWorker", "PlacementError", "cluster_size"]
 class PlacementError(ValueError):
     """A number or a cluster that has no placement.
 
-    ``str(error)`` is one line: the argument, its value, the rule, and the remedy.
+    The message is one line.
     """
 
     def __init__(self, *, path: str, message: str, remedy: str) -> None:

@@ -49,10 +49,9 @@ def from_training_input(
 
         vt.CustomJob("train", **vt.from_training_input(yaml.safe_load(open("job.yaml"))))
 
-    The result has `worker_pool_specs`, and `display_name`, `location`, `labels`, `scheduling`, `network`,
-    `service_account`, `base_output_directory`, `enable_web_access` and `encryption_spec` as far as the
-    document has them. docs/coming-from/ai-platform.md has the table of all fields. A field that is left out
-    or means something else on Vertex AI is a warning; all of them are shown at once.
+    docs/coming-from/ai-platform.md has the table of all fields. A field that is left out or means something
+    else on
+    Vertex AI is a warning.
 
     Raises `pulumi.RunError` with every error of the document.
 

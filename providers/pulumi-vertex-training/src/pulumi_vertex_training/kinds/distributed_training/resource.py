@@ -242,7 +242,7 @@ class DistributedTraining(pulumi.ComponentResource):
 
     @property
     def completion(self) -> Completion:
-        """Result of the run, or its present state if `wait` is not `done`, as in `CustomJob.completion`."""
+        """As in `CustomJob`."""
         return self.job.completion
 
     @property
@@ -252,17 +252,17 @@ class DistributedTraining(pulumi.ComponentResource):
 
     @property
     def console_url(self) -> pulumi.Output[str]:
-        """Address of the job's page in the Google Cloud console; a command on the emulator."""
+        """As in `CustomJob`."""
         return self.job.console_url
 
     @property
     def logs_url(self) -> pulumi.Output[str]:
-        """Address of the job's log in the Google Cloud console; a command on the emulator."""
+        """As in `CustomJob`."""
         return self.job.logs_url
 
     @property
     def tensorboard_url(self) -> pulumi.Output[str | None]:
-        """Address of the job's TensorBoard experiment, None without one; a command on the emulator."""
+        """As in `CustomJob`."""
         return self.job.tensorboard_url
 
 

@@ -36,10 +36,9 @@ def tuning_from_training_input(
 
         vt.HyperparameterTuningJob("tune", **vt.tuning_from_training_input(yaml.safe_load(open("job.yaml"))))
 
-    The result has `study_spec`, `max_trial_count`, `parallel_trial_count`, `max_failed_trial_count` and
-    `trial_job_spec`, and the names, labels, region and key of the job as far as the document has them.
     docs/coming-from/ai-platform.md has the table of all fields. A field that is left out or means something
-    else on Vertex AI is a warning; all of them are shown at once.
+    else on
+    Vertex AI is a warning.
 
     Raises `pulumi.RunError` with every error of the document, also if it has no hyperparameters.
 

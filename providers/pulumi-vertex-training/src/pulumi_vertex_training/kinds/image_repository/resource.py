@@ -58,8 +58,7 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         """Declare a repository.
 
         :param resource_name: Name of the resource in the program.
-        :param repository_id: Id of the repository. Default: derived from the names of program, stack and
-            resource, and kept when one of them changes.
+        :param repository_id: Id of the repository. Default: see docs/guides/programs/previews.md#ids.
         :param format: Only DOCKER: repositories of other formats hold no images.
         :param mode: Only STANDARD_REPOSITORY: repositories of other modes accept no pushes.
         :param description: Description of the repository.
@@ -71,9 +70,8 @@ class ImageRepository(Resource, module="imageRepository", name="ImageRepository"
         :param cleanup_policy_dry_run: Only log what the policies would delete.
         :param force_destroy: Delete the images together with the repository. By default, a repository with
             images is not deleted.
-        :param adopt: Adopt the existing repository of this name instead of creating one. It has to equal the
-            declaration; otherwise every difference is listed. The option is read when the resource is
-            created: afterwards, leave it out or keep it.
+        :param adopt: Adopt the existing repository of this name instead of creating one
+            (docs/guides/running/adopt.md).
         :param project: Project id. Default: the stack's project.
         :param location: Location of the repository. Default: the stack's location.
         :param docker_config: Settings of images, such as `{"immutable_tags": True}`.

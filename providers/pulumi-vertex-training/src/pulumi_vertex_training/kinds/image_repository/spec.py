@@ -96,8 +96,7 @@ class RepositorySpec:
     SERVER_OWNED: ClassVar[frozenset[str]] = api.OUTPUT_ONLY["Repository"]
 
     repository_id: str
-    """Id of the repository. Default: derived from the names of program, stack and resource, and kept when one
-    of them changes.
+    """Id of the repository. Default: see docs/guides/programs/previews.md#ids.
     """
     location: str
     """Location of the repository. Default: the stack's location."""

@@ -27,8 +27,8 @@ class RegisteredModelSpec(ModelSpec):
     """
 
     model_id: str | None = field(default=None, metadata=_MODEL)
-    """Id of the model. The first version creates the model. Default: derived from the names of
-    program, stack and resource, and kept when one of them changes.
+    """Id of the model. The first version creates the model. Default: see
+    docs/guides/programs/previews.md#ids.
     """
     parent_model: str | None = field(default=None, metadata=_MODEL)
     """Model that gets this version: a `Model`, or its id or full name."""

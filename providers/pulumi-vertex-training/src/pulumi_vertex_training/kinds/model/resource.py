@@ -95,8 +95,8 @@ class Model(Resource, module="model", name="Model"):
             model directory.
         :param container_spec: Serving container. It is required with an `artifact_uri`.
         :param display_name: Name for people, up to 128 characters. Default of a `Model`: the resource's name.
-        :param model_id: Id of the model. The first version creates the model. Default: derived from the names
-            of program, stack and resource, and kept when one of them changes.
+        :param model_id: Id of the model. The first version creates the model. Default: see
+            docs/guides/programs/previews.md#ids.
         :param parent_model: Model that gets this version: a `Model`, or its id or full name.
         :param is_default_version: Make this version the one that is used when none is named.
         :param version_aliases: Names for the version, such as `golden`. Other versions lose them.

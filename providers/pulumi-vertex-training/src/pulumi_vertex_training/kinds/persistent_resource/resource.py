@@ -108,9 +108,8 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
         :param wait: Wait in the deployment until the resource runs; the output `persistent_resource_id` is
             known only then, and a resource that has failed fails each deployment. `ready` always waits.
         :param wait_timeout: Seconds after which the deployment continues with a warning.
-        :param adopt: Adopt the existing resource of this name instead of creating one. It has to equal the
-            declaration; otherwise every difference is listed. The option is read when the resource is
-            created: afterwards, leave it out or keep it.
+        :param adopt: Adopt the existing resource of this name instead of creating one
+            (docs/guides/running/adopt.md).
         :param project: Project id. Default: the stack's project.
         :param location: Region. Default: the stack's location.
         :param opts: Pulumi's options of the resource.

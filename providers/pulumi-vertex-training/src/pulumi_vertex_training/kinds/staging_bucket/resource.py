@@ -84,8 +84,8 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         """Declare a bucket.
 
         :param resource_name: Name of the resource in the program.
-        :param name: Name of the bucket, globally unique on Google Cloud. Default: derived from the names of
-            project, program, stack and resource, and kept when one of the last three changes.
+        :param name: Name of the bucket, globally unique on Google Cloud. Default: see
+            docs/guides/programs/previews.md#ids.
         :param storage_class: Storage class of new objects.
         :param labels: Labels of the bucket.
         :param uniform_bucket_level_access: Grant access by IAM only, without access lists of objects.
@@ -112,9 +112,8 @@ class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
         :param soft_delete_policy: Time for which deleted objects can be restored. The service's default is 7
             days.
         :param website: Pages of a static website.
-        :param adopt: Adopt the existing bucket of this name instead of creating one. It has to equal the
-            declaration; otherwise every difference is listed. The option is read when the resource is
-            created: afterwards, leave it out or keep it.
+        :param adopt: Adopt the existing bucket of this name instead of creating one
+            (docs/guides/running/adopt.md).
         :param project: Project id. Default: the stack's project.
         :param location: Region of the bucket. Default: the stack's location.
         :param opts: Pulumi's options of the resource.

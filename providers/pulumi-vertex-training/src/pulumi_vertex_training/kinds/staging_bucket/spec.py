@@ -82,8 +82,7 @@ class BucketSpec:
     )
 
     name: str
-    """Name of the bucket, globally unique on Google Cloud. Default: derived from the names of project,
-    program, stack and resource, and kept when one of the last three changes.
+    """Name of the bucket, globally unique on Google Cloud. Default: see docs/guides/programs/previews.md#ids.
     """
     location: str
     """Region of the bucket. Default: the stack's location."""

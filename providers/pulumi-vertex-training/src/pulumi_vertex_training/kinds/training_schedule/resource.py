@@ -79,8 +79,8 @@ class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedu
         :param attempt_deadline: Longest time for one call, from 15 seconds to 30 minutes. Default: 3 minutes.
         :param on_delete: Effect of destroying the schedule on its runs: `keep` (default) leaves them, and
             live ones go on; `delete` cancels live runs and deletes the records of all.
-        :param schedule_id: Id of the job of Cloud Scheduler. Default: derived from the names of program,
-            stack and resource, and kept when one of them changes.
+        :param schedule_id: Id of the job of Cloud Scheduler. Default: see
+            docs/guides/programs/previews.md#ids.
         :param location: Location of the schedule. Default: the location of the job.
         :param opts: Pulumi's options of the resource.
         """

@@ -61,8 +61,7 @@ class ScheduleSettings:
     SERVER_OWNED: ClassVar[frozenset[str]] = api.OUTPUT_ONLY["Job"]
 
     schedule_id: str
-    """Id of the job of Cloud Scheduler. Default: derived from the names of program, stack and resource, and
-    kept when one of them changes.
+    """Id of the job of Cloud Scheduler. Default: see docs/guides/programs/previews.md#ids.
     """
     location: str
     """Location of the schedule. Default: the location of the job."""
