@@ -26,6 +26,10 @@ PAGE = REFERENCE / "rules.md"
 FINDINGS = DOCS / "assets" / "rule-findings.js"
 _CASES = ROOT / "tests" / "pulumi_vertex_training" / "cli" / "explain" / "test_every_rule.py"
 _MOST_NAMES = 2
+_API = re.compile(
+    r"^(Vertex AI|AI Platform Training|Artifact Registry|Cloud Scheduler|Cloud Build) API( v1)?, (Job, )?"
+)
+"""What a source begins with that is a field of an API."""
 
 _RESOURCES: Mapping[str, str] = {
     **dict.fromkeys(
@@ -99,11 +103,11 @@ def _parts(source: str) -> list[str]:
 
 def _source(part: str, documents: Mapping[str, int]) -> str:
     """Return a source as its field of the API, as the number of its document, or as it is written."""
-    field = re.sub(r"^(Vertex AI API|AI Platform Training API v1), ", "", part)
+    field = re.sub(_API, "", part)
     if field != part and re.fullmatch(r"[\w.]+", field):
         return f"`{field}`"
     number = documents.get(_document(part))
-    return f"[{number}](#sources)" if number else field
+    return f"[{number}](#sources)" if number else re.sub(r", (which|one of its fields\b).*", "", field)
 
 
 def _is_ours(part: str) -> bool:

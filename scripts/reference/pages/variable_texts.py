@@ -31,11 +31,9 @@ CLIENT: Mapping[str, str] = {
     "STORAGE_EMULATOR_HOST": "Address of the emulator's Cloud Storage. Do not set it for Google Cloud.",
     "GOOGLE_CLOUD_PROJECT": "Project of commands for Google Cloud, if you give no `--project`.",
     "CLOUDSDK_CORE_PROJECT": "The same, if `GOOGLE_CLOUD_PROJECT` is not set.",
-    "GOOGLE_APPLICATION_CREDENTIALS": "Key file for Google's libraries. `vertex-training doctor` "
-    "checks it. In a shell of `emulator env --proxy` it is the emulator's own.",
-    "CLOUDSDK_CONFIG": "Folder of gcloud with the Application Default Credentials. `vertex-training "
-    "doctor` checks "
-    "it.",
+    "GOOGLE_APPLICATION_CREDENTIALS": "Key file for Google's libraries; in a shell of "
+    "`emulator env --proxy` the emulator's own.",
+    "CLOUDSDK_CONFIG": "Folder of gcloud with the Application Default Credentials.",
     "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE": "File with the access token for `vertex-training prices refresh`.",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDBILLING": "Address of the Cloud Billing catalog for "
     "`vertex-training prices "
@@ -64,8 +62,8 @@ CLIENT: Mapping[str, str] = {
 """Variables that a program, its provider process and the command read."""
 
 EMULATOR: Mapping[str, str] = {
-    "VERTEX_TRAINING_EMULATOR_PYTHON": "Python that runs the emulator. It must have the same version of this "
-    "package. Default: the Python of the command or program that starts the emulator.",
+    "VERTEX_TRAINING_EMULATOR_PYTHON": "Python that runs the emulator, with the same version of this "
+    "package. Default: the one that starts it.",
     "VERTEX_TRAINING_UPSTREAM_PROXY": "Your own proxy, in a shell in which `https_proxy` is the emulator's.",
     "SSL_CERT_FILE": "Certificate authorities that the emulator's proxy trusts besides its own.",
     "PIP_INDEX_URL": _PIP,
@@ -159,8 +157,7 @@ LOCAL_REPLICA: Mapping[str, str] = {
     "VERTEX_CLUSTER_LOCAL_DEVICES": "On the emulator: number of CPU devices that stand in for accelerators "
     "(`vertex_cluster.local_devices`).",
     "XLA_FLAGS": "On the emulator: extended by a flag with the same number. JAX reads it.",
-    "VERTEX_CLUSTER_LEGACY_ENVIRONMENT": "What a program of the legacy AI Platform needs to know about "
-    "its job "
+    "VERTEX_CLUSTER_LEGACY_ENVIRONMENT": "The variables of AI Platform "
     "(`vertex_cluster.use_legacy_environment`).",
     "VERTEX_CLUSTER_CHECKPOINT_DIR": "The gs:// folder of `vertex_cluster.checkpoints`, in jobs with a "
     "staging bucket. See "

@@ -1,4 +1,4 @@
-"""The pages on environments, in docs/guides/teams/, list every role, output and setting."""
+"""The pages on environments list every role, output and setting."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ from pulumi_vertex_training.environment.roles import ENCRYPTION, FEDERATION, IMP
 from pulumi_vertex_training.environment.values import OPTIONAL, REQUIRED
 
 TEAMS = Path(__file__).parents[3] / "docs" / "guides" / "teams"
-PAGE = (TEAMS / "environments.md").read_text()
+REFERENCE = TEAMS.parents[1] / "reference"
 ROLES_PAGE = (TEAMS / "environment-roles.md").read_text()
 
 
 def test_the_table_has_every_role_and_no_other() -> None:
-    wanted = [
-        f"| {role.who} | `{role.role}` | {role.scope} | {role.why}"
-        f"{f'; only with `{role.needs}`' if role.needs else ''} |"
-        for role in ROLES
-    ]
+    who: dict[str, list[str]] = {}
+    for role in ROLES:
+        needs = f"; only with `{role.needs}`" if role.needs else ""
+        who.setdefault(f"`{role.role}` | {role.scope} | {role.why}{needs} |", []).append(role.who)
+    wanted = [f"| {', '.join(names)} | {row}" for row, names in who.items()]
     people = ("deployer", "planner", "scheduler", "replicas")
     table = ROLES_PAGE.partition("## Roles of the accounts")[2]
-    found = [line for line in table.splitlines() if line.startswith(tuple(f"| {who} | " for who in people))]
+    found = [line for line in table.splitlines() if line.startswith(tuple(f"| {name}" for name in people))]
     assert found == wanted
     for role in (ENCRYPTION, FEDERATION, IMPERSONATION):
         assert f"| `{role}` |" in ROLES_PAGE
 
 
-def test_the_table_has_every_output() -> None:
-    table = PAGE.partition("| output | value |")[2].partition("\n\n")[0]
+def test_the_reference_has_every_output() -> None:
+    outputs = (REFERENCE / "resources" / "TrainingEnvironment.md").read_text().partition("## Outputs\n")[2]
     for name in (*REQUIRED, *OPTIONAL):
-        assert f"`{name}`" in table
+        assert f"* `{name}`: " in outputs
 
 
-def test_the_table_has_every_setting_of_every_part() -> None:
-    for part, settings in SETTINGS.items():
-        (row,) = [
-            line for line in PAGE.splitlines() if line.startswith(f"| `{part}`: `{settings.__name__}` |")
-        ]
+def test_the_reference_has_every_setting_of_every_part() -> None:
+    page = (REFERENCE / "functions.md").read_text()
+    for settings in SETTINGS.values():
+        entries = page.partition(f"\n### {settings.__name__}\n")[2].partition("\n#")[0]
         for field in dataclasses.fields(settings):
-            assert f"`{field.name}`" in row
+            assert f"* `{field.name}`: " in entries

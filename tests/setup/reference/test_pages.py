@@ -151,7 +151,7 @@ def test_a_rule_is_named_at_the_argument_that_it_is_about() -> None:
 def test_an_option_of_many_commands_is_described_once() -> None:
     text = "".join(text for _, text in commands.pages())
     assert text.count("Data folder of the emulator") == 1
-    assert "* [Shared](#shared-options): `--json`, `--markdown`, `-C`, `--data-dir`" in text
+    assert "* [Shared](#shared-options): `--json`, `--markdown`, `-C`, `-s`, `--data-dir`" in text
     assert "16, the check `policy` failed; their sum, several checks failed.\n" in text
 
 
@@ -219,10 +219,11 @@ def documented(first: int, *more: str, last: str = "x", **others: object) -> lis
 
 def test_controls_that_differ_from_those_of_the_fixture_have_their_own_texts() -> None:
     text = dict(functions.pages())[functions.TESTING_PAGE].partition("\n## Control\n")[2]
-    own, _, same = text.partition("These do the same as the methods of `VertexEmulator`:")
-    assert "* `replica_limit() -> int`: Return" in own
-    assert "* `requests(*, last: int | None = None, after: int = 0) -> dict[str, Any]`: Return" in own
-    assert "* `freeze_clock() -> dict[str, Any]`\n" in same and "freeze_clock" not in own
+    own, _, same = text.partition("These do the same as the methods of `VertexEmulator`, or return what those")
+    assert "\nrequests(*, last: int | None = None, after: int = 0) -> dict[str, Any]\n" in own
+    assert "* `requests`: Return" in own
+    assert "\nfreeze_clock() -> dict[str, Any]\n" in same and "freeze_clock" not in own
+    assert "\nreplica_limit() -> int\n" in same
 
 
 def test_a_function_is_shown_as_it_is_written() -> None:
