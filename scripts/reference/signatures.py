@@ -19,6 +19,8 @@ from scripts.reference.markdown import code, items, linked, prose, value_entry
 _WIDTH = 100
 _SHORT = 45
 """Words of a documentation that is an item of a list."""
+_NAME_ENOUGH = 5
+"""Words of a documentation that repeats the name of its function."""
 
 
 def function(page: Path, name: str, value: Callable[..., Any]) -> Iterator[str]:
@@ -104,11 +106,13 @@ def is_short(value: Callable[..., Any]) -> bool:
 
 
 def short_functions(page: Path, named: Mapping[str, Callable[..., Any]]) -> Iterator[str]:
-    """Yield the signatures of functions as one block, and a list of what they do."""
+    """Yield the signatures of functions as one block, and what they do, unless the name says it."""
     if named:
         yield signatures(named)
         texts = {name: inspect.getdoc(inspect.unwrap(value)) or "" for name, value in named.items()}
-        yield items(page, [(f"`{name}`", "", text) for name, text in texts.items()]).rstrip("\n")
+        says_more = {name: text for name, text in texts.items() if len(text.split()) > _NAME_ENOUGH}
+        if says_more:
+            yield items(page, [(f"`{name}`", "", text) for name, text in says_more.items()]).rstrip("\n")
 
 
 def signatures(named: Mapping[str, Callable[..., Any]]) -> str:
