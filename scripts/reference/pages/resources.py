@@ -260,9 +260,9 @@ def _own(title: str, resource: Resource, entries: Sequence[Entry], of_first: Seq
     own = [one for one in entries if one not in shared]
     parts = [items(resource.page, own)] if own else []
     if shared:
-        names = ", ".join(one[0] for one in shared)
+        names = f": {', '.join(one[0] for one in shared)}" if len(shared) < len(of_first) else ""
         link = f"[{title.lower()} of {_FIRST.name}]({_FIRST.page.name}#{title.lower()})"
-        parts.append(f"{filled(f'As the {link}: {names}.')}\n")
+        parts.append(f"{filled(f'As the {link}{names}.')}\n")
     return "\n".join(parts)
 
 
