@@ -227,7 +227,6 @@ def _page(commands: Mapping[str, Parser]) -> Iterator[str]:
             ("130", "", "You interrupted it with Ctrl-C."),
         ),
     ).rstrip("\n")
-    yield "Commands with further meanings of a code name them below."
     yield f"## {_SHARED}"
     yield linked(
         PAGE,

@@ -218,7 +218,7 @@ def _card(card: Card, explained: Explanation) -> str:
     picture = svg.picture(explained.spec.worker_pool_specs)
     words = html.unescape(picture.partition("<title>")[2].partition("</title>")[0])
     facts = [f"**{card.result}**", f"first `up` {card.first_up}" if card.first_up else ""]
-    facts.append(f"${cost.hourly * card.times:.2f} an hour on Google Cloud")
+    facts.append(f"${cost.hourly * card.times:.2f} an hour")
     return "\n\n".join(
         [
             f"## {card.title}",
