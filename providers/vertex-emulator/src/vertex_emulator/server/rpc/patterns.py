@@ -1,4 +1,4 @@
-"""Regular expressions of filters, which mean the same as in Google's services: RE2.
+"""Regular expressions of filters and globs, which mean the same as in Google's services: RE2.
 
 RE2 takes time in proportion to pattern and text, whatever they are, and lets other threads run meanwhile.
 Python's own engine backtracks: a malicious pattern would block the whole emulator for ever.

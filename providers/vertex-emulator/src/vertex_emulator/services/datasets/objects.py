@@ -133,7 +133,7 @@ class BucketObjects:
             wanted = glob.compiled(pattern)
         except StorageError as error:
             raise _as_data_error(f"gs://{bucket}/{pattern}", error) from error
-        return [name for name in self._names(bucket, glob.literal_prefix(pattern)) if wanted.fullmatch(name)]
+        return [name for name in self._names(bucket, glob.literal_prefix(pattern)) if wanted(name)]
 
     def _names(self, bucket: str, prefix: str) -> Iterator[str]:
         try:

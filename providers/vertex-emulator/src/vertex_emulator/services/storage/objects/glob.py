@@ -1,136 +1,41 @@
-"""The patterns of `matchGlob` ("List objects and prefixes using glob").
+"""The patterns of `matchGlob` ("List objects and prefixes using glob"), and the errors of Cloud Storage.
 
 `*` matches any characters except a slash, `**` any characters, `**/` any folders or none, `?` one character
 except a slash, `[a-z]` and `[!a-z]` one character of a set, and `{a,b}` one of several patterns. A backslash
 escapes a character. A pattern must match the whole name.
+
+The messages and rules are answers of the real service (fsouza/fake-gcs-server, pull request 2344). Indexes
+count bytes of UTF-8.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 
-from vertex_emulator.services.storage.objects.glob_syntax import Any, Choice, Node, One, error, parse
+from vertex_emulator.server.rpc import patterns
+from vertex_emulator.services.storage.errors import StorageError, invalid
+
+MAX_LENGTH = 1024
+MAX_DEPTH = 8
+"""Bounds of the emulator. Names of objects have at most 1,024 bytes."""
 
 _SPECIAL = frozenset("*?[{\\")
-
-_MOST_WORK = 1_000_000
-"""Places that one pattern may visit, over all names: half a second. Ordinary patterns visit some hundred."""
-_MOST_KEPT = 200_000
-"""Places in all kept states: some 20 MB. Beyond it, the states are found again."""
+_NOTHING = r"[^\x00-\x{10FFFF}]"
 
 
-class Glob:
-    """A compiled pattern: a nondeterministic automaton.
-
-    A state is the set of all places reached; its successors are kept. So a character costs one lookup, unless
-    it leads to a state that was not met before. Python's regular expressions backtrack, and block all other
-    threads meanwhile.
-    """
-
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._reads: list[list[tuple[Callable[[str], object], int]]] = [[]]
-        self._skips: list[list[int]] = [[]]
-        self._end = self._add(nodes, 0)
-        self._start = frozenset(self._reached({0}))
-        self._next: dict[frozenset[int], dict[str, frozenset[int]]] = {}
-        self._kept = self._work = 0
-
-    def fullmatch(self, name: str) -> bool:
-        """Return whether a name matches. Raises `StorageError` 400 if the pattern takes too much work."""
-        places = self._start
-        successors = self._of(places)
-        for character in name:
-            following = successors.get(character)
-            if following is None:
-                following = self._step(places, character)
-                self._of(places)[character] = following
-            if not following:
-                return False
-            places, successors = following, self._of(following)
-        return self._end in places
-
-    def _of(self, places: frozenset[int]) -> dict[str, frozenset[int]]:
-        """Return the known successors of a state by character."""
-        following = self._next.get(places)
-        if following is None:
-            if self._kept > _MOST_KEPT:
-                self._next.clear()
-                self._kept = 0
-            self._kept += len(places)
-            following = self._next[places] = {}
-        return following
-
-    def _step(self, places: frozenset[int], character: str) -> frozenset[int]:
-        """Return the state after a character; an empty one for no match."""
-        targets = {to for place in places for accepts, to in self._reads[place] if accepts(character)}
-        reached = frozenset(self._reached(targets))
-        self._kept += 1
-        self._work += len(places) + len(reached)
-        if self._work > _MOST_WORK:
-            raise error(
-                "Invalid glob pattern: it takes too much work for the names of this bucket. Use fewer '*' "
-                "and braces, or list with a prefix."
-            )
-        return reached
-
-    def _add(self, nodes: Sequence[Node], at: int) -> int:
-        """Add a sequence that begins at a place. Return the place at its end."""
-        for node in nodes:
-            end = self._place()
-            match node:
-                case One(expression):
-                    self._reads[at].append((re.compile(expression, re.DOTALL).fullmatch, end))
-                case Any(slashes, folder):
-                    loop = self._place()
-                    self._skips[at] += [loop, end] if folder else [loop]
-                    self._reads[loop].append((_is_any if slashes else _is_no_slash, loop))
-                    if folder:
-                        self._reads[loop].append((_is_slash, end))
-                    else:
-                        self._skips[loop].append(end)
-                case Choice(sequences):
-                    for sequence in sequences:
-                        self._skips[self._add(sequence, self._branch(at))].append(end)
-            at = end
-        return at
-
-    def _place(self) -> int:
-        self._reads.append([])
-        self._skips.append([])
-        return len(self._reads) - 1
-
-    def _branch(self, at: int) -> int:
-        place = self._place()
-        self._skips[at].append(place)
-        return place
-
-    def _reached(self, places: set[int]) -> set[int]:
-        """Return these places with all that are reachable without reading a character."""
-        pending = list(places)
-        while pending:
-            for place in self._skips[pending.pop()]:
-                if place not in places:
-                    places.add(place)
-                    pending.append(place)
-        return places
-
-
-def _is_any(_: str) -> bool:
-    return True
-
-
-def _is_slash(character: str) -> bool:
-    return character == "/"
-
-
-def _is_no_slash(character: str) -> bool:
-    return character != "/"
-
-
-def compiled(pattern: str) -> Glob:
-    """Compile a pattern. Raises `StorageError` 400."""
-    return Glob(parse(pattern))
+def compiled(pattern: str) -> Callable[[str], bool]:
+    """Compile a pattern to a predicate: whether a name matches. Raises `StorageError` 400."""
+    if len(pattern) > MAX_LENGTH:
+        raise _error(f"Invalid glob pattern: it is longer than {MAX_LENGTH} characters.")
+    parser = _Parser(pattern)
+    expression = parser.sequence(depth=0)
+    if parser.at < len(pattern):
+        raise parser.closing_brace()
+    try:
+        return patterns.compiled(rf"(?s)\A(?:{expression})\z")
+    except patterns.PatternError as error:
+        raise _error(f"Invalid glob pattern: {error}.") from error
 
 
 def literal_prefix(pattern: str) -> str:
@@ -139,3 +44,138 @@ def literal_prefix(pattern: str) -> str:
         if character in _SPECIAL:
             return pattern[:index]
     return pattern
+
+
+def _error(message: str) -> StorageError:
+    return invalid(message, location="matchGlob")
+
+
+class _Parser:
+    """Translates a pattern to RE2's syntax, from left to right. `at` is the index of the next character."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        self.at = 0
+
+    def sequence(self, *, depth: int) -> str:
+        """Return the expression up to the end, a `}`, or inside braces a `,`."""
+        parts: list[str] = []
+        while (character := self._next) and character != "}" and not (depth and character == ","):
+            match character:
+                case "*":
+                    parts.append(self._stars())
+                case "?":
+                    self.at += 1
+                    parts.append("[^/]")
+                case "[":
+                    parts.append(self._class(in_braces=depth > 0))
+                case "]":
+                    raise _error(
+                        f"Glob pattern had closing character class ']' at index {self._index(self.at)} "
+                        "without any previous opening '['. Either add an opening '[' or use '\\]' to match "
+                        "']'."
+                    )
+                case "{":
+                    parts.append(self._choices(depth=depth + 1))
+                case _:
+                    parts.append(re.escape(self._character()))
+        return "".join(parts)
+
+    def closing_brace(self) -> StorageError:
+        """Return the error for a closing brace at `at` that was not opened."""
+        return _error(
+            f"Glob pattern brace expansion closing '}}' at index {self._index(self.at)} has no previous "
+            "opening '{'. Use '\\}' to match a literal '}'."
+        )
+
+    @property
+    def _next(self) -> str:
+        return self._pattern[self.at : self.at + 1]
+
+    def _character(self) -> str:
+        """Read one character, after a backslash or without one. A backslash at the end is one itself."""
+        escaped = self._next == "\\" and self.at + 1 < len(self._pattern)
+        character = self._pattern[self.at + escaped]
+        self.at += 1 + escaped
+        return character
+
+    def _index(self, at: int) -> int:
+        return len(self._pattern[:at].encode("utf-8", "surrogatepass"))
+
+    def _stars(self) -> str:
+        start = self.at
+        while self._next == "*":
+            self.at += 1
+        if self.at - start == 1:
+            return "[^/]*"
+        if self._next == "/" and (start == 0 or self._pattern[start - 1] == "/"):
+            self.at += 1
+            return "(?:.*/)?"
+        return ".*"
+
+    def _choices(self, *, depth: int) -> str:
+        if depth > MAX_DEPTH:
+            raise _error(f"Invalid glob pattern: its braces are nested deeper than {MAX_DEPTH}.")
+        start = self.at
+        choices: list[str] = []
+        while self._next != "}":
+            self.at += 1
+            choices.append(self.sequence(depth=depth))
+            if not self._next:
+                raise _error(
+                    f"Glob pattern brace expansion opening '{{' at index {self._index(start)} has no closing "
+                    "'}'. Use '\\{' to match a literal '{'."
+                )
+        self.at += 1
+        return f"(?:{'|'.join(choices)})"
+
+    def _class(self, *, in_braces: bool) -> str:
+        start = self.at
+        self.at += 1
+        negated = self._next in ("!", "^") and self._next != ""
+        self.at += negated
+        ranges = list(self._ranges(start, in_braces=in_braces))
+        if not ranges:
+            raise _error(
+                f"Glob pattern character class at index {self._index(start)} must have at least one "
+                "character in it."
+            )
+        self.at += 1
+        inside = "".join(_without_slash(first, last) for first, last in ranges)
+        return f"[^/{inside}]" if negated else f"[{inside}]" if inside else _NOTHING
+
+    def _ranges(self, start: int, *, in_braces: bool) -> Iterator[tuple[str, str]]:
+        """Yield the first and the last character of each range of a class, up to its `]`."""
+        while self._next != "]":
+            first = self._member(start, in_braces=in_braces)
+            if self._next != "-" or self._pattern[self.at + 1 : self.at + 2] in ("", "]"):
+                yield first, first
+                continue
+            self.at += 1
+            last = self._member(start, in_braces=in_braces)
+            if first > last:
+                raise _error(f"Invalid range '{first}-{last}' in glob pattern character class.")
+            yield first, last
+
+    def _member(self, start: int, *, in_braces: bool) -> str:
+        character = self._next
+        if character == "[":
+            raise _error(
+                "Glob pattern character class does not support the unescaped '[' at index "
+                f"{self._index(self.at)}. Use '\\[' to match '['."
+            )
+        if character == "}" and not in_braces:
+            raise self.closing_brace()
+        is_last = self._pattern[self.at :] == "\\"
+        if character in ("", "{", "}") or (character == "," and in_braces) or is_last:
+            raise _error(
+                "Glob pattern character class has no closing ']' for opening '[' at index "
+                f"{self._index(start)}. Either add a closing ']' or use '\\[' to match a literal '['."
+            )
+        return self._character()
+
+
+def _without_slash(first: str, last: str) -> str:
+    """Return a range as in a regular expression: a class never matches a slash, which RE2 cannot exclude."""
+    parts = ((first, last),) if not first <= "/" <= last else ((first, "."), ("0", last))
+    return "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in parts if low <= high)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
@@ -26,7 +26,6 @@ from vertex_emulator.services.storage.fields import parameters
 from vertex_emulator.services.storage.fields.parameters import answer
 from vertex_emulator.services.storage.names import after_prefix, decode
 from vertex_emulator.services.storage.objects import glob
-from vertex_emulator.services.storage.objects.glob import Glob
 from vertex_emulator.services.storage.resources import SELF, object_resource
 
 _NEEDS_NO_CODE = re.compile(r"[A-Za-z0-9_.~/-]*", re.ASCII).fullmatch
@@ -116,7 +115,7 @@ class Query:
     start: str = ""
     end: str | None = None
     after: Token | None = None
-    pattern: Glob | None = None
+    pattern: Callable[[str], bool] | None = None
     trailing: bool = False
 
 
@@ -259,7 +258,7 @@ def entries(store: Store, query: Query) -> Iterator[tuple[ObjectRow | Folded, To
         ):
             if into is not None and stored.name != into:
                 break
-            if query.pattern is not None and not query.pattern.fullmatch(stored.name):
+            if query.pattern is not None and not query.pattern(stored.name):
                 continue
             into = folded(stored.name, prefix=query.prefix, delimiter=query.delimiter)
             if into is None:
