@@ -57,14 +57,12 @@ def cost_at_most(spec: object, *, region: str | None, table: PriceTable) -> Cost
     return at_most(spec, lambda one: cost_of(one, region=region, table=table))
 
 
-def cost_of_inputs(
-    kind: JobKind[Any], inputs: Mapping[str, Any], *, table: PriceTable, location: object = None
-) -> Cost | None:
+def cost_of_inputs(kind: JobKind[Any], inputs: Mapping[str, Any], *, table: PriceTable) -> Cost | None:
     """Return the cost of a job by the values of its declaration, which may have `UNKNOWN` in them.
 
-    `location` is for a declaration without one. None if the values cannot be read: their check says why.
+    None if the values cannot be read: their check says why.
     """
-    region = inputs.get("location") or location
+    region = inputs.get("location")
     framework = inputs.get("framework")
     names = {field.name for field in fields(kind.spec)}
     decoded = decode_spec(

@@ -16,7 +16,7 @@ from vertex_training.findings.problems import Problem
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
-def distribution_problems(name: str, *, path: str = "name") -> list[Problem]:
+def distribution_problems(name: str) -> list[Problem]:
     """Return the problems of a distribution's name (PyPA specification "Names and normalization")."""
     if _DISTRIBUTION.fullmatch(name):
         return []
@@ -24,16 +24,16 @@ def distribution_problems(name: str, *, path: str = "name") -> list[Problem]:
         f"{name!r} is not a package name: letters, digits, '.', '_' and '-' are allowed, and it begins and "
         "ends with a letter or digit."
     )
-    return [Problem(path=path, message=message)]
+    return [Problem(path="name", message=message)]
 
 
-def version_problems(version: str, *, path: str = "version") -> list[Problem]:
+def version_problems(version: str) -> list[Problem]:
     """Return the problems of a version (PyPA specification "Version specifiers")."""
     try:
         Version(version)
     except InvalidVersion:
         message = f"{version!r} is not a version that pip understands. Write one like '0.1.0' or '1.2.0rc1'."
-        return [Problem(path=path, message=message)]
+        return [Problem(path="version", message=message)]
     return []
 
 

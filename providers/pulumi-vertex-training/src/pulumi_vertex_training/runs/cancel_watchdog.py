@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
@@ -78,7 +78,7 @@ def held(orders: Iterable[Order]) -> dict[str, Order]:
     return kept
 
 
-def stop(order: Order, *, sleep: Callable[[float], None] = machine_clock.sleep) -> str:
+def stop(order: Order) -> str:
     """Cancel the job of an order, trying for a while. Return a line, "" if there was nothing to cancel."""
     endpoint = order.endpoint
     if endpoint is None:
@@ -104,7 +104,7 @@ def stop(order: Order, *, sleep: Callable[[float], None] = machine_clock.sleep) 
                     f"{gateway.noun} {resource_id(name)} was NOT cancelled and is still running: {error} "
                     f"`vertex-training cancel {of_job(endpoint, name)} --yes` stops it."
                 )
-        sleep(delay)
+        machine_clock.sleep(delay)
     return ""
 
 

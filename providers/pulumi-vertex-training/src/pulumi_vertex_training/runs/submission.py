@@ -123,15 +123,10 @@ def submit(
         return found, True
 
 
-def settled(
-    left_behind: Callable[[], Sequence[JobRecord]],
-    submission: Submission,
-    *,
-    sleep: Callable[[float], None] = machine_clock.sleep,
-) -> Sequence[JobRecord]:
+def settled(left_behind: Callable[[], Sequence[JobRecord]], submission: Submission) -> Sequence[JobRecord]:
     """Return the jobs that were left behind, once no list can lag behind a submission any more."""
     if submission.was_interrupted:
-        sleep(submission.settle)
+        machine_clock.sleep(submission.settle)
     return left_behind()
 
 

@@ -31,7 +31,6 @@ async def ready(
     name: str,
     *,
     timeout: float,
-    engine: str | None = None,
     wait: Wait | None = None,
 ) -> str:
     """Wait until the persistent resource runs, and return its id.
@@ -41,10 +40,9 @@ async def ready(
     failed, now or in an earlier deployment; the error is on its row at once, as a job's (`completion`).
     A timeout is a warning.
     """
-    engine = engine or engine_address()
     poll = _Wait(resource, connect, name)
     wait = wait or Wait(name=poll.resource_id)
-    return await held(_ready(poll, wait, timeout=timeout, engine=engine), resource, wait)
+    return await held(_ready(poll, wait, timeout=timeout, engine=engine_address()), resource, wait)
 
 
 async def _ready(poll: _Wait, wait: Wait, *, timeout: float, engine: str | None) -> str:

@@ -32,10 +32,8 @@ _VERTEX = (  # service, message, collection
 _VERBS = ("Create", "Get", "Update", "Delete", "Cancel")
 
 
-def _methods(
-    service: str, noun: str, permissions: str, *, plural: str = "", verbs: tuple[str, ...] = _VERBS
-) -> Iterator[tuple[str, str]]:
-    for verb in verbs:
+def _methods(service: str, noun: str, permissions: str, *, plural: str = "") -> Iterator[tuple[str, str]]:
+    for verb in _VERBS:
         yield f"{service}.{verb}{noun}", f"{permissions}.{verb.lower()}"
     yield f"{service}.List{plural or f'{noun}s'}", f"{permissions}.list"
 

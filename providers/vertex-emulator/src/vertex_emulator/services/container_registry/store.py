@@ -275,15 +275,15 @@ class Store:
             or self._database.row("SELECT 1 FROM registry_links WHERE repository = ?", (repository,))
         )
 
-    def repositories(self, *, below: str = "", after: str = "", limit: int = -1) -> list[str]:
+    def repositories(self, *, below: str = "") -> list[str]:
         """Return the names of repositories with pushed manifests, sorted.
 
         `below` is a prefix of the names.
         """
         rows = self._database.rows(
-            "SELECT DISTINCT repository FROM registry_manifests WHERE NOT stand_in AND repository > ? "
-            "AND substr(repository, 1, ?) = ? ORDER BY repository LIMIT ?",
-            (after, len(below), below, limit),
+            "SELECT DISTINCT repository FROM registry_manifests WHERE NOT stand_in "
+            "AND substr(repository, 1, ?) = ? ORDER BY repository",
+            (len(below), below),
         )
         return [str(row["repository"]) for row in rows]
 

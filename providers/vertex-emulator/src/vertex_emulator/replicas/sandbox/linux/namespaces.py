@@ -174,12 +174,12 @@ def set_hostname(name: str) -> None:
     checked(libc().sethostname(ctypes.c_char_p(data), ctypes.c_size_t(len(data))), "sethostname")
 
 
-def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """Let this process get the signal when the thread that forked it ends (PR_SET_PDEATHSIG).
+def die_with_parent() -> None:
+    """Let this process get SIGKILL when the thread that forked it ends (PR_SET_PDEATHSIG).
 
     The setting survives exec and is lost across fork. No effect off Linux.
     """
-    prctl(_PR_SET_PDEATHSIG, number)
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> None:

@@ -231,25 +231,9 @@ class Store:
             (stored.bucket, stored.name, stored.generation),
         )
 
-    def objects(
-        self,
-        bucket: str,
-        *,
-        versions: bool = False,
-        soft_deleted: bool = False,
-        after: tuple[str, int] = ("", 0),
-        start: str = "",
-        end: str | None = None,
-    ) -> Iterator[StoredObject]:
-        """Yield objects with start <= name < end, after `after` (name and generation), in that order.
-
-        They are live objects; with `versions` also noncurrent ones, and with `soft_deleted` only those that
-        can be restored.
-        """
-        rows = self.rows(
-            bucket, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
-        )
-        return (object_of(row) for row in rows)
+    def objects(self, bucket: str, *, versions: bool = False) -> Iterator[StoredObject]:
+        """Yield the live objects of a bucket by name and generation; with `versions` also noncurrent ones."""
+        return map(object_of, self.rows(bucket, versions=versions))
 
     def rows(
         self,
@@ -262,7 +246,11 @@ class Store:
         end: str | None = None,
         at_first: int = _FIRST_PAGE,
     ) -> Iterator[ObjectRow]:
-        """Yield the rows of `objects`. The caller will use about `at_first` of them."""
+        """Yield the rows with start <= name < end, after `after` (name and generation), in that order.
+
+        They are live objects; with `versions` also noncurrent ones, and with `soft_deleted` only those that
+        can be restored. The caller will use about `at_first` of them.
+        """
         size = min(at_first, _MAX_PAGE)
         while True:
             rows = self.page(
