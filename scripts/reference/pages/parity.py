@@ -122,7 +122,7 @@ def written(page: str, found: Iterable[Mark]) -> str:
     for row in rows(page, found):
         lines.setdefault(row.section, []).append(row)
     head, *sections = page.split(_SECTION)
-    texts = [_with_table(head, _summary(lines))]
+    texts = [_TABLE.sub(lambda _: "".join(_summary(lines)), head)]
     for each in sections:
         title = each.partition("\n")[0]
         texts.append(f"{title}\n{_groups(lines[title])}")
@@ -139,10 +139,6 @@ def _groups(of_section: Iterable[Row]) -> str:
         for word in reversed(_SUMMARY)
         if word in rows_of
     )
-
-
-def _with_table(text: str, lines: Iterable[str]) -> str:
-    return _TABLE.sub(lambda _: "".join(lines), text)
 
 
 def _summary(sections: Mapping[str, list[Row]]) -> Iterator[str]:

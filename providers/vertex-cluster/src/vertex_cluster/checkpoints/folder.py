@@ -96,13 +96,8 @@ def is_whole(checkpoint: Checkpoint) -> bool:
     # The listing decides whether there is a marker: below /gcs, a cache may answer a lookup of a name.
     if not has_marker(checkpoint):
         return False
-    sizes = _marked_sizes(checkpoint)
+    sizes = sizes_in(checkpoint, _marker(checkpoint))
     return bool(sizes) and all(_has_size(checkpoint.path, name, size) for name, size in sizes.items())
-
-
-def _marked_sizes(checkpoint: Checkpoint) -> Mapping[str, int]:
-    """Return the sizes by name that the marker of a checkpoint has; empty if it is damaged."""
-    return sizes_in(checkpoint, _marker(checkpoint))
 
 
 def saved_at(checkpoint: Checkpoint) -> str:

@@ -211,7 +211,7 @@ def _send(
         endpoint,
         name,
         "PUT",
-        _with_digest(location, part.digest),
+        f"{location}{'&' if '?' in location else '?'}digest={part.digest}",
         action=action,
         actions=PUSH,
         once=True,
@@ -232,10 +232,6 @@ def _reached(endpoint: Endpoint, name: ImageName, location: str) -> tuple[str, i
     if response.status_code != 204 or not dash or first != "0" or not last.isdigit() or last == "0":
         return None
     return response.headers.get("Location") or location, int(last) + 1
-
-
-def _with_digest(location: str, digest: str) -> str:
-    return f"{location}{'&' if '?' in location else '?'}digest={digest}"
 
 
 class _Body:

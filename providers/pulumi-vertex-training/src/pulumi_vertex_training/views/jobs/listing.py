@@ -10,7 +10,7 @@ from typing import Any
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.runs.gateway import Inner, RunGateway, gateway_of, gateways
+from pulumi_vertex_training.runs.gateway import Inner, gateway_of, gateways
 from pulumi_vertex_training.runs.monitoring import waits
 from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words
 from pulumi_vertex_training.views import target
@@ -82,7 +82,9 @@ def read_jobs(
     read = {
         one.collection: one.list_live(endpoint)
         if live
-        else one.list_jobs(endpoint, fields=_fields(one, fields))
+        else one.list_jobs(
+            endpoint, fields=fields if one.collection == registry.CUSTOM_JOB.collection else ""
+        )
         for one in gateways()
         if one.collection in wanted
     }
@@ -109,10 +111,6 @@ def read_jobs(
         cancelled=cancelled,
         live=live,
     )
-
-
-def _fields(gateway: RunGateway, of_custom_jobs: str) -> str:
-    return of_custom_jobs if gateway.collection == registry.CUSTOM_JOB.collection else ""
 
 
 def document(listing: Listing, record: JobRecord) -> dict[str, Any]:

@@ -59,12 +59,12 @@ def install_devices(count: int) -> None:
 def _change_generated(module: Any, url: str) -> None:
     """Change the clients that a module defines, such as JobServiceClient."""
     for found in list(vars(module).values()):
-        if isinstance(found, type) and found.__module__ == module.__name__ and _is_client(found):
+        if (
+            isinstance(found, type)
+            and found.__module__ == module.__name__
+            and found.__name__.endswith("Client")
+        ):
             _replace_init(found, functools.partial(_for_generated, url=url))
-
-
-def _is_client(found: type) -> bool:
-    return found.__name__.endswith("Client")
 
 
 def _for_generated(options: dict[str, Any], *, url: str) -> dict[str, Any]:

@@ -69,7 +69,9 @@ def unscaled(low: float, high: float, scale: str, unit: float) -> float:
 
 def size(parameters: Sequence[Parameter]) -> int:
     """Return the number of combinations."""
-    return prod(_size(each) for each in parameters)
+    return prod(
+        sum(len(values) * size(children) for values, children in _segments(each)) for each in parameters
+    )
 
 
 def combination(parameters: Sequence[Parameter], index: int) -> dict[str, Value] | None:
@@ -86,10 +88,6 @@ def combination(parameters: Sequence[Parameter], index: int) -> dict[str, Value]
         mine, rest = divmod(rest, below)
         chosen.update(_combination(parameter, mine))
     return chosen
-
-
-def _size(parameter: Parameter) -> int:
-    return sum(len(values) * size(children) for values, children in _segments(parameter))
 
 
 def _combination(parameter: Parameter, index: int) -> dict[str, Value]:
