@@ -17,7 +17,7 @@ case "$1" in
     update) touch "{log}.updated" ;;
     install) [ -e "{log}.updated" ] || exit 100
              for name in "$@"; do
-                 case $name in skopeo | buildah | chromium) cp "$0" "{bin}/$name" ;; esac
+                 case $name in skopeo | buildah | chromium-*) cp "$0" "{bin}/$name" ;; esac
              done ;;
 esac
 """
@@ -132,7 +132,7 @@ def test_a_browser_is_installed_unless_there_is_one(
         machine.add(found)
     client_tools.ensure_browser(layout, report, environ=machine.environ, is_root=True)
     assert bool(machine.ran) == (found is None)
-    assert client_tools.browser(machine.environ) == str(machine.bin / (found or "chromium"))
+    assert client_tools.browser(machine.environ) == str(machine.bin / (found or client_tools.BROWSERS[0]))
 
 
 def test_a_missing_browser_is_reported(
