@@ -13,7 +13,10 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.client.examples.example import Example, NewExample
 
-pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
+pytestmark = [
+    pytest.mark.slow,  # the variables of each process are shown by tests/engine/frameworks, too
+    pytest.mark.timeout(1200),  # the first deployment fetches and installs packages
+]
 
 
 @dataclass(frozen=True, kw_only=True)

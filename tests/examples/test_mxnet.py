@@ -11,7 +11,10 @@ import pytest
 from support.client.engine import Result
 from support.client.examples.example import NewExample
 
-pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
+pytestmark = [
+    pytest.mark.slow,  # the roles of the replicas are shown by tests/engine/frameworks, too
+    pytest.mark.timeout(1200),  # the first deployment fetches and installs packages
+]
 
 
 @dataclass(frozen=True, kw_only=True)
