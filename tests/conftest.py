@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -40,23 +38,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put some tests back into their written order, after pytest-randomly has shuffled them."""
     items.sort(key=_written_order)
-
-
-_NEW_MODULES = 200
-_frozen_modules = 0
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
-    """Exempt what new modules have made from garbage collection: it stays until the process ends.
-
-    Collections that visit it take a twentieth of the processor time of a test process, and more in a long one.
-    """
-    global _frozen_modules
-    if len(sys.modules) >= _frozen_modules + _NEW_MODULES:
-        gc.collect()
-        gc.freeze()
-        _frozen_modules = len(sys.modules)
 
 
 def _folder(path: Path) -> str:

@@ -14,6 +14,7 @@ test are kept.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -81,6 +82,9 @@ class Worker:
         self._file_began = time.time()
         wall, used = time.perf_counter(), self._meter.seconds()
         items = [item for item in session.perform_collect([entry.file]) if entry.has(item.nodeid)]
+        # What modules and tests are made of stays until the process ends: no later collection visits it.
+        gc.collect()
+        gc.freeze()
         self._write(
             event="collected",
             file=entry.file,
