@@ -19,10 +19,8 @@ def pages() -> Iterator[tuple[Path, str]]:
 def _parts() -> Iterator[str]:
     yield f"{HEADER}# Stack configuration"
     yield (
-        "You can set these keys with `pulumi config set`. All of them are optional. If a value is "
-        "wrong, the\n"
-        "preview fails, and the message has the command that corrects it.\n\n"
-        "For keys of your own program, see [`read_configuration`](functions.md#read_configuration)."
+        "All keys are optional. If a value is wrong, the preview fails, and the message has the command "
+        "that corrects it.\n\nFor keys of your own program, see [`read_configuration`](functions.md#read_configuration)."
     )
     entries = [
         value_entry(key.name, key.type, "" if key.default == "none" else key.default, "", key.effect)
@@ -33,9 +31,8 @@ def _parts() -> Iterator[str]:
     yield code("\n".join(_commands()), "sh")
     yield linked(
         PAGE,
-        "These commands change the selected stack. For another stack, add `--stack NAME`. To set "
-        "something for\n"
-        "one shell only, see [Environment variables](environment-variables.md).",
+        "For another stack, add `--stack NAME`. For one shell only: "
+        "[Environment variables](environment-variables.md).",
     )
 
 

@@ -18,8 +18,7 @@ from pulumi_vertex_training.program.stack_key import key_input
 class ImageRepository(Resource, module="imageRepository", name="ImageRepository"):
     """A repository of Artifact Registry for container images.
 
-    A change of id, project, location, format, mode or key replaces the repository. Everything else is
-    updated in place. `url` is the prefix of its image names, `LOCATION-docker.pkg.dev/PROJECT/NAME`, and
+    `url` is the prefix of its image names, `LOCATION-docker.pkg.dev/PROJECT/NAME`, and
     known in a preview; `registry_host` is its first part.
     """
 

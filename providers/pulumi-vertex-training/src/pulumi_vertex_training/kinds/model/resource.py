@@ -26,9 +26,9 @@ from pulumi_vertex_training.program.stack_key import key_input
 class Model(Resource, module="model", name="Model"):
     """A version of a model: the files in a directory of a bucket, and the container that serves them.
 
-    Names, descriptions, labels and aliases are updated in place. A change of the files, the container or a
-    schema creates another version of the same model: the new version is uploaded first, then the old one is
-    deleted. When the resource is destroyed, the version stays unless `on_delete` is `delete`. `name` is the
+    A change of the files, the container or a schema creates another version of the same model: the new
+    version
+    is uploaded first, then the old one is deleted. `name` is the
     model's full name, `version_id` the version's number, `id` both.
     """
 

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 class PersistentResource(Resource, module="persistentResource", name="PersistentResource"):
     """Machines that stay until the resource is destroyed, for jobs with its `persistent_resource_id`.
 
-    The size of the pools, the display name and the labels change in place; any other change replaces the
-    resource. The current size of an autoscaled pool is never a change.
+    The current size of an autoscaled pool is never a change. See docs/guides/jobs/persistent-resources.md.
     """
 
     persistent_resource_id: pulumi.Output[str]

@@ -31,10 +31,7 @@ from pulumi_vertex_training.program.stack_key import key_input
 class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     """A bucket in the region of its jobs, private by default.
 
-    A change of name, project, location, `custom_placement_config`, `hierarchical_namespace` or
-    `enable_object_retention` replaces the bucket; the preview shows it, and what happens to the objects.
-    Everything else is updated in place. To grant access, use `pulumi_gcp.storage.BucketIAMMember` with its
-    name. See docs/guides/data/staging.md.
+    See docs/guides/data/buckets.md.
     """
 
     name: pulumi.Output[str]

@@ -34,10 +34,8 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
     """A container image, built from a base image and a folder, or from a folder with a Dockerfile.
 
     `uri`, which is also the id, is its name with its digest, HOST/PATH@sha256:...: a job that uses it runs
-    exactly this build, even if tags move. Changed content replaces the image; tags are updated in place. The
-    base image is resolved at build time. If its tag or a tag of the image moves later, a refresh shows it in
-    `drift`, and nothing else happens. If the stack has a promoted image for this resource, that image is
-    used, and nothing is built.
+    exactly this build, even if tags move. If the stack has a promoted image for this resource, that image is
+    used, and nothing is built. See docs/guides/data/images.md.
     """
 
     content_hash: pulumi.Output[str]
@@ -172,10 +170,7 @@ class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
 
     @property
     def uri(self) -> pulumi.Output[str]:
-        """The image's name with its digest. It is the id, so it stays known while tags are updated.
-
-        That of a promoted image is known in a preview, too.
-        """
+        """The image's name with its digest."""
         return self.id if self._promoted_uri is None else known_in_preview(self, self._promoted_uri)
 
     @property

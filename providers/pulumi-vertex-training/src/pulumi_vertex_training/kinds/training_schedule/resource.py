@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 class TrainingSchedule(Resource, module="trainingSchedule", name="TrainingSchedule"):
     """A cron expression that runs a declared job again, with the job's present request.
 
-    A change of id, project or location replaces the schedule. Everything else is updated in place, and so is
-    the request when the job changes. Runs that have begun go on, also after the schedule is deleted, unless
-    `on_delete` is `delete`. `vertex-training runs NAME` lists them.
+    When the job changes, its request is updated in place. See docs/guides/programs/schedules.md.
     """
 
     schedule_id: pulumi.Output[str]
