@@ -31,7 +31,7 @@ _SUMMARY = (_WORDS["same"], _AS_DOCUMENTED, _WORDS["own_way"], _WORDS["not_done"
 """The columns of the summary. A row that rests on documentation alone is "as documented", not "the same"."""
 _BASES = {"seen", "client", "suite", "documented", "ours"}
 _USUAL = "documented"
-"""The basis of a row that names none."""
+"""The basis of a row that names none; such a row does not end in parentheses."""
 _NAMED = {"suite", "ours"}
 """Bases whose source is always written; any other may have the usual one, which the page names."""
 _SECTION = "\n## "
@@ -102,7 +102,8 @@ class Row:
         count = len(self.marks)
         tests = f"[{count}](../../{self.marks[0].test.partition('::')[0]})"
         here = f"{self.marks[0].here} ({tests})"
-        known = f" ({self.known_from})" if self.known_from != _USUAL else ""
+        usual = self.known_from == _USUAL and not self.google.endswith(")")
+        known = "" if usual else f" ({self.known_from})"
         return f"* **{self.feature}**: {self.google}{known}{_ARROW}{here}\n"
 
 
@@ -178,7 +179,7 @@ def _items(page: str) -> Iterator[tuple[str, str, str, str]]:
         for line in lines:
             if line.startswith("* "):
                 found = _ITEM.fullmatch(line)
-                if found is None:
+                if found is None or (found[3] is None and found[2].endswith(")")):
                     raise ParityError(f"{title}: {line}: {_FORM}")
                 yield title, found[1], found[2], found[3] or _USUAL
 

@@ -196,7 +196,7 @@ def test_entries_of_an_earlier_list_are_a_link() -> None:
 
 def test_only_effects_that_are_not_the_usual_one_are_printed() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert "except where *no rerun* is written. Instead" in " ".join(text.split())
+    assert "except where *no rerun* is written.\n" in text
     assert "* `labels`: *map of string; no rerun*. " in text
     assert "* `network`: *string*. " in text
     assert "* `run_token`: *string; reruns the job*. " in text

@@ -217,7 +217,7 @@ DIGESTS = {
 }
 
 
-def test_the_page_has_every_preset_with_its_variables() -> None:
+def test_the_page_has_every_preset_with_its_images() -> None:
     page = (Path(__file__).parents[3] / "docs" / "guides" / "frameworks" / "choose.md").read_text(
         encoding="utf-8"
     )
@@ -225,8 +225,6 @@ def test_the_page_has_every_preset_with_its_variables() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*)$", table, re.MULTILINE))
     assert list(rows) == list(PRESETS)
     for name, preset in PRESETS.items():
-        for variable in preset.variables:
-            assert f"`{variable}`" in rows[name], (name, variable)
         assert ("launcher" in rows[name]) == preset.has_launcher, name
         for image in preset.images.values():
             assert image.partition(".")[0] in rows[name], (name, image)
