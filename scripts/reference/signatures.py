@@ -64,7 +64,9 @@ def a_class(
     words, texts = text.split("\n:param ", 1)[0].strip(), parameters_of(text)
     yield linked(page, prose(words))
     rows: dict[str, tuple[str, str, str]] = {}
-    linked_bases = {base: link for base in _own_bases(value) if (link := (elsewhere or {}).get(base.__name__))}
+    linked_bases = {
+        base: link for base in _own_bases(value) if (link := (elsewhere or {}).get(base.__name__))
+    }
     described_there = {key for base in linked_bases for key, *_ in _attributes(base)}
     for link in linked_bases.values():
         yield f"It has the {link}."

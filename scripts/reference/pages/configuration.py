@@ -20,7 +20,8 @@ def _parts() -> Iterator[str]:
     yield f"{HEADER}# Stack configuration"
     yield (
         "All keys are optional. If a value is wrong, the preview fails, and the message has the command "
-        "that corrects it.\n\nFor keys of your own program, see [`read_configuration`](functions.md#read_configuration)."
+        "that corrects it.\n\n"
+        "For keys of your own program, see [`read_configuration`](functions.md#read_configuration)."
     )
     entries = [
         value_entry(key.name, key.type, "" if key.default == "none" else key.default, "", key.effect)

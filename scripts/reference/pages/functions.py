@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.training_pipeline import training_tasks
 from pulumi_vertex_training.program.arguments import references, worker_pools
 from scripts.arguments.catalog import ARGS_MODULES, PACKAGE, RESOURCES
 from scripts.reference import examples
-from scripts.reference.markdown import HEADER, REFERENCE, code, items, linked, prose, table, without_repeats
+from scripts.reference.markdown import HEADER, REFERENCE, code, linked, prose, table, without_repeats
 from scripts.reference.signatures import (
     a_class,
     aliases,
@@ -85,9 +85,7 @@ GROUPS = (
     ),
 )
 
-_OUTPUTS = {
-    "EnvironmentValues": "[outputs of TrainingEnvironment](resources/TrainingEnvironment.md#outputs)"
-}
+_OUTPUTS = {"EnvironmentValues": "[outputs of TrainingEnvironment](resources/TrainingEnvironment.md#outputs)"}
 """Bases whose attributes are on another page."""
 
 _LOOKUPS = """Each of these returns something of the stack's endpoint that exists, live or ended, and adopts

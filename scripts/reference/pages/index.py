@@ -61,9 +61,7 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 def _parts() -> Iterator[str]:
     yield f"{HEADER}# Reference"
-    yield (
-        "Every argument, function, command, key, rule and variable, made from the code of this version."
-    )
+    yield ("Every argument, function, command, key, rule and variable, made from the code of this version.")
     yield "## Resources"
     links = [f"[{resource.name}]({relative(PAGE, resource.page)})" for resource in RESOURCES]
     yield filled(f"{', '.join(links)}.")

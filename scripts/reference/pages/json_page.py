@@ -60,8 +60,8 @@ def _parts() -> Iterator[str]:
     yield code(json.dumps(definitions()["diff"]["examples"][0], indent=2), "json")
     yield "## Commands"
     yield (
-        "`$defs` has a definition for each command by its name, such as `emulator status`, and these; several\n"
-        "have an example. Durations are in seconds."
+        "`$defs` has a definition for each command by its name, such as `emulator status`, and these;\n"
+        "several have an example. Durations are in seconds."
     )
     commands = {one.prog.removeprefix("vertex-training ") for one in parser.build().each()}
     shown = [each for each in definitions().items() if each[0] not in commands]

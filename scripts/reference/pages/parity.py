@@ -1,7 +1,8 @@
 """The parity page. A row begins on the page and ends in marks at the tests that verify it.
 
 In docs/reference/parity.md a person writes `* **FEATURE**: what Google Cloud does (BASIS: SOURCE)` into a
-section; a row without a basis is documented. The rest of the line, what the emulator does and a link to the tests, comes from the tests:
+section; a row without a basis is documented. The rest of the line, what the emulator does and a link to the
+tests, comes from the tests:
 
     @pytest.mark.parity("Custom jobs: maximum wait", same="by the emulator's clock")
 

@@ -328,7 +328,7 @@ def _message(message: type, resource: Resource) -> str:
 
 
 def _resource_with(fields: Sequence[Field]) -> Resource | None:
-    """Return the resource, other than the first, whose arguments have all fields of a message of some size."""
+    """Return the resource, other than the first, whose arguments have all fields of a large message."""
     keys = {field.key for field in fields}
     found = (
         each

@@ -29,7 +29,7 @@ _MOST_NAMES = 2
 _API = re.compile(
     r"^(Vertex AI|AI Platform Training|Artifact Registry|Cloud Scheduler|Cloud Build) API( v1)?, (Job, )?"
 )
-"""What a source begins with that is a field of an API."""
+"""Beginning of a source that is a field of an API."""
 
 _RESOURCES: Mapping[str, str] = {
     **dict.fromkeys(
@@ -63,8 +63,8 @@ and `diff`, change the checks:
 * `allow_unknown_types`: only warns about a name that is not in the tables
 * `allow_legacy_types`: accepts names that Google has retired
 
-A rule ends with its source, a field of the API or the number of a document in [Sources](#sources), unless it is
-ours. To find a rule, paste a message into the box. It shows a finding and the full source, which are also in
+A rule ends with its source, a field of the API or the number of a document in [Sources](#sources), unless
+it is ours. To find a rule, paste a message into the box. It shows a finding and the full source, which are also in
 [{FINDINGS.name}](../assets/{FINDINGS.name}).
 
 <div id="rule-search"></div>

@@ -162,7 +162,8 @@ LOCAL_REPLICA: Mapping[str, str] = {
     "VERTEX_CLUSTER_CHECKPOINT_DIR": "The gs:// folder of `vertex_cluster.checkpoints`, in jobs with a "
     "staging bucket. See "
     "docs/guides/frameworks/checkpoints.md.",
-    "VERTEX_CLUSTER_STALL_TIMEOUT": "The option `stall_timeout` of a job. See docs/guides/frameworks/hangs.md.",
+    "VERTEX_CLUSTER_STALL_TIMEOUT": "The option `stall_timeout` of a job. See "
+    "docs/guides/frameworks/hangs.md.",
     "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER": "Address of Secret Manager for gcloud and "
     "`vertex_cluster.secret`, if it is not Google's. The emulator sets it.",
     "LAUNCHER_PORT": "If you set it: the port of a framework's launcher, instead of the port in "

@@ -219,7 +219,9 @@ def documented(first: int, *more: str, last: str = "x", **others: object) -> lis
 
 def test_controls_that_differ_from_those_of_the_fixture_have_their_own_texts() -> None:
     text = dict(functions.pages())[functions.TESTING_PAGE].partition("\n## Control\n")[2]
-    own, _, same = text.partition("These do the same as the methods of `VertexEmulator`, or return what those")
+    own, _, same = text.partition(
+        "These do the same as the methods of `VertexEmulator`, or return what those"
+    )
     assert "\nrequests(*, last: int | None = None, after: int = 0) -> dict[str, Any]\n" in own
     assert "* `requests`: Return" in own
     assert "\nfreeze_clock() -> dict[str, Any]\n" in same and "freeze_clock" not in own

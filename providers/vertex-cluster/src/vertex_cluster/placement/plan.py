@@ -223,10 +223,7 @@ def _check_product(workers: int, parameter_servers: int, subnetworks: int, path:
 
 
 def plan_warnings(plan: Plan) -> tuple[str, ...]:
-    """Return warnings about a plan, of one or two sentences each.
-
-
-    """
+    """Return warnings about a plan, of one or two sentences each."""
     return tuple(filter(None, (_dropped(plan), _uneven(plan), _late_ensemble_worker(plan))))
 
 

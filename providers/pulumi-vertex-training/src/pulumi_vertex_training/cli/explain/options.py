@@ -7,9 +7,7 @@ import re
 
 from pulumi_vertex_training.cli.arguments import Parser, json_options
 
-FILE_HELP = (
-    "YAML or JSON of a custom job in any form, a tuning job or a pipeline; - reads standard input"
-)
+FILE_HELP = "YAML or JSON of a custom job in any form, a tuning job or a pipeline; - reads standard input"
 
 
 def explain_options(command: Parser) -> None:

@@ -109,13 +109,13 @@ class JobOptions(TypedDict, total=False):
     taking_over: Input[str] | None
     """Run of a declaration that is given up for good, whose job is adopted."""
     wait: Wait
-    """What a deployment waits for. With `done`, a failed job fails each deployment until it has succeeded
-    (docs/guides/programs/failed-jobs.md).
+    """Event that a deployment waits for. With `done`, a failed job fails each deployment until it has
+    succeeded (docs/guides/programs/failed-jobs.md).
     """
     wait_timeout: float
     """Longest wait in seconds. After it the deployment continues with a warning."""
     on_interrupt: OnInterrupt
-    """What Ctrl-C does to a job that the deployment waits for (docs/guides/programs/waiting.md)."""
+    """Effect of Ctrl-C on a job that the deployment waits for (docs/guides/programs/waiting.md)."""
     stream_logs: bool
     """Show the log of all replicas while the deployment waits."""
     on_replace: Literal["keep", "delete"]
@@ -132,7 +132,7 @@ class JobOptions(TypedDict, total=False):
     (docs/guides/frameworks/hangs.md).
     """
     resume: Input[str] | None
-    """Which runs continue from checkpoints: `after_interruption`, the default with a `staging_bucket`;
+    """Runs that continue from checkpoints: `after_interruption`, the default with a `staging_bucket`;
     `never`; or all, in a gs:// folder that you give. Not for tuning jobs
     (docs/guides/frameworks/checkpoints.md).
     """

@@ -186,10 +186,10 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
         :param adopt: Id or full name of an existing job to manage instead of a new one
             (docs/guides/running/adopt.md).
         :param taking_over: Run of a declaration that is given up for good, whose job is adopted.
-        :param wait: What a deployment waits for. With `done`, a failed job fails each deployment until it has
-            succeeded (docs/guides/programs/failed-jobs.md).
+        :param wait: Event that a deployment waits for. With `done`, a failed job fails each deployment until
+            it has succeeded (docs/guides/programs/failed-jobs.md).
         :param wait_timeout: Longest wait in seconds. After it the deployment continues with a warning.
-        :param on_interrupt: What Ctrl-C does to a job that the deployment waits for
+        :param on_interrupt: Effect of Ctrl-C on a job that the deployment waits for
             (docs/guides/programs/waiting.md).
         :param stream_logs: Show the log of all replicas while the deployment waits.
         :param on_replace: Effect on the record and the logs of a job that a new run replaces.
@@ -200,7 +200,7 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
             (docs/guides/cost/limit.md).
         :param stall_timeout: Seconds without a further `vertex_cluster.report` after which a replica ends the
             job (docs/guides/frameworks/hangs.md).
-        :param resume: Which runs continue from checkpoints: `after_interruption`, the default with a
+        :param resume: Runs that continue from checkpoints: `after_interruption`, the default with a
             `staging_bucket`; `never`; or all, in a gs:// folder that you give. Not for tuning jobs
             (docs/guides/frameworks/checkpoints.md).
         :param project: Project id. Default: the stack's project.

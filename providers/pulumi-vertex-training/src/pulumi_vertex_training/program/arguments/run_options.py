@@ -103,7 +103,7 @@ class RunOptions:
     """The most that all runs of this resource may cost together, in US dollars (docs/guides/cost/limit.md).
     """
     resume: pulumi.Input[str] | None = None
-    """Which runs continue from checkpoints: `after_interruption`, the default with a `staging_bucket`;
+    """Runs that continue from checkpoints: `after_interruption`, the default with a `staging_bucket`;
     `never`; or all, in a gs:// folder that you give. Not for tuning jobs
     (docs/guides/frameworks/checkpoints.md).
     """
@@ -113,13 +113,13 @@ class RunOptions:
     taking_over: pulumi.Input[str] | None = None
     """Run of a declaration that is given up for good, whose job is adopted."""
     wait: Wait = "running"
-    """What a deployment waits for. With `done`, a failed job fails each
+    """Event that a deployment waits for. With `done`, a failed job fails each
     deployment until it has succeeded (docs/guides/programs/failed-jobs.md).
     """
     wait_timeout: float = DEFAULT_WAIT_TIMEOUT
     """Longest wait in seconds. After it the deployment continues with a warning."""
     on_interrupt: OnInterrupt = "leave"
-    """What Ctrl-C does to a job that the deployment waits for (docs/guides/programs/waiting.md).
+    """Effect of Ctrl-C on a job that the deployment waits for (docs/guides/programs/waiting.md).
     """
     stream_logs: bool = False
     """Show the log of all replicas while the deployment waits."""
