@@ -64,8 +64,8 @@ and `diff`, change the checks:
 * `allow_legacy_types`: accepts names that Google has retired
 
 A rule ends with its source, a field of the API or the number of a document in [Sources](#sources), unless
-it is ours. To find a rule, paste a message into the box. It shows a finding and the full source, which are also in
-[{FINDINGS.name}](../assets/{FINDINGS.name}).
+it is ours. To find a rule, paste a message into the box. It shows a finding and the full source, which are
+also in [{FINDINGS.name}](../assets/{FINDINGS.name}).
 
 <div id="rule-search"></div>
 """
