@@ -52,8 +52,7 @@ class JobOptions(TypedDict, total=False):
     persistent_resource: PersistentResource | None
     """The same as `persistent_resource_id`, for a resource only."""
     capacity: Input[Sequence[Input[RungArgs | Mapping[str, Any]]] | None]
-    """Capacity ladder: what the job tries in turn until there are machines for it, one rung after the other.
-    Each rung can change the strategy and the machine, and limit the wait. A change of it reruns nothing
+    """Capacity ladder: strategies, machines and regions that the job tries in turn until there are machines
     (docs/guides/programs/capacity.md).
     """
     capacity_limit: int

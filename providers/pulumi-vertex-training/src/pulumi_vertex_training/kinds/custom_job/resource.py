@@ -124,9 +124,8 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         :param persistent_resource_id: `PersistentResource`, or the id of one, on whose machines the job runs.
             The job waits for the resource, and the preview checks the job against the resource's pools.
         :param persistent_resource: The same as `persistent_resource_id`, for a resource only.
-        :param capacity: Capacity ladder: what the job tries in turn until there are machines for it, one rung
-            after the other. Each rung can change the strategy and the machine, and limit the wait. A change
-            of it reruns nothing (docs/guides/programs/capacity.md).
+        :param capacity: Capacity ladder: strategies, machines and regions that the job tries in turn until
+            there are machines (docs/guides/programs/capacity.md).
         :param capacity_limit: How often in a row later deployments climb the ladder again after no rung had
             machines.
         :param protected_artifact_location_id: Region in which protected artifacts are stored, if it is not
