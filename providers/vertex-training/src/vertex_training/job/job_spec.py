@@ -129,8 +129,8 @@ class Named:
     """
 
     display_name: str = field(metadata={CHANGES: next_run("the display name of {noun}")})
-    """Name for people, up to 128 characters. Default: the resource's name. `{run}` in it
-    becomes the number of the run. A change applies to the next run.
+    """Name for people, up to 128 characters. Default: the resource's name. `{run}` in it becomes the
+    number of the run. A change applies to the next run.
     """
 
 
@@ -153,9 +153,7 @@ class JobSpec:
     scheduling: Scheduling | None = field(default=None, metadata=_WHOLE)
     """Timeout, restarts and scheduling strategy."""
     service_account: str | None = field(default=None, metadata=_WHOLE)
-    """Service account that the job runs as. Default: Vertex AI's
-    Custom Code Service Agent.
-    """
+    """Service account that the job runs as. Default: Vertex AI's Custom Code Service Agent."""
     network: str | None = field(default=None, metadata=_NETWORK)
     """Full name of the VPC network to which the job is peered,
     projects/PROJECT_NUMBER/global/networks/NETWORK.
@@ -261,8 +259,7 @@ def hash_of(normal: object, encode: Callable[[Any], Mapping[str, Any]]) -> str:
     The fields in `OF_NEXT_RUN` and the service's default disks take no part: a change of them is no reason to
     run.
     """
-    fixed = replace(normal, **{name: blank for name, blank in OF_NEXT_RUN.items() if hasattr(normal, name)})
-    # type: ignore[type-var]
+    fixed = replace(normal, **{name: blank for name, blank in OF_NEXT_RUN.items() if hasattr(normal, name)})  # type: ignore[type-var]
     canonical = json.dumps(
         encode(map_parts(fixed, _without_default_disks)), sort_keys=True, separators=(",", ":")
     )

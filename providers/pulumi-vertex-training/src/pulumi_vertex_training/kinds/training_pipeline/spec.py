@@ -55,8 +55,8 @@ class TrainingPipelineSpec:
     }
 
     display_name: str = field(metadata={CHANGES: next_run("the display name of {noun}")})
-    """Name for people, up to 128 characters. Default: the resource's name. `{run}` in it
-    becomes the number of the run. A change applies to the next run.
+    """Name for people, up to 128 characters. Default: the resource's name. `{run}` in it becomes the
+    number of the run. A change applies to the next run.
     """
     custom_task: JobSpec | None = None
     """Job to run: the fields of the API's CustomJobSpec, such as `worker_pool_specs`. `task_from_script`,
