@@ -52,9 +52,8 @@ def report(*, step: Any = None, total: Any = None, **metrics: Any) -> None:
 
         vertex_cluster.report(step=epoch, total=epochs, loss=loss, accuracy=accuracy)
 
-    Every value is a number, or converts to one by ``float``, such as a tensor of one element.  The last
-    report of about a second
-    is written in the background, and the last of all when Python exits.
+    Every value is a number, or converts to one by ``float``, such as a tensor of one element. The last
+    report of about a second is written in the background, and the last of all when Python exits.
 
     Call it on each replica. What `pulumi up` shows is the chief's report, and of its local processes the
     first one's (``LOCAL_RANK``). Of the others it has the step alone, to find one that is far behind. Outside
@@ -73,9 +72,8 @@ def set_stall_timeout(seconds: Optional[float]) -> None:
 
         vertex_cluster.set_stall_timeout(600)
 
-    It replaces the `stall_timeout` of the job (docs/guides/frameworks/hangs.md), from the next `report` on.
-    It is
-    not kept across a fork. Raises ValueError for less than a second.
+    It replaces the `stall_timeout` of the job (docs/guides/frameworks/hangs.md), from the next `report` on. It
+    is not kept across a fork. Raises ValueError for less than a second.
     """
     _process().set_stall_timeout(seconds)
 

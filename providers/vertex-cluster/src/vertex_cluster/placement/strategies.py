@@ -286,8 +286,7 @@ def subnetwork_variable_device(
     """Return the device of a variable of a subnetwork (see `variable_device`).
 
     If the strategy dedicates no servers to the subnetwork, the variable may be on any server. Raises
-    PlacementError if the subnetwork does
-    not exist.
+    PlacementError if the subnetwork does not exist.
     """
     group = strategy.parameter_server_group(worker, subnetwork)
     return variable_device(operation, group, operation_type=operation_type)
