@@ -72,8 +72,8 @@ def set_stall_timeout(seconds: Optional[float]) -> None:
 
         vertex_cluster.set_stall_timeout(600)
 
-    It replaces the `stall_timeout` of the job (docs/guides/frameworks/hangs.md), from the next `report` on. It
-    is not kept across a fork. Raises ValueError for less than a second.
+    It replaces the `stall_timeout` of the job (docs/guides/frameworks/hangs.md), from the next `report`
+    on. It is not kept across a fork. Raises ValueError for less than a second.
     """
     _process().set_stall_timeout(seconds)
 
