@@ -146,11 +146,6 @@ def pages() -> Iterator[tuple[Path, str]]:
                     known.setdefault(line, link)
 
 
-def summary(resource: Resource) -> str:
-    """Return the first line of the documentation of a resource."""
-    return _docstring(resource).split("\n")[0]
-
-
 @functools.cache
 def _homes() -> Mapping[type, Resource]:
     """Return the resource on whose page each message is: the first one that has it."""
