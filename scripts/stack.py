@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scripts import environment
+from scripts import environment, local_emulator
 from scripts.layout import Layout
 from scripts.package_modules import loaded
 from scripts.processes import run_openly, run_quietly
@@ -64,6 +64,8 @@ def up(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) 
     report.line(target(layout, stack))
     release_if_killed(layout, report, stack)
     ready = prepare(layout, report, stack=stack)
+    if stack == environment.LOCAL_STACK:
+        local_emulator.stop_foreign(layout, report)
     consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
     printing = _printing_commands(layout, ready, stack=stack)
     command = ["up", "--stack", stack, *consent, *arguments]
@@ -107,7 +109,7 @@ def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
             return code
     if stack != environment.LOCAL_STACK:
         return 0
-    return _stop_emulator(layout, report)
+    return local_emulator.stop(layout, report)
 
 
 def logs(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
@@ -383,22 +385,6 @@ _ENCRYPTION_NEEDED = """Stack {stack} needs a way to encrypt its secrets. Set on
 
 def _has_passphrase(env: Mapping[str, str]) -> bool:
     return any(name in env for name in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"))
-
-
-def _stop_emulator(layout: Layout, report: Report) -> int:
-    folder = Path(os.environ.get(environment.DATA_VARIABLE) or layout.emulator)
-    if not (folder / "emulator.json").exists():
-        report.line("The emulator is not running.")
-        return 0
-    python_packages.ensure(layout, report, development=False)
-    command: list[str | Path] = [
-        layout.venv / "bin" / "vertex-training",
-        "emulator",
-        "stop",
-        "--data-dir",
-        folder,
-    ]
-    return run_openly(command, cwd=layout.project, env=os.environ)
 
 
 def _printing_commands(layout: Layout, ready: Ready, *, stack: str) -> Ready:

@@ -119,16 +119,21 @@ def complete(folder: Path) -> None:
 def install_yaml_host(
     into: Path, cache: Path, tools: Path, step: Step, environ: Mapping[str, str] = os.environ
 ) -> None:
-    """Build the host of programs in YAML into a folder. Raises ChoreError."""
+    """Build the host of programs in YAML into a folder, and delete the caches of the build.
+
+    If a program of `make tools` was built, the caches stay. Raises ChoreError.
+    """
     go = shutil.which("go", path=environ.get("PATH", os.defpath))
     if go is None:
         raise ChoreError(f"Go {GO_VERSION} or newer is needed to build it. Install Go, or the Pulumi CLI")
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into) as unfinished:
-        folder, env = Path(unfinished), go_caches.environment_of_tools(cache, environ)
+        folder, env = Path(unfinished), go_caches.environment(cache, environ)
         compiled = _Compiled(step=step)
         _build(go, tools / YAML_HOST, _YAML_HOST, YAML_HOST_VERSION, folder, compiled, env)
         (folder / YAML_HOST).replace(into / YAML_HOST)
+    step.progress("deleting the caches of the build")
+    go_caches.delete(cache)
 
 
 @dataclass(kw_only=True)

@@ -4,7 +4,7 @@
 # The CLI sends the option `virtualenv` of Pulumi.yaml in each request, which this host is too old to read: it takes
 # them as flags. Without them it would install into the project's folder, and ask the Python of an activated
 # environment which plugins a project needs. The CLI starts the host in the folder of the program.
-folder=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+folder=$(dirname -- "$(readlink -f -- "$0" 2>/dev/null || echo "$0")")
 root=$(pwd)
 while [ ! -e "$root/Pulumi.yaml" ] && [ ! -e "$root/Pulumi.yml" ] && [ "$root" != / ]; do root=$(dirname -- "$root"); done
 project=$root/Pulumi.yaml

@@ -90,7 +90,7 @@ def test_a_bill_that_the_schema_refuses(bill: dict[str, Any], change: dict[str, 
 
 
 def test_an_invalid_bill_is_not_written(tmp_path: Path) -> None:
-    """Give pip's report a hash that is not 64 hexadecimal digits: the bill has it too."""
+    """Give a SHA-256 in pip's report that is not one: it becomes a hash in the bill."""
     report, wheel = tmp_path / "report.json", tmp_path / "leaf-1.0-py3-none-any.whl"
     entry = installed("leaf")
     entry["download_info"]["archive_info"]["hashes"]["sha256"] = "unknown"

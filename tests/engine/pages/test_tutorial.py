@@ -26,7 +26,8 @@ INSTALLATION = [
     'pulumi login "file://$PWD/states?metadata=skip"',
     "export PULUMI_CONFIG_PASSPHRASE=tutorial",
     "cd digits",
-    "pulumi new ../vertex-training/templates/vertex-training --yes --stack local --config package=../vertex-training",
+    "pulumi new ../vertex-training/templates/vertex-training --yes --stack local "
+    "--config package=../vertex-training",
     "source venv/bin/activate",
 ]
 """The commands of the page that are not run here."""

@@ -57,7 +57,7 @@ def test_all_wrong_values_are_reported_at_once(engine: Engine, form: str) -> Non
 
 
 def test_the_template_reports_a_wrong_setting_itself(engine: Engine) -> None:
-    """Leave the check to `read_configuration`: Pulumi.yaml of the template has no types."""
+    """Leave the check to `read_configuration`, because Pulumi.yaml has no types."""
     template = Path(__file__).parents[3] / "templates" / "vertex-training"
     config = yaml.safe_load((template / "Pulumi.yaml").read_text())["config"]
     project = {"name": "engine-test", "runtime": "python", "main": "infra", "config": config}

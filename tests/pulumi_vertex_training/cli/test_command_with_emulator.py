@@ -355,8 +355,8 @@ def test_a_live_job_outlives_the_emulator_and_its_log_goes_on(
     stopped = run("emulator", "stop", env=env)
     assert stopped.code == 0
     assert stopped.out == (
-        "The emulator is stopped.\n1 job is still running. To see or cancel it, start the emulator again: run "
-        "`vertex-training emulator start`, or `pulumi up`, which starts it, too.\n"
+        "The emulator is stopped.\n1 job is still running. To see or cancel it, start the emulator again: "
+        "run `vertex-training emulator start`, or `pulumi up`, which starts it, too.\n"
     )
     gone = run("logs", "survivor", env=env)
     assert (gone.code, gone.out) == (1, "")

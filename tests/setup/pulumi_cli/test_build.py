@@ -93,6 +93,15 @@ def test_a_failed_build_keeps_its_caches_for_the_next(
     assert not (layout.cache / go_caches.FOLDER).exists()
 
 
+def test_the_host_of_yaml_leaves_no_caches_either(
+    layout: Layout, printed: io.StringIO, environ: dict[str, str], tmp_path: Path
+) -> None:
+    step = Step(Report(printed), "YAML programs")
+    building.install_yaml_host(tmp_path / "into", layout.cache, layout.tools, step, environ)
+    assert [path.name for path in (tmp_path / "into").iterdir()] == [building.YAML_HOST]
+    assert not list(layout.cache.iterdir())
+
+
 def test_the_caches_of_tools_stay(layout: Layout, report: Report, environ: dict[str, str]) -> None:
     go_caches.environment_of_tools(layout.cache, environ)
     installed.ensure(layout, report, environ=environ, release=NONE)

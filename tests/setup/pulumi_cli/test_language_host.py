@@ -63,6 +63,12 @@ def test_the_project_is_above_the_folder_of_the_program(host: Path, tmp_path: Pa
     assert arguments(host, tmp_path / "infra")[:4] == ["-root", str(tmp_path), "-virtualenv", "venv"]
 
 
+def test_a_link_to_the_host(host: Path, tmp_path: Path) -> None:
+    link = tmp_path / host.name
+    link.symlink_to(host)
+    assert arguments(link, tmp_path) == ["127.0.0.1:7"]
+
+
 def test_a_folder_without_project(host: Path, tmp_path: Path) -> None:
     assert arguments(host, tmp_path) == ["127.0.0.1:7"]
 

@@ -57,5 +57,5 @@ def test_the_program_is_that_of_the_template_but_for_settings() -> None:
         }
         for code in (program, template)
     )
-    workers = expected["workers"].replace("config.get_int('workers', 2)", "2")
+    workers = expected["workers"].replace("settings.workers", "2")
     assert declared == {**expected, "workers": workers}

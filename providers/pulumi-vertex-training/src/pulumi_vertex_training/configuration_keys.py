@@ -14,7 +14,7 @@ PREFLIGHT_SECONDS = 10.0
 MOST_LOOKUP_SECONDS = 600.0
 
 ALIKE = 0.8
-"""Least likeness of a key and a known one, from 0 to 1, for a warning about a mistake."""
+"""Least likeness of a key to a key of this package, from 0 to 1, for a warning about a mistake."""
 
 
 @dataclass(frozen=True, kw_only=True)
