@@ -143,6 +143,7 @@ class Trial:
 
 
 _READING = re.compile("(before|after) (GET|HEAD) ")
+_CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def _notes(data_dir: Path) -> frozenset[tuple[str, int]]:
@@ -155,13 +156,16 @@ def at_every_point(
     begin: Callable[[], Trial],
     operation: Callable[[Trial], object],
     then: Callable[[Trial, str], object],
+    *,
+    changes: bool = True,
 ) -> int:
     """Kill the operation at each of its points, each time on a stack of its own. Return their number.
 
     `then` gets the text of the point, "" for the last trial, which nobody killed. All of them are tried
-    before the first that failed is reported.
+    before the first that failed is reported. An operation that `changes` something at a service has at
+    least the points before and after its call, any other one the point of its first reading.
     """
-    wrong = []
+    wrong, tried = [], []
     for at in range(300):
         trial = begin()
         died = trial.killed(lambda: operation(trial), at)  # noqa: B023  called at once
@@ -171,6 +175,11 @@ def at_every_point(
             wrong.append(f"point {at}, {died}: {type(error).__name__}: {str(error)[:300]}")
         if not died:
             break
+        tried.append(died)
     assert not wrong, "\n".join(wrong)
-    assert at >= 1  # or nothing was killed
-    return at
+    assert tried, "nothing was killed"
+    if changes:
+        texts = " ".join(tried)
+        around = [each for each in _CHANGING if f"before {each} " in texts and f"after {each} " in texts]
+        assert around, f"no kill before and after a call that changes something: {tried}"
+    return len(tried)
