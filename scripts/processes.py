@@ -19,17 +19,18 @@ def run_quietly(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    on_line: Callable[[str], None],
-    failure: str,
+    on_line: Callable[[str], None] | None = None,
+    failure: str = "",
     remedy: str = "",
     tail: int = 25,
 ) -> str:
     """Run a program whose output matters only if it fails, and return the output.
 
-    Each line is passed to `on_line` as it is printed. Raises ChoreError with `failure`, the last `tail` lines
-    and `remedy` if the program cannot be started or fails.
+    Each line is passed to `on_line` as it is printed. Raises ChoreError with `failure` (default: the first
+    words of the command), the last `tail` lines and `remedy` if the program cannot be started or fails.
     """
     command = [str(part) for part in argv]
+    failure = failure or " ".join(command[:2])
     lines: list[str] = []
     last: deque[str] = deque(maxlen=tail)
     try:
@@ -51,7 +52,7 @@ def run_quietly(
                 line = raw.rstrip()
                 lines.append(line)
                 last.append(line)
-                if line:
+                if line and on_line is not None:
                     on_line(line)
             code = process.wait()
         except BaseException:

@@ -133,7 +133,6 @@ def check(layout: Layout, report: Report) -> int:
                     command,
                     cwd=layout.root,
                     env=os.environ,
-                    on_line=_ignore,
                     failure=f"{name}: failed",
                     tail=200,
                 )
@@ -161,7 +160,3 @@ def _environment(layout: Layout, report: Report) -> dict[str, str]:
     path = environment.settings(layout, cli)["PATH"]
     env = {name: value for name, value in os.environ.items() if name != environment.BYTECODE_VARIABLE}
     return {**env, "PATH": client_tools.path(layout, path or "")}
-
-
-def _ignore(_line: str) -> None:
-    pass

@@ -119,7 +119,6 @@ def logs(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
         [ready.cli.program, "stack", "output", "logs", "--stack", stack],
         cwd=layout.project,
         env=ready.env,
-        on_line=_ignore,
         failure=f"The stack {stack} has no output `logs`",
         remedy="Run `make up` first.",
     )
@@ -206,7 +205,7 @@ def forget_interrupted(layout: Layout, report: Report, ready: Ready, *, stack: s
     def run(*arguments: str | Path) -> None:
         command = [ready.cli.program, "stack", *arguments, "--stack", stack]
         failure = "The interrupted operations cannot be removed from the state"
-        run_quietly(command, cwd=layout.project, env=ready.env, on_line=_ignore, failure=failure)
+        run_quietly(command, cwd=layout.project, env=ready.env, failure=failure)
 
     with report.step("State") as step, tempfile.TemporaryDirectory(dir=_existing(layout.local)) as folder:
         step.progress("removing the interrupted operations")
@@ -353,7 +352,6 @@ def _ensure_stack(layout: Layout, report: Report, ready: Ready, stack: str) -> N
                 command,
                 cwd=layout.project,
                 env=ready.env,
-                on_line=_ignore,
                 failure="The stack cannot be created",
             )
         elif not _has_passphrase(ready.env) and not sys.stdin.isatty():
@@ -414,7 +412,3 @@ def _become(layout: Layout, ready: Ready, arguments: Sequence[str]) -> int:
     sys.stderr.flush()
     os.chdir(layout.project)
     os.execve(ready.cli.program, ["pulumi", *arguments], ready.env)  # noqa: S606
-
-
-def _ignore(_line: str) -> None:
-    pass

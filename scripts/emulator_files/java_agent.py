@@ -32,7 +32,6 @@ def compile_to(folder: Path) -> Path:
         ("javac", "--release", "8", "-g:none", "-Xlint:-options", "-d", str(folder), str(SOURCE)),
         cwd=SOURCE.parent,
         env=os.environ,
-        on_line=lambda _: None,
         failure="javac",
     )
     return folder / CLASS

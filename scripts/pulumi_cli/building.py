@@ -65,9 +65,7 @@ def install(
     cli, host = tools / "pulumi-cli", tools / "pulumi-language-python"
     step.progress("asking Go for its version")
     try:
-        version = run_quietly(
-            [go, "env", "GOVERSION"], cwd=cli, env=env, on_line=_ignore, failure="Go is not usable", tail=2
-        )
+        version = run_quietly([go, "env", "GOVERSION"], cwd=cli, env=env, failure="Go is not usable", tail=2)
     except ChoreError as error:
         go_caches.delete(cache)
         raise NotObtainedError(
@@ -83,7 +81,6 @@ def install(
         [go, "list", "-m", "-f", "{{.Dir}}", _SDK],
         cwd=cli,
         env=env,
-        on_line=_ignore,
         failure="The folder of the SDK's module cannot be found",
     )
     for name in _SCRIPTS:
@@ -187,10 +184,6 @@ def _build(
         failure=f"{program} {version} cannot be built",
         remedy=_OFFLINE,
     )
-
-
-def _ignore(_line: str) -> None:
-    pass
 
 
 def _one_line(error: ChoreError) -> str:

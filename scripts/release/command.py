@@ -184,7 +184,6 @@ class Trial:
             list(arguments),
             cwd=self.folder,
             env=self.environment,
-            on_line=_ignore,
             failure=f"{' '.join(arguments[:2])} failed in a project of the template",
             tail=60,
         )
@@ -234,10 +233,4 @@ def _tracked(folder: Path) -> list[str]:
 
 
 def _run(layout: Layout, command: list[str | Path]) -> str:
-    return run_quietly(
-        command, cwd=layout.root, env=os.environ, on_line=_ignore, failure=f"{command[2]} failed", tail=60
-    )
-
-
-def _ignore(_line: str) -> None:
-    pass
+    return run_quietly(command, cwd=layout.root, env=os.environ, failure=f"{command[2]} failed", tail=60)

@@ -134,7 +134,6 @@ def _end_emulator(layout: Layout, report: Report) -> None:
             [command, "emulator", "reset", "--yes", "--data-dir", layout.emulator],
             cwd=layout.root,
             env=os.environ,
-            on_line=lambda _: None,
             failure="The emulator cannot be reset, so nothing else was deleted",
         )
         step.done("ended")

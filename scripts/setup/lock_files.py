@@ -109,10 +109,5 @@ def _compile(layout: Layout, lock: Path, arguments: Sequence[str], *, sources: S
         ],
         cwd=layout.root,
         env=uv.environment(layout, layout.python, os.environ),
-        on_line=_ignore,
         failure=f"{lock.name} cannot be resolved",
     )
-
-
-def _ignore(_line: str) -> None:
-    pass

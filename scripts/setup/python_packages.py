@@ -170,7 +170,6 @@ def _create(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
         [base, "-I", "-m", "venv", layout.venv],
         cwd=layout.root,
         env=_environment(environ),
-        on_line=_ignore,
         failure="The environment .venv cannot be created",
         remedy="On Debian and Ubuntu: sudo apt-get install python3-venv",
     )
@@ -199,7 +198,7 @@ def _install_clone(layout: Layout, step: Step, environ: Mapping[str, str], uv: U
     editable = [word for folder in layout.distributions for word in ("--editable", folder)]
     wanted = ("--no-deps", "--no-build-isolation", *editable)
     if not _install_with_uv(layout, step, uv, *wanted):
-        _pip(layout, environ, _ignore, *wanted)
+        _pip(layout, environ, None, *wanted)
 
 
 def _uv(layout: Layout, step: Step, environ: Mapping[str, str]) -> Uv | None:
@@ -223,7 +222,6 @@ def _install_with_uv(layout: Layout, step: Step, uv: Uv | None, *arguments: str 
             [program, "pip", "install", "--python", layout.python, *arguments],
             cwd=layout.root,
             env=env,
-            on_line=_ignore,
             failure="uv could not install the packages",
             tail=2,
         )
@@ -234,7 +232,7 @@ def _install_with_uv(layout: Layout, step: Step, uv: Uv | None, *arguments: str 
 
 
 def _pip(
-    layout: Layout, environ: Mapping[str, str], on_line: Callable[[str], None], *arguments: str | Path
+    layout: Layout, environ: Mapping[str, str], on_line: Callable[[str], None] | None, *arguments: str | Path
 ) -> None:
     flags = ["--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     run_quietly(
@@ -266,7 +264,3 @@ def _digest(*paths: Path) -> str:
 
 def _stamp_file(venv: Path) -> Path:
     return venv / "installed.json"
-
-
-def _ignore(_line: str) -> None:
-    pass

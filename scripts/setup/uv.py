@@ -62,7 +62,6 @@ def ensure(layout: Layout, python: Path, environ: Mapping[str, str]) -> Path:
             [*pip, *flags, "--target", new, "-r", lock(layout)],
             cwd=layout.root,
             env=environ,
-            on_line=lambda _: None,
             failure="uv could not be installed",
             tail=2,
         )
@@ -82,7 +81,6 @@ def environment(layout: Layout, python: Path, environ: Mapping[str, str]) -> dic
         [python, "-I", "-m", "pip", "config", "list"],
         cwd=layout.root,
         env=environ,
-        on_line=lambda _: None,
         failure="The settings of pip cannot be read",
     )
     settings = dict(_SETTING.findall(printed))  # the environment's settings come last

@@ -38,7 +38,6 @@ def docs(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
             command(layout, "build", "--clean", "--strict"),
             cwd=layout.root,
             env={**env, "NO_COLOR": "1"},
-            on_line=lambda _: None,
             failure="The site cannot be built",
             tail=200,
         )
@@ -48,7 +47,6 @@ def docs(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
                 [layout.python, "-m", f"scripts.site.{module}"],
                 cwd=layout.root,
                 env=env,
-                on_line=lambda _: None,
                 failure="Pages of the site have problems",
                 tail=200,
             )

@@ -216,4 +216,4 @@ def _build(program: GoProgram, layout: Layout, step: Step, environ: Mapping[str,
 
 
 def _run(command: tuple[str, ...], env: Mapping[str, str], *, cwd: Path = Path("/")) -> str:
-    return run_quietly(command, cwd=cwd, env=env, on_line=lambda _: None, failure=" ".join(command[:3]))
+    return run_quietly(command, cwd=cwd, env=env, failure=" ".join(command[:3]))

@@ -71,7 +71,7 @@ def _build(source: Path, target: Path, step: Step, environ: Mapping[str, str]) -
     step.progress("building the client in Go")
     unfinished = target.with_name(".new")
     env = go_caches.environment_of_tools(target.parents[1], environ)  # the cache folder
-    _run((go, "build", "-o", str(unfinished), "."), env, cwd=source)
+    run_quietly((go, "build", "-o", str(unfinished), "."), cwd=source, env=env)
     unfinished.replace(target)
 
 
@@ -82,7 +82,7 @@ def _install(source: Path, target: Path, step: Step, environ: Mapping[str, str])
         return
     step.progress("installing Google's libraries for Node")
     _copy(source, target, NODE)
-    _run((npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"), environ, cwd=target.parent)
+    run_quietly((npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"), cwd=target.parent, env=environ)
     _write_script(target, 'exec node "$here/main.js"')
 
 
@@ -94,8 +94,8 @@ def _compile(source: Path, target: Path, step: Step, environ: Mapping[str, str])
     step.progress("installing Google's libraries for Java")
     _copy(source, target, JAVA)
     libraries = (maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
-    _run(libraries, environ, cwd=target.parent)
-    _run((compiler, "-cp", "lib/*", "-d", "classes", "Main.java"), environ, cwd=target.parent)
+    run_quietly(libraries, cwd=target.parent, env=environ)
+    run_quietly((compiler, "-cp", "lib/*", "-d", "classes", "Main.java"), cwd=target.parent, env=environ)
     _write_script(target, 'exec java -cp "$here/classes:$here/lib/*" Main "$@"')
 
 
@@ -112,7 +112,3 @@ def _write_script(path: Path, command: str) -> None:
     unfinished.write_text(f'#!/bin/sh\nhere=$(dirname "$0")\n{command}\n')
     unfinished.chmod(0o755)
     unfinished.replace(path)
-
-
-def _run(command: tuple[str, ...], env: Mapping[str, str], *, cwd: Path) -> None:
-    run_quietly(command, cwd=cwd, env=env, on_line=lambda _: None, failure=" ".join(command[:2]))

@@ -49,7 +49,6 @@ def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.en
                 [layout.python, "-I", layout.root / "policies" / "install.py"],
                 cwd=layout.root,
                 env=environ,
-                on_line=lambda _: None,
                 failure="The environment of the policy pack cannot be installed",
             )
         step.done("installed")

@@ -68,7 +68,7 @@ def _build(layout: Layout, target: Path, step: Step, environ: Mapping[str, str])
     unfinished = target.with_name(".new")
     command = (go, "build", "-trimpath", "-buildvcs=false", "-o", str(unfinished), ".")
     env = go_caches.environment_of_tools(layout.cache, environ)
-    _run(command, env, cwd=layout.tools / GENERATOR)
+    run_quietly(command, cwd=layout.tools / GENERATOR, env=env)
     unfinished.replace(target)
 
 
@@ -82,13 +82,9 @@ def _install(layout: Layout, target: Path, step: Step, environ: Mapping[str, str
     unfinished.mkdir(parents=True)
     for source in _SOURCES["pulumi-node"]:
         shutil.copyfile(layout.tools / "pulumi-node" / source, unfinished / source)
-    _run((npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"), environ, cwd=unfinished)
+    run_quietly((npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"), cwd=unfinished, env=environ)
     (unfinished / "node_modules").replace(target)
     shutil.rmtree(unfinished)
 
 
 _INSTALL = {GENERATOR: _build, "node_modules": _install}
-
-
-def _run(command: tuple[str, ...], env: Mapping[str, str], *, cwd: Path) -> None:
-    run_quietly(command, cwd=cwd, env=env, on_line=lambda _: None, failure=" ".join(command[:2]))

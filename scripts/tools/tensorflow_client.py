@@ -62,6 +62,5 @@ def _install(layout: Layout, target: Path, environ: Mapping[str, str]) -> None:
         [*install, "--require-hashes", "--no-deps", "--target", target, "-r", lock(layout)],
         cwd=layout.root,
         env={name: value for name, value in environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")},
-        on_line=lambda _: None,
         failure="pip install",
     )
