@@ -210,7 +210,7 @@ class PersistentResources(Resources, Service):
                 return True  # deleted meanwhile
             if change.kind == "delete":
                 self.records.delete(change.id, place=change.place)
-                response = descriptors.message("google.protobuf.Empty")
+                response = descriptors.empty()
             else:
                 record = self.records.change(change.id, self._completed(change), place=change.place)
                 response = descriptors.message(COLLECTION.message) if record is None else record.message

@@ -105,12 +105,12 @@ class ServiceAccounts:
         with self._database.transaction() as connection:
             self._record(email, _DELETED)
             connection.execute("DELETE FROM service_account_policies WHERE email = ?", (email,))
-        return _nothing()
+        return descriptors.empty()
 
     def _changed(self, state: str) -> Unary:
         def change(request: DynamicMessage) -> DynamicMessage:
             self._record(self._named(request.name), state)
-            return _nothing()
+            return descriptors.empty()
 
         return change
 
@@ -192,10 +192,6 @@ class ServiceAccounts:
         found.project_id, found.unique_id = project, f"1{project_number(email)}00000000"
         found.etag, found.disabled = _ETAG, state == _DISABLED
         return found
-
-
-def _nothing() -> DynamicMessage:
-    return descriptors.message("google.protobuf.Empty")
 
 
 def _no_policy() -> DynamicMessage:

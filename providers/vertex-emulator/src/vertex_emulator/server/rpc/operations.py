@@ -129,7 +129,7 @@ class Operations:
         row = self._row(request.name)
         if row is None or not self._database.execute("DELETE FROM operations WHERE name = ?", (row["name"],)):
             raise RpcError("NOT_FOUND", f"The operation {request.name} does not exist.")
-        return descriptors.message("google.protobuf.Empty")
+        return descriptors.empty()
 
     def _wait(self, request: DynamicMessage) -> DynamicMessage:
         wanted = request.timeout.ToNanoseconds() / 1e9 if request.HasField("timeout") else _LONGEST_WAIT
@@ -151,7 +151,7 @@ class Operations:
             )
         if cancel := self._cancels.get(_with_number(operation.name)):
             cancel()
-        return descriptors.message("google.protobuf.Empty")
+        return descriptors.empty()
 
     def _list(self, request: DynamicMessage) -> DynamicMessage:
         if request.filter:

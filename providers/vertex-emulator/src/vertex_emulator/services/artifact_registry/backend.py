@@ -64,11 +64,6 @@ class Backend:
         return operation
 
 
-def empty() -> DynamicMessage:
-    """Return the empty response."""
-    return descriptors.message("google.protobuf.Empty")
-
-
 def has_images(record: Record) -> bool:
     """Return whether a repository has images. Repositories of other formats are stored without contents."""
     return format_of(record.repository) == DOCKER

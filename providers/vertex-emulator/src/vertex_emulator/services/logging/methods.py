@@ -91,7 +91,7 @@ def bindings(logging: CloudLogging) -> Mapping[str, GrpcBinding]:
 
     def delete(request: DynamicMessage) -> DynamicMessage:
         logging.delete(request.log_name)
-        return descriptors.message("google.protobuf.Empty")
+        return descriptors.empty()
 
     def tail(request: DynamicMessage) -> Iterator[DynamicMessage | None]:
         document = {"resourceNames": list(request.resource_names), "filter": request.filter}

@@ -151,7 +151,7 @@ class SecretManager:
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM secret_versions WHERE secret = ?", (name,))
             connection.execute("DELETE FROM secrets WHERE name = ?", (name,))
-        return descriptors.message("google.protobuf.Empty")
+        return descriptors.empty()
 
     def _add(self, request: DynamicMessage) -> DynamicMessage:
         name, data = _secret_name(request.parent), request.payload.data

@@ -75,7 +75,7 @@ class JobMethods(Resources):
     def cancel(self, request: DynamicMessage) -> DynamicMessage:
         """Ask a job to stop. It is CANCELLED once all that runs for it has ended."""
         self._cancel(self._find(request.name))
-        return descriptors.message("google.protobuf.Empty")
+        return descriptors.empty()
 
     def delete(self, request: DynamicMessage) -> DynamicMessage:
         """Delete a job that has ended."""

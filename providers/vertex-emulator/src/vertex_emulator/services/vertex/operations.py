@@ -46,7 +46,7 @@ class ResourceOperations:
         """Record and return the operation of a finished deletion."""
         return self.done(
             str(place),
-            descriptors.message("google.protobuf.Empty"),
+            descriptors.empty(),
             descriptors.message(f"{V1}.DeleteOperationMetadata"),
         )
 

@@ -120,7 +120,7 @@ class Resources:
     def answer(self, verb: str, record: Record) -> DynamicMessage:
         """Return the answer of a method, in its transaction: the resource, or an operation that is done."""
         is_gone = verb == "Delete"
-        message = descriptors.message("google.protobuf.Empty") if is_gone else self.shown(record)
+        message = descriptors.empty() if is_gone else self.shown(record)
         if self._methods[verb].output_type.full_name != "google.longrunning.Operation":
             return message
         return self.operations.done(self.below(verb, record), message, self.metadata(verb))

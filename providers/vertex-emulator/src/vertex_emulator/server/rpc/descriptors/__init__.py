@@ -109,6 +109,11 @@ def message(full_name: str) -> DynamicMessage:
     return message_class(pool().FindMessageTypeByName(full_name))()
 
 
+def empty() -> DynamicMessage:
+    """Return the empty response."""
+    return message("google.protobuf.Empty")
+
+
 def message_class(descriptor: Descriptor) -> type[DynamicMessage]:
     """Return the class of a message in the pool."""
     return cast("type[DynamicMessage]", message_factory.GetMessageClass(descriptor))

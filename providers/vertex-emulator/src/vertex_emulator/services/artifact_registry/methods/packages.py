@@ -11,7 +11,6 @@ from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.services.artifact_registry import names
 from vertex_emulator.services.artifact_registry.backend import (
     Backend,
-    empty,
     has_images,
     has_immutable_tags,
     immutable,
@@ -103,7 +102,7 @@ class Packages:
                 raise immutable(record, f"the package {package!r} with its tags cannot be deleted")
             self._backend.contents.remove_package(record.name, package)
             self._backend.store.drop_annotations(record.name, _item(package))
-        return self._backend.done(name.repository.place, empty())
+        return self._backend.done(name.repository.place, descriptors.empty())
 
     def _shown(self, record: Record, package: str) -> DynamicMessage:
         return self._package(record, package, self._backend.versions(record, package)).message()

@@ -11,7 +11,7 @@ from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.services.artifact_registry import names, repository_fields
-from vertex_emulator.services.artifact_registry.backend import Backend, empty, has_images
+from vertex_emulator.services.artifact_registry.backend import Backend, has_images
 from vertex_emulator.services.artifact_registry.housekeeping import Housekeeping
 from vertex_emulator.services.artifact_registry.listing import PageRequest, filter_of, order_of, page_of
 from vertex_emulator.services.artifact_registry.methods.settings import LOCATIONS
@@ -103,7 +103,7 @@ class Repositories:
             record = self._backend.record(name)
             self._backend.contents.remove_all_of(record.name)
             self._backend.store.delete(record.name)
-        return self._backend.done(name.place, empty())
+        return self._backend.done(name.place, descriptors.empty())
 
     def _shown(self, record: Record) -> DynamicMessage:
         shown = descriptors.message(f"{PACKAGE}.Repository")

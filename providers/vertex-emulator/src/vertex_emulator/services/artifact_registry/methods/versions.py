@@ -12,7 +12,7 @@ from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.services.artifact_registry import names
-from vertex_emulator.services.artifact_registry.backend import Backend, empty, has_immutable_tags, immutable
+from vertex_emulator.services.artifact_registry.backend import Backend, has_immutable_tags, immutable
 from vertex_emulator.services.artifact_registry.contents import Version
 from vertex_emulator.services.artifact_registry.listing import (
     PageRequest,
@@ -102,7 +102,7 @@ class Tags:
             if has_immutable_tags(record):
                 raise immutable(record, f"the tag {tag!r} cannot be deleted")
             self._backend.contents.remove_tag(record.name, package, tag)
-        return empty()
+        return descriptors.empty()
 
     def _existing(self, record: Record, package: str, tag: str) -> str:
         digest = self._backend.contents.tagged(record.name, package, tag)
@@ -213,7 +213,7 @@ class Versions:
             version = self._backend.version(record, package, digest)
             _check_deletable(record, version, force=request.force, gone=())
             self._remove(record, version)
-        return self._backend.done(name.repository.place, empty())
+        return self._backend.done(name.repository.place, descriptors.empty())
 
     def batch_delete(self, request: DynamicMessage) -> DynamicMessage:
         """Delete versions with their tags. The metadata lists those that cannot be deleted."""
@@ -241,7 +241,7 @@ class Versions:
                     continue
                 if not request.validate_only:
                     self._remove(record, version)
-        return self._backend.done(repository.place, empty(), metadata)
+        return self._backend.done(repository.place, descriptors.empty(), metadata)
 
     def _remove(self, record: Record, version: Version) -> None:
         self._backend.contents.remove_version(record.name, version.package, version.digest)
