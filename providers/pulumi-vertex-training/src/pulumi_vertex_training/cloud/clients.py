@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from pulumi_vertex_training.cloud import imports
 from pulumi_vertex_training.cloud.endpoint import STORAGE_URL, Endpoint
@@ -150,6 +151,11 @@ def storage_client(endpoint: Endpoint) -> Any:
         # GOOGLE_API_USE_MTLS_ENDPOINT=always would send uploads, and the token, to this host instead.
         client._connection.API_BASE_MTLS_URL = address
     return client
+
+
+def bucket_url(endpoint: Endpoint, name: str) -> str:
+    """Return the URL of a bucket in the JSON API. Raises as `storage_url`."""
+    return f"{storage_url(endpoint)}/storage/v1/b/{quote(name, safe='')}"
 
 
 def storage_url(endpoint: Endpoint) -> str:

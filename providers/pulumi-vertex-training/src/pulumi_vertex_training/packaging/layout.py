@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from pulumi_vertex_training.packaging.project import Project, table
+from pulumi_vertex_training.packaging.project import Project, strings, table
 from pulumi_vertex_training.packaging.project_files import FindCall, texts
 from vertex_training.findings.problems import Problem
 
@@ -129,8 +129,8 @@ def _find_from_toml(options: Mapping[str, Any]) -> FindCall:
     where = where[0] if isinstance(where, list) and where else where
     return FindCall(
         where=where if isinstance(where, str) else ".",
-        include=tuple(_list(options.get("include"))) or ("*",),
-        exclude=tuple(_list(options.get("exclude"))),
+        include=tuple(strings(options.get("include"))) or ("*",),
+        exclude=tuple(strings(options.get("exclude"))),
         namespaces=options.get("namespaces") is not False,
     )
 
@@ -208,10 +208,6 @@ def _has_folder(paths: Collection[str], folder: str) -> bool:
 def _folder(path: str) -> str:
     cleaned = path.strip().strip("/").removeprefix("./")
     return "" if cleaned == "." else cleaned
-
-
-def _list(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _names(value: object) -> frozenset[str]:

@@ -209,7 +209,7 @@ def read_project(files: Mapping[str, Entry]) -> tuple[Project, list[Problem]]:
 def statement_problems(project: Project) -> list[Problem]:
     """Report declarations that fail every build, or that change their meaning once packed."""
     problems: list[Problem] = []
-    for index, text in enumerate(_strings(project.metadata.get("dependencies"))):
+    for index, text in enumerate(strings(project.metadata.get("dependencies"))):
         path = f"pyproject.toml: project.dependencies[{index}]"
         problems += naming.requirement_problems(text, path=path)
     readme = project.metadata.get("readme")
@@ -217,7 +217,7 @@ def statement_problems(project: Project) -> list[Problem]:
     if isinstance(named, str) and named not in project.files:
         message = f"names the file {named!r}, which is not in the package. Add it, or remove the line."
         problems.append(Problem(path="pyproject.toml: project.readme", message=message))
-    requires = _strings(table(project.pyproject, "build-system").get("requires"))
+    requires = strings(table(project.pyproject, "build-system").get("requires"))
     if any(re.match(r"setuptools[-_.](scm|git)", text, re.IGNORECASE) for text in requires):
         message = (
             "setuptools finds the project's data files by version control, which an archive does not have. "
@@ -281,7 +281,8 @@ def _no_version(project: Project) -> str:
     return "the project's version cannot be read without running its setup.py. Set version."
 
 
-def _strings(value: object) -> list[str]:
+def strings(value: object) -> list[str]:
+    """Return the texts of a list, or nothing if the value is no list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 

@@ -65,7 +65,7 @@ class RunLog:
         sources = list(self._sources.values())
         if len(sources) == 1:
             for entry in self._tails[sources[0].job_id].poll(endpoint):
-                yield _labelled(entry, sources[0])
+                yield labelled(entry, sources[0])
             return
         more = True
         while more or self._pending:
@@ -84,7 +84,7 @@ class RunLog:
                     continue
                 count = len(found)
                 for entry in itertools.islice(self._tails[source.job_id].poll(endpoint), _AT_ONCE):
-                    found.append(_labelled(entry, source))
+                    found.append(labelled(entry, source))
                 brought = len(found) - count
                 self._quiet[source.job_id] = 0 if brought else self._quiet[source.job_id] + 1
                 more = more or brought == _AT_ONCE
@@ -94,7 +94,7 @@ class RunLog:
         return more
 
 
-def _labelled(entry: LogEntry, source: LogSource) -> LogEntry:
+def labelled(entry: LogEntry, source: LogSource) -> LogEntry:
     """Return the entry with its job's label before the name of its replica."""
     return replace(entry, task=f"{source.label}/{entry.task or SERVICE}") if source.label else entry
 

@@ -86,7 +86,7 @@ def on_bucket(endpoint: Endpoint, name: str, permissions: Iterable[str]) -> Perm
         answer = rest.call(
             endpoint,
             "GET",
-            f"{_bucket_url(endpoint, name)}/iam/testPermissions",
+            f"{clients.bucket_url(endpoint, name)}/iam/testPermissions",
             query={"permissions": list(permissions)},
         )
     return _permissions(answer)
@@ -101,7 +101,7 @@ def account_is_disabled(endpoint: Endpoint, email: str) -> bool:
 def bucket(endpoint: Endpoint, name: str) -> Bucket:
     """Return a bucket. Raises NotFound."""
     with translated(endpoint, f"read bucket {name}"):
-        wire = rest.call(endpoint, "GET", _bucket_url(endpoint, name))
+        wire = rest.call(endpoint, "GET", clients.bucket_url(endpoint, name))
     return Bucket(
         location=str(wire.get("location", "")).lower(), project_number=str(wire.get("projectNumber", ""))
     )
@@ -128,7 +128,7 @@ def policy_of_bucket(endpoint: Endpoint, name: str) -> Policy:
     """Return the policy of a bucket. Raises NotFound."""
     with translated(endpoint, f"read the policy of bucket {name}"):
         query = {"optionsRequestedPolicyVersion": 3}
-        return _policy(rest.call(endpoint, "GET", f"{_bucket_url(endpoint, name)}/iam", query=query))
+        return _policy(rest.call(endpoint, "GET", f"{clients.bucket_url(endpoint, name)}/iam", query=query))
 
 
 def policy_of_repository(endpoint: Endpoint, name: str) -> Policy:
@@ -193,7 +193,3 @@ def project_of_account(email: str) -> str:
     # The id of a project in a domain, DOMAIN:ID, is ID.DOMAIN there.
     project, _, owner = domain.removesuffix(_OF_PROJECTS).partition(".")
     return f"{owner}:{project}" if owner else project
-
-
-def _bucket_url(endpoint: Endpoint, name: str) -> str:
-    return f"{clients.storage_url(endpoint)}/storage/v1/b/{quote(name, safe='')}"

@@ -170,12 +170,12 @@ def remove_folders(endpoint: Endpoint, bucket: str) -> None:
         with suppress(CloudError), translated(endpoint, f"list the folders of bucket {bucket}"):
             names = [
                 item["name"]
-                for page in rest.pages(endpoint, f"{_url(endpoint, bucket)}/{kind}", query={})
+                for page in rest.pages(endpoint, f"{clients.bucket_url(endpoint, bucket)}/{kind}", query={})
                 for item in page.get("items", [])
             ]
             # Innermost folders first: the service deletes only empty ones.
             for name in sorted(names, key=lambda name: -name.count("/")):
-                path = f"{_url(endpoint, bucket)}/{kind}/{quote(name, safe='')}"
+                path = f"{clients.bucket_url(endpoint, bucket)}/{kind}/{quote(name, safe='')}"
                 rest.call(endpoint, "DELETE", path, query=query)
 
 
@@ -207,7 +207,7 @@ def _listed_pages(endpoint: Endpoint, bucket: str) -> Iterator[list[_Version]]:
         "maxResults": _PAGE_SIZE,
     }
     with translated(endpoint, f"list the objects of bucket {bucket}"):
-        for page in rest.pages(endpoint, f"{_url(endpoint, bucket)}/o", query=query):
+        for page in rest.pages(endpoint, f"{clients.bucket_url(endpoint, bucket)}/o", query=query):
             yield [_version(item) for item in page.get("items", [])]
 
 
@@ -215,7 +215,7 @@ def _deletion(endpoint: Endpoint, bucket: str) -> Callable[[_Version], str]:
     """Return a function that deletes a version. It returns why a version is retained, or an empty string."""
 
     def delete(version: _Version) -> str:
-        url = f"{_url(endpoint, bucket)}/o/{quote(version.name, safe='')}"
+        url = f"{clients.bucket_url(endpoint, bucket)}/o/{quote(version.name, safe='')}"
         query = {"generation": version.generation}
         try:
             with translated(endpoint, f"delete gs://{bucket}/{version.name}"):
@@ -254,10 +254,6 @@ def _version(item: Mapping[str, Any]) -> _Version:
         hold=" and ".join(words for key, words in kinds if item.get(key)),
         retained_until=max(str(item.get("retentionExpirationTime") or ""), str(until or "")),
     )
-
-
-def _url(endpoint: Endpoint, bucket: str) -> str:
-    return f"{clients.storage_url(endpoint)}/storage/v1/b/{quote(bucket, safe='')}"
 
 
 def _objects(count: int) -> str:

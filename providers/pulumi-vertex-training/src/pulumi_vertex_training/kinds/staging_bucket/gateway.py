@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 from pulumi_vertex_training.cloud import clients, rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -62,7 +61,7 @@ def create(
 def get(endpoint: Endpoint, name: str) -> BucketRecord:
     """Fetch a bucket. Raises NotFound."""
     with translated(endpoint, f"read bucket {name}"):
-        return _record(rest.call(endpoint, "GET", _url(endpoint, name)))
+        return _record(rest.call(endpoint, "GET", clients.bucket_url(endpoint, name)))
 
 
 def labels_of(endpoint: Endpoint, name: str) -> Mapping[str, str]:
@@ -82,7 +81,7 @@ def patch(
             rest.call(
                 endpoint,
                 "PATCH",
-                _url(endpoint, name),
+                clients.bucket_url(endpoint, name),
                 query={"ifMetagenerationMatch": if_metageneration_match},
                 body=wire,
             )
@@ -93,7 +92,9 @@ def is_empty(endpoint: Endpoint, name: str) -> bool:
     """Return whether the bucket has no version of any object. Raises NotFound."""
     with translated(endpoint, f"list gs://{name}/"):
         query = {"versions": True, "maxResults": 1}
-        return not rest.call(endpoint, "GET", f"{_url(endpoint, name)}/o", query=query).get("items")
+        return not rest.call(endpoint, "GET", f"{clients.bucket_url(endpoint, name)}/o", query=query).get(
+            "items"
+        )
 
 
 def delete_untouched(endpoint: Endpoint, name: str, *, if_metageneration_match: int) -> None:
@@ -102,7 +103,7 @@ def delete_untouched(endpoint: Endpoint, name: str, *, if_metageneration_match: 
         rest.call(
             endpoint,
             "DELETE",
-            _url(endpoint, name),
+            clients.bucket_url(endpoint, name),
             query={"ifMetagenerationMatch": if_metageneration_match},
         )
 
@@ -118,7 +119,7 @@ def lock_retention_policy(endpoint: Endpoint, name: str, *, if_metageneration_ma
                 rest.call(
                     endpoint,
                     "POST",
-                    f"{_url(endpoint, name)}/lockRetentionPolicy",
+                    f"{clients.bucket_url(endpoint, name)}/lockRetentionPolicy",
                     query={"ifMetagenerationMatch": if_metageneration_match},
                     idempotent=False,
                 )
@@ -151,7 +152,7 @@ def delete(
                 emptying.remove_folders(endpoint, name)
         try:
             with translated(endpoint, f"delete bucket {name}"):
-                rest.call(endpoint, "DELETE", _url(endpoint, name))
+                rest.call(endpoint, "DELETE", clients.bucket_url(endpoint, name))
             return
         except AlreadyExists as error:  # 409: the bucket is not empty
             refusal = error
@@ -166,10 +167,6 @@ def delete(
         resource=refusal.resource,
         endpoint=endpoint,
     ) from refusal.__cause__
-
-
-def _url(endpoint: Endpoint, name: str) -> str:
-    return f"{clients.storage_url(endpoint)}/storage/v1/b/{quote(name, safe='')}"
 
 
 def _record(wire: Mapping[str, Any]) -> BucketRecord:

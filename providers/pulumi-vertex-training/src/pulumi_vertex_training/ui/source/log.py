@@ -11,8 +11,8 @@ from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry, Tail
-from pulumi_vertex_training.runs.gateway import LogSource, gateway_of
-from pulumi_vertex_training.runs.logs import SERVICE, RunLog, ShownMessages
+from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.logs import SERVICE, RunLog, ShownMessages, labelled
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import visible_lines
 
@@ -45,7 +45,7 @@ def newest(endpoint: Endpoint, record: JobRecord, *, count: int = SHOWN) -> tupl
     """Return the last lines of a job, oldest first, and the time of the last one. Raises CloudError."""
     found: list[LogEntry] = []
     for source in gateway_of(record.name).log_sources(endpoint, record):
-        found += (_labelled(one, source) for one in logs.newest(endpoint, source.job_id, count=count))
+        found += (labelled(one, source) for one in logs.newest(endpoint, source.job_id, count=count))
     last = heapq.nlargest(count, found, key=lambda entry: entry.order)[::-1]
     return list(_shown(last, ShownMessages())), last[-1].timestamp if last else ""
 
@@ -69,7 +69,7 @@ class NewLines:
         for source in gateway_of(record.name).log_sources(endpoint, record):
             tail = self._tails.setdefault(source.job_id, Tail(source.job_id, after=self._first))
             for entry in tail.poll(endpoint):
-                found.append(_labelled(entry, source))
+                found.append(labelled(entry, source))
                 if len(found) >= _AT_ONCE:
                     break
         found.sort(key=lambda entry: entry.order)
@@ -103,10 +103,6 @@ def line_of(entry: LogEntry) -> Line:
         replica=entry.task or SERVICE,
         message=visible_lines(entry.message),
     )
-
-
-def _labelled(entry: LogEntry, source: LogSource) -> LogEntry:
-    return replace(entry, task=f"{source.label}/{entry.task or SERVICE}") if source.label else entry
 
 
 def _entry_before(time: str) -> LogEntry:

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pulumi_vertex_training.documents.document import key_name
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import gcloud_flags
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
     PREFIX,
     ReplicaConfig,
     TrainingInput,
-    written,
 )
 from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY, words_of
-from vertex_training.fields.schema import Origins, as_written, snake_case
+from vertex_training.fields.schema import Origins, as_written, camel_case
 from vertex_training.findings.problems import Problem
 
 
@@ -52,14 +52,14 @@ def read_job_document(value: Mapping[Any, object]) -> JobDocument:
 
     With both, `training_input` has the content of the command's --config file, and flags override it.
     """
-    job = {key: item for key, item in value.items() if _name(key) != KEY}
-    command = next((item for key, item in value.items() if _name(key) == KEY), None)
+    job = {key: item for key, item in value.items() if key_name(key) != KEY}
+    command = next((item for key, item in value.items() if key_name(key) == KEY), None)
     if command is None:
         return JobDocument(job=job, origins={})
     words, problems = words_of(command)
     submission = gcloud_flags.submission_of(words)
     problems += submission.problems
-    key = next((key for key in job if _name(key) == PREFIX), PREFIX)
+    key = next((key for key in job if key_name(key) == PREFIX), PREFIX)
     config = job.get(key)
     if submission.is_another or (problems and not words):
         return JobDocument(job=None if config is None else job, origins={}, problems=problems)
@@ -76,7 +76,7 @@ def read_job_document(value: Mapping[Any, object]) -> JobDocument:
         job[key] = _merged(config or {}, submission.training_input)
     for name, item in (("job_id", submission.job_id), ("labels", submission.labels)):
         if item is not None:
-            job = {other: kept for other, kept in job.items() if _name(other) != name} | {name: item}
+            job = {other: kept for other, kept in job.items() if key_name(other) != name} | {name: item}
     origins = submission.origins if config else {**gcloud_flags.ORIGINS, **submission.origins}
     return JobDocument(job=job, origins=origins, problems=problems, unread=unread)
 
@@ -101,7 +101,7 @@ def _flags(origins: Origins) -> dict[str, str]:
     """
     start, flag = f"{PREFIX}.", f"{KEY}.--"
     named = {
-        written(path[len(start) :]): at[len(flag) - 2 :]
+        camel_case(path[len(start) :]): at[len(flag) - 2 :]
         for path, at in origins.items()
         if path.startswith(start) and at.startswith(flag) and at != flag
     }
@@ -109,13 +109,9 @@ def _flags(origins: Origins) -> dict[str, str]:
 
 
 def _merged(config: Mapping[Any, object], flags: Mapping[str, Any]) -> dict[Any, object]:
-    merged: dict[Any, object] = {_name(key) or key: item for key, item in config.items()}
+    merged: dict[Any, object] = {key_name(key) or key: item for key, item in config.items()}
     for name, item in flags.items():
         below = merged.get(name)
         both = isinstance(item, Mapping) and isinstance(below, Mapping)
         merged[name] = _merged(below, item) if both else item  # type: ignore[arg-type]
     return merged
-
-
-def _name(key: object) -> str:
-    return snake_case(key) if isinstance(key, str) else ""

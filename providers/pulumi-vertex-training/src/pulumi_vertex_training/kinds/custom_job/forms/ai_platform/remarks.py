@@ -21,8 +21,8 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     replicas_of,
     tier_of,
     type_of,
-    written,
 )
+from vertex_training.fields.schema import camel_case
 from vertex_training.findings.problems import Level, Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, one_of, shown
@@ -115,8 +115,8 @@ def _machine_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Ite
             more = f"; AI Platform ran it on {legacy.ran_on}, which does not train on Vertex AI"
         elif legacy.accelerator_type:
             more = (
-                f"; to choose another GPU, write {written(f'{role}_type')} {legacy.machine_type} with "
-                f"{written(f'{role}_config.accelerator_config')}"
+                f"; to choose another GPU, write {camel_case(f'{role}_type')} {legacy.machine_type} with "
+                f"{camel_case(f'{role}_config.accelerator_config')}"
             )
         yield MACHINE.broken(f"{PREFIX}.{role}_type", f"{name} becomes {_legacy_in_words(legacy)}{more}")
     if _worker(job) == (tables.CLOUD_TPU, 1):
@@ -147,11 +147,11 @@ def _task_remarks(job: TrainingInput) -> Iterator[Problem]:
         config = config_of(job, role)
         inherits = not (config.image_uri or config.container_command or config.container_args)
         if inherits and replicas_of(job, role):
-            fields = all_of([written(f) for f in command])
+            fields = all_of([camel_case(f) for f in command])
             yield COMMAND.broken(
                 f"{PREFIX}.{role}_config",
                 f"takes the master's image but not its {fields}: these replicas run the image's own entry "
-                f"point. Repeat {fields} in {written(f'{role}_config')} to run the same command as the "
+                f"point. Repeat {fields} in {camel_case(f'{role}_config')} to run the same command as the "
                 "master",
                 rests_on=(
                     f"{PREFIX}.{role}_config.container_command",
@@ -307,4 +307,4 @@ def _to_choose(pools: Sequence[WorkerPoolSpec]) -> list[str]:
         fields += [f"{role}_type"] + ([f"{role}_count"] if role != "master" else [])
         if pool.machine_spec and pool.machine_spec.accelerator_type:
             fields.append(f"{role}_config.accelerator_config")
-    return [written(field) for field in fields]
+    return [camel_case(field) for field in fields]

@@ -24,9 +24,9 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     sized_fields,
     tier_of,
     type_of,
-    written,
 )
 from vertex_training.catalog import machines
+from vertex_training.fields.schema import camel_case
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, one_of, shown
@@ -137,7 +137,7 @@ def _tier_problems(job: TrainingInput) -> Iterator[Problem]:
     if not job.scale_tier:
         yield MEANS_CUSTOM.broken(
             path,
-            f"is missing; {all_of([written(field) for field in given])} "
+            f"is missing; {all_of([camel_case(field) for field in given])} "
             f"{'is' if len(given) == 1 else 'are'} read as with scaleTier CUSTOM. Write CUSTOM",
         )
     if not type_of(job, "master"):
@@ -150,14 +150,14 @@ def _tier_problems(job: TrainingInput) -> Iterator[Problem]:
         if count > 0 and not kind:
             yield TYPE_FOR_COUNT.broken(
                 f"{PREFIX}.{role}_type",
-                f"is missing while {written(f'{role}_count')} is {count}; give the machine type",
+                f"is missing while {camel_case(f'{role}_count')} is {count}; give the machine type",
                 rests_on=(f"{PREFIX}.{role}_type", f"{PREFIX}.{role}_count"),
             )
         unused = "type" if kind else "config" if config_of(job, role) != ReplicaConfig() else None
         if count == 0 and unused:
             yield NO_REPLICAS.broken(
                 f"{PREFIX}.{role}_{unused}",
-                f"does nothing, because {written(f'{role}_count')} is 0; give the count, or leave it out",
+                f"does nothing, because {camel_case(f'{role}_count')} is 0; give the count, or leave it out",
                 rests_on=(f"{PREFIX}.{role}_{unused}", f"{PREFIX}.{role}_count"),
             )
 
@@ -166,7 +166,7 @@ def _custom_needs(job: TrainingInput, field: str) -> str:
     """Name the missing fields that CUSTOM needs for a field: " with masterType and workerType", or ""."""
     role = next((role for role in ROLES if field.startswith(role)), None)
     needed = ("master_type", *((f"{role}_type", f"{role}_count") if role else ()))
-    missing = [written(name) for name in needed if not getattr(job, name)]
+    missing = [camel_case(name) for name in needed if not getattr(job, name)]
     return f" with {all_of(missing)}" if missing else ""
 
 
@@ -191,7 +191,7 @@ def _machine_problems(job: TrainingInput, role: str) -> Iterator[Problem]:
         yield OWN_ACCELERATORS.broken(
             f"{PREFIX}.{role}_config.accelerator_config",
             f"does not go with {name}, whose accelerators are fixed; leave it out, or write "
-            f"{written(f'{role}_type')} {machine.machine_type}",
+            f"{camel_case(f'{role}_type')} {machine.machine_type}",
             rests_on=(f"{PREFIX}.{role}_config.accelerator_config", f"{PREFIX}.{role}_type"),
         )
     if name and "-" not in name and name not in tables.MACHINES:
@@ -227,12 +227,12 @@ def _task_problems(job: TrainingInput) -> Iterator[Problem]:
             if not getattr(job, field):
                 yield PACKAGE_PARTS.broken(
                     f"{PREFIX}.{field}",
-                    f"is missing; a package needs {written(field)}, for example {example!r}",
+                    f"is missing; a package needs {camel_case(field)}, for example {example!r}",
                 )
     elif others:
         yield MASTER_IMAGE.broken(
             image_path,
-            f"is missing while {written(f'{others[0]}_config')}.imageUri is given; the master needs an "
+            f"is missing while {camel_case(f'{others[0]}_config')}.imageUri is given; the master needs an "
             "image, which roles without an image use, too",
             rests_on=(image_path, f"{PREFIX}.{others[0]}_config.image_uri"),
         )
@@ -248,8 +248,8 @@ def _args_problems(job: TrainingInput) -> Iterator[Problem]:
     if job.args and own:
         yield ARGS_TWICE.broken(
             f"{PREFIX}.args",
-            f"is given together with {all_of([written(field) for field in own])}; AI Platform accepts only "
-            f"one of them. Every replica gets args: move them to {all_of(_every_container_args(job))}",
+            f"is given together with {all_of([camel_case(field) for field in own])}; AI Platform accepts "
+            f"only one of them. Every replica gets args: move them to {all_of(_every_container_args(job))}",
             rests_on=(f"{PREFIX}.args", *(f"{PREFIX}.{field}" for field in own)),
         )
 
@@ -272,4 +272,4 @@ def _command_problems(job: TrainingInput, role: str) -> Iterator[Problem]:
 def _every_container_args(job: TrainingInput) -> list[str]:
     """Return the `containerArgs` field of each role that has replicas."""
     used = [role for role in ("master", *ROLES) if replicas_of(job, role) > 0]
-    return [written(f"{role}_config.container_args") for role in used]
+    return [camel_case(f"{role}_config.container_args") for role in used]

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pulumi_vertex_training.documents.document import key_name
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
 from vertex_training.fields import durations
 from vertex_training.fields.decode import Decoded, decode
-from vertex_training.fields.schema import snake_case
 from vertex_training.fields.values import Unknown, kind
 from vertex_training.findings.problems import Problem
 from vertex_training.topology.roles import EVALUATORS
@@ -145,13 +145,13 @@ def read_job(value: Mapping[Any, object]) -> Decoded[LegacyJob]:
 
     Fields that only the service sets are skipped. Only the shape is checked.
     """
-    rest = {key: item for key, item in value.items() if _name(key) not in OUTPUT_ONLY}
-    key = next((key for key in rest if _name(key) == "training_input"), None)
+    rest = {key: item for key, item in value.items() if key_name(key) not in OUTPUT_ONLY}
+    key = next((key for key in rest if key_name(key) == "training_input"), None)
     inner = rest.get(key)
     if not isinstance(inner, Mapping):
         return decode(LegacyJob, rest)
-    tuning = next((item for name, item in inner.items() if _name(name) == "hyperparameters"), None)
-    rest[key] = {name: item for name, item in inner.items() if _name(name) != "hyperparameters"}
+    tuning = next((item for name, item in inner.items() if key_name(name) == "hyperparameters"), None)
+    rest[key] = {name: item for name, item in inner.items() if key_name(name) != "hyperparameters"}
     decoded = decode(LegacyJob, rest)
     if tuning is None or decoded.draft is None:
         return decoded
@@ -165,10 +165,6 @@ def read_job(value: Mapping[Any, object]) -> Decoded[LegacyJob]:
         decoded.draft, training_input=replace(decoded.draft.training_input, hyperparameters=known)
     )
     return replace(decoded, draft=draft, spec=draft if decoded.spec else None)
-
-
-def _name(key: object) -> str:
-    return snake_case(key) if isinstance(key, str) else ""
 
 
 def tier_of(job: TrainingInput) -> str:
@@ -210,12 +206,6 @@ def replicas_of(job: TrainingInput, role: str) -> int:
 def config_of(job: TrainingInput, role: str) -> ReplicaConfig:
     """Return the config of a role, or an empty config."""
     return getattr(job, f"{role}_config") or ReplicaConfig()
-
-
-def written(field: str) -> str:
-    """Spell a field as Google does: "worker_config.image_uri" becomes "workerConfig.imageUri"."""
-    head, *rest = field.split("_")
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def sized_fields(job: TrainingInput) -> list[str]:
