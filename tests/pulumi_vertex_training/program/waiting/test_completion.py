@@ -25,6 +25,7 @@ from pulumi_vertex_training.program.waiting.completion import completion, ended_
 from pulumi_vertex_training.program.waiting.job_wait import JobWait
 from pulumi_vertex_training.program.waiting.progress import Progress
 from pulumi_vertex_training.program.waiting.waits import Wait
+from pulumi_vertex_training.timeouts import ORDINARY
 from support.scripted_service import Answer, Asked, Service, refusal
 from support.waiting import TIMEOUT
 from vertex_emulator.client.launcher import LauncherError
@@ -302,6 +303,19 @@ def test_the_wait_ends_at_its_deadline_with_a_warning(
     outcome = wait(service, in_state("RUNNING"), policy=WaitPolicy(until="done", timeout=0.3))
     assert outcome["state"] == "RUNNING"
     assert "RUNNING after 0.3 s; no longer waiting" in capsys.readouterr().err
+
+
+@pytest.mark.timeout(60)
+def test_a_service_that_fails_does_not_hold_up_the_deadline(service: Service) -> None:
+    """Retry a call no longer than an answer is awaited at the deadline: the program waits for its thread."""
+    script(service, in_state("RUNNING"), refusal(500, "INTERNAL", "not now"))
+    impatient = replace(ORDINARY, least_answer=0.1, retry_emulator=600.0)
+    waiting = job_wait(
+        lambda: replace(endpoint(service), timeouts=impatient),
+        policy=WaitPolicy(until="done", timeout=0.5),
+        asked_by=None,
+    )
+    assert asyncio.run(completion(waiting))["state"] == "RUNNING"
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,17 @@ class Endpoint:
         return self if location == self.location else dataclasses.replace(self, location=location)
 
     @property
+    def polled(self) -> Endpoint:
+        """The endpoint for calls that are repeated anyway: none retries past the end of a wait."""
+        most, timeouts = self.timeouts.least_answer, self.timeouts
+        shorter = dataclasses.replace(
+            timeouts,
+            retry_emulator=min(timeouts.retry_emulator, most),
+            retry_google=min(timeouts.retry_google, most),
+        )
+        return dataclasses.replace(self, timeouts=shorter)
+
+    @property
     def is_emulator(self) -> bool:
         return self.kind == "emulator"
 

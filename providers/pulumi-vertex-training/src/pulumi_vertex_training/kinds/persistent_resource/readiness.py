@@ -109,7 +109,7 @@ class _Wait:
         """Fetch the resource. Reconnect if the endpoint is unavailable."""
         endpoint = self._endpoint or await self.begin()
         try:
-            return await unless_interrupted(asyncio.to_thread(gateway.get, endpoint, self._name))
+            return await unless_interrupted(asyncio.to_thread(gateway.get, endpoint.polled, self._name))
         except Unavailable:
             await self.begin()
             raise

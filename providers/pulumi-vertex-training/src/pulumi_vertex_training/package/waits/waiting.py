@@ -101,7 +101,7 @@ class Link:
 
         async def ask() -> Record:
             try:
-                return get(self.endpoint)
+                return get(self.endpoint.polled)
             except Unavailable:
                 self.endpoint = endpoint_of(self._outputs).of(self._name)
                 raise

@@ -180,7 +180,7 @@ class _Link:
     async def ask(self, name: str) -> JobRecord:
         try:
             return await unless_interrupted(
-                asyncio.to_thread(self._waiting.declared.gateway.get, self.endpoint, name)
+                asyncio.to_thread(self._waiting.declared.gateway.get, self.endpoint.polled, name)
             )
         except Unavailable:
             self.endpoint = await asyncio.to_thread(self._waiting.connect)
