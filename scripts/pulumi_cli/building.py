@@ -38,7 +38,8 @@ _SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resour
 """Files of the SDK's module that must be next to the language host."""
 
 LANGUAGE_HOST = "pulumi-language-python"
-_BUILT_HOST = f"{LANGUAGE_HOST}-host"
+_BUILT_HOST = Path("built", LANGUAGE_HOST)
+"""The host keeps its name, by which its process is found after a kill."""
 _HOST_SCRIPT = Path(__file__).with_name("language-host.sh")
 """The program that the CLI starts as language host. It starts the one that was built."""
 
@@ -102,6 +103,7 @@ def complete(folder: Path) -> None:
         return
     text = _HOST_SCRIPT.read_bytes()
     if not host.exists():
+        host.parent.mkdir(exist_ok=True)
         host.hardlink_to(script)
     elif script.read_bytes() == text:
         return

@@ -16,4 +16,4 @@ if [ -r "$project" ]; then
         "$project" | head -n 1)
 fi
 if [ -n "$virtualenv" ]; then set -- -root "$root" -virtualenv "$virtualenv" "$@"; fi
-exec "$folder/pulumi-language-python-host" "$@"
+exec "$folder/built/pulumi-language-python" -use-executor "$folder/pulumi-language-python-exec" "$@"

@@ -58,7 +58,7 @@ def test_a_build_deletes_its_caches_and_leaves_the_programs(
         [
             "pulumi",
             "pulumi-language-python",
-            "pulumi-language-python-host",
+            "built",
             *(Path(name).name for name in building._SCRIPTS),
         ]
     )

@@ -32,9 +32,19 @@ def host(tmp_path: Path) -> Path:
 
 
 def arguments(host: Path, folder: Path) -> list[str]:
-    """Return the arguments that the built host gets when the CLI starts it in a folder."""
+    """Return the arguments that the built host gets when the CLI starts it in a folder.
+
+    The first two name the program that runs Pulumi programs, which the host would look for beside itself.
+    """
     command = [host, "127.0.0.1:7"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    flag, executor, *rest = ran.stdout.splitlines()
+    assert (flag, executor) == ("-use-executor", f"{host.resolve()}-exec")
+    return rest
+
+
+def built(host: Path) -> Path:
+    return host.parent / "built" / host.name
 
 
 @every_row(
@@ -75,20 +85,20 @@ def test_a_folder_without_project(host: Path, tmp_path: Path) -> None:
 
 def test_an_older_build_is_completed_once(host: Path, tmp_path: Path) -> None:
     """Replace the script of another version, and keep the built host."""
-    built = host.with_name(f"{host.name}-host")
-    assert built.read_text() == HOST
+    assert built(host).read_text() == HOST
     host.write_text("#!/bin/sh\nexit 1\n")
     building.complete(host.parent)
     first = host.stat().st_ino
     building.complete(host.parent)
-    assert (host.stat().st_ino, built.read_text()) == (first, HOST)
+    assert (host.stat().st_ino, built(host).read_text()) == (first, HOST)
     assert arguments(host, tmp_path) == ["127.0.0.1:7"]
-    assert sorted(path.name for path in host.parent.iterdir()) == [host.name, built.name]
+    assert sorted(path.name for path in host.parent.iterdir()) == ["built", host.name]
 
 
 def test_a_completion_that_was_killed_is_repeated(tmp_path: Path) -> None:
     host = write_host(tmp_path / "bin")
-    host.with_name(f"{host.name}-host").hardlink_to(host)
+    built(host).parent.mkdir()
+    built(host).hardlink_to(host)
     building.complete(host.parent)
     (tmp_path / "Pulumi.yaml").write_text("virtualenv: venv\n")
     assert arguments(host, tmp_path)[2:] == ["-virtualenv", "venv", "127.0.0.1:7"]
