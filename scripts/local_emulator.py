@@ -50,7 +50,6 @@ def stop_foreign(layout: Layout, report: Report, *, environ: Mapping[str, str] =
             _stop(layout, folder),
             cwd=layout.root,
             env=environ,
-            on_line=lambda _: None,
             failure="The emulator of another environment cannot be stopped",
         )
         step.done(f"stopped the one that runs {installation}; the deployment starts it again")

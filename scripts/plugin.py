@@ -28,7 +28,6 @@ def install(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.e
             command,
             cwd=layout.root,
             env=environment.pulumi_environment(layout, cli, environ=environ),
-            on_line=lambda _: None,
             failure="The plugin vertex-training cannot be installed",
         )
         step.done("installed")
