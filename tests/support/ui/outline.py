@@ -69,6 +69,17 @@ _OUTLINE = """(most) => {
   return found;
 }"""
 
+_SETTLED = """async () => {
+  const boxes = () => [...document.querySelectorAll("main section, main figure .plot")]
+    .map((one) => `${one.getBoundingClientRect().width} ${one.getBoundingClientRect().height}`).join();
+  for (let seen = "", same = 0; same < 3; ) {
+    await new Promise(requestAnimationFrame);
+    const now = boxes();
+    same = now === seen ? same + 1 : 0;
+    seen = now;
+  }
+}"""
+
 _NARROW = """() => {
   const context = document.createElement("canvas").getContext("2d");
   const found = [];
@@ -112,6 +123,11 @@ _NARROW = """() => {
   }
   return found;
 }"""
+
+
+def settle(page: Page) -> None:
+    """Wait until curves have the size of their place: they are drawn again in a later frame."""
+    page.evaluate(_SETTLED)
 
 
 def outline(page: Page) -> dict[str, Box]:

@@ -19,7 +19,7 @@ from support.emulated.ui.scene import Scene
 from support.ui import browser as browsers
 from support.ui.axe import COLOURS, serious
 from support.ui.browser import Visit, visit
-from support.ui.outline import Outline, cramped, outline
+from support.ui.outline import Outline, cramped, outline, settle
 from support.waiting import TIMEOUT
 from vertex_emulator.client.launcher import Emulator
 
@@ -116,11 +116,11 @@ def test_what_a_picture_would_show_is_reported(
     assert list(differing(before, {name: outline(page)})) == [] and cramped(page) == []
     for rule, said in FAULTS.items():
         page.evaluate(INSERT, rule)
-        page.wait_for_timeout(50)
+        settle(page)
         found = [*differing(before, {name: outline(page)}), *cramped(page), *serious(page, COLOURS)]
         assert any(said in line for line in found), (rule, found)
         page.evaluate(DELETE)
-    page.wait_for_timeout(50)
+    settle(page)
     assert list(differing(before, {name: outline(page)})) == []
 
 

@@ -268,12 +268,35 @@ def test_a_record_of_another_process_with_that_id(start: Start, tmp_path: Path) 
         assert launcher.stop(first.data_dir) is False
 
 
-def test_another_version_is_replaced(start: Start, tmp_path: Path) -> None:
-    older = tmp_path / "older"
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """Return a folder with the packages of an older version."""
+    folder = tmp_path / "older"
     for package in package_folders():
-        shutil.copytree(package, older / package.name)
-    init = older / "vertex_training" / "__init__.py"
+        shutil.copytree(package, folder / package.name)
+    init = folder / "vertex_training" / "__init__.py"
     init.write_text(init.read_text().replace(f'"{__version__}"', '"0.0.9"'))
+    return folder
+
+
+def test_an_interpreter_with_another_version_is_refused(
+    start: Start, tmp_path: Path, older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{older}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setenv(VARIABLE, str(python))
+    with pytest.raises(LauncherError) as refused:
+        start()
+    assert str(refused.value) == (
+        f"{python} starts version 0.0.9 of vertex-emulator. It must be {__version__}, as this program's. "
+        f"Install that version there, unset {VARIABLE}, or run the program again if its packages have just "
+        "changed."
+    )
+    assert not daemons_of(tmp_path / "data")
+
+
+def test_another_version_is_replaced(start: Start, tmp_path: Path, older: Path) -> None:
     data_dir = tmp_path / "data"
     subprocess.run(
         [sys.executable, "-c", STARTER, str(data_dir)],

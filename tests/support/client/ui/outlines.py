@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from support.client.ui.states import JOBS, STATES, WIDTHS
 from support.emulated.ui.dashboard import Dashboard
-from support.ui.outline import Box, Outline, differences, outline
+from support.ui.outline import Box, Outline, differences, outline, settle
 
 OUTLINES = Path(__file__).parents[3] / "ui" / "browser" / "outlines.json"
 """The accepted outlines by state and width: `make screenshots ARGS=--accept` writes them."""
@@ -38,7 +38,7 @@ def outlines(
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
-        page.wait_for_timeout(100)  # curves are drawn again in the next frame
+        settle(page)
         page.evaluate("scrollTo(0, 0)")
         if pictures is not None:
             page.screenshot(path=pictures / f"{state}-{width}-{scheme}.png")

@@ -23,6 +23,7 @@ from vertex_emulator.kernel.disk.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.disk.locks import LockHeldError, locked
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_emulator.server.proxy import variables
+from vertex_training import __version__
 
 __all__ = ["Emulator", "EmulatorBusyError", "LauncherError", "data_dir_of", "ensure", "find", "stop"]
 
@@ -103,6 +104,7 @@ def _start(
 ) -> Emulator:
     """Start the daemon, or return the running one. Called under the start lock."""
     until = began + timeouts.start
+    has_started = False
     while True:
         try:
             running = find(folder.root, timeouts=timeouts)
@@ -116,6 +118,12 @@ def _start(
             timeouts = timeouts.at_least(running.timeout_scale)
             until = began + timeouts.start
             _shut_down(folder, running, timeouts=timeouts)
+            if has_started and running.version != __version__:
+                raise LauncherError(
+                    f"{interpreter()} starts version {running.version} of vertex-emulator. It must be "
+                    f"{__version__}, as this program's. Install that version there, unset {VARIABLE}, or run "
+                    "the program again if its packages have just changed."
+                )
         if machine_clock.monotonic() >= until:
             raise EmulatorBusyError(folder, pid=lock_holder(folder), why="another process serves its folder")
         log_size = _log_size(folder)
@@ -124,6 +132,7 @@ def _start(
             raise LauncherError(str(message["error"]))
         if not message:
             raise _not_started(folder, since=log_size, timed_out=machine_clock.monotonic() >= until)
+        has_started = True
 
 
 def _not_started(folder: DataFolder, *, since: int, timed_out: bool) -> LauncherError:

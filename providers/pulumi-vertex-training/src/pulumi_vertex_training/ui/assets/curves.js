@@ -135,9 +135,10 @@
     ];
   }
 
+  // A measure of use has three digits and at most three decimals, so that a small one is no wider.
   function valueOf(chart, found) {
     if (found === null || found === undefined) return "";
-    return chart.unit ? String(Number(found.toPrecision(3))) : short(found);
+    return chart.unit ? String(Number(Number(found.toPrecision(3)).toFixed(3))) : short(found);
   }
 
   // Returns the word of a point whose value is not finite, without a pointer the word of the last point.
