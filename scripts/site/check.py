@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
-from scripts.site.pages import long_pages, navigation_problems, shallow_blocks
+from scripts.site.pages import long_pages, navigation_problems, shallow_blocks, split_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / ".local" / "site"
@@ -124,7 +124,7 @@ def main() -> int:
     """Check the pages of docs/ and the built site. Return the exit code."""
     docs = ROOT / "docs"
     findings = [*navigation_problems(ROOT / "mkdocs.yml", docs), *long_pages(docs), *shallow_blocks(docs)]
-    findings += problems(SITE)
+    findings += [*split_tables(docs), *problems(SITE)]
     sys.stdout.write("".join(f"{each}\n" for each in findings))
     return bool(findings)
 

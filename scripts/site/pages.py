@@ -18,6 +18,7 @@ _TOP_CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _SHALLOW = re.compile(r"\n\n {1,3}(?=\S)")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _TARGET = re.compile(r"\]\([^)]*\)")
+_RULING_ROW = re.compile(r"\|(?: *:?-+:? *\|)+")
 _RULING = re.compile(r"(?<!\S)[|:-]+(?!\S)")
 
 
@@ -81,6 +82,18 @@ def shallow_blocks(docs: Path) -> Iterator[str]:
             line = text.count("\n", 0, block.end()) + 1
             name = page.relative_to(docs)
             yield f"docs/{name}:{line}: Indent what belongs to an item of a list by 4 spaces."
+
+
+def split_tables(docs: Path) -> Iterator[str]:
+    """Yield a message for each row of a table after a blank line, which is shown as text."""
+    for page in sorted(docs.rglob("*.md")):
+        text = _CODE.sub(lambda block: "\n" * block[0].count("\n"), page.read_text(encoding="utf-8"))
+        lines = [each.strip() for each in text.split("\n")]
+        neighbors = zip(["", *lines], lines, [*lines[1:], ""], strict=False)
+        for number, (before, line, after) in enumerate(neighbors, 1):
+            if line.startswith("|") and not before and not _RULING_ROW.fullmatch(after):
+                name = page.relative_to(docs)
+                yield f"docs/{name}:{number}: Remove the blank line above, or add a row of `| --- |`."
 
 
 def words(text: str) -> int:

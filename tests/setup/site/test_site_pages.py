@@ -15,6 +15,7 @@ from scripts.site.pages import (
     navigation_problems,
     path_in_repository,
     shallow_blocks,
+    split_tables,
     words,
 )
 
@@ -62,6 +63,19 @@ def test_blocks_of_list_items_are_indented_by_four_spaces(tmp_path: Path) -> Non
     )
     (tmp_path / "page.md").write_text(page)
     assert [each.partition(": ")[0] for each in shallow_blocks(tmp_path)] == ["docs/page.md:15"]
+
+
+def test_no_blank_line_splits_a_table(tmp_path: Path) -> None:
+    assert list(split_tables(DOCS)) == []
+    table = "| a | b |\n| :-- | --- |\n| 1 | 2 |\n"
+    code, nested = "```\n\n| code |\n```\n", "* x\n\n    | a |\n    |---|\n"
+    (tmp_path / "whole.md").write_text(f"# Page\n\n{table}\n{code}\n{nested}")
+    assert list(split_tables(tmp_path)) == []
+    (tmp_path / "split.md").write_text(f"{table}\n| 3 | 4 |\n\n* x\n\n    | a |\n")
+    assert [each.partition(": ")[0] for each in split_tables(tmp_path)] == [
+        "docs/split.md:5",
+        "docs/split.md:9",
+    ]
 
 
 def test_words_of_prose_are_counted_and_no_others(tmp_path: Path) -> None:
