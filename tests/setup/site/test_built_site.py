@@ -121,6 +121,7 @@ QUESTIONS = {
     "How do I limit the cost?": "questions.html#limit-the-cost-or-set-a-budget",
     "is my quota enough": "questions.html#is-my-quota-enough",
     "am I allowed to run this job": "questions.html#am-i-allowed-to-run-this-job",
+    "how do I run a job every night": "questions.html#run-a-job-every-night",
     "forbid GPUs in dev": "questions.html#forbid-gpus-in-dev",
 }
 

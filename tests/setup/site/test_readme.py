@@ -37,9 +37,9 @@ def test_its_figures_of_parity_are_those_of_the_page() -> None:
     rows = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| \d+ \|$", page, re.MULTILINE)
     same, documented, own, missing = (sum(int(row[column]) for row in rows) for column in range(4))
     text = " ".join(README.split())
-    assert f"Of {same + documented + own + missing} features" in text
     assert (
-        f"{same} are the same, {documented} as documented, {own} done in its own way, and {missing} not"
+        f"in {same + documented + own + missing} features: {same} are shown to be the same, "
+        f"{documented} follow the documentation, {own} work in their own way, and {missing} are missing."
         in text
     )
 

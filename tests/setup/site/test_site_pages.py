@@ -28,6 +28,18 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert navigation(ROOT / "mkdocs.yml")[0] == "index.md"
 
 
+def test_the_first_page_has_at_most_seven_links_for_each_reader() -> None:
+    _, heading, paths = (DOCS / "index.md").read_text(encoding="utf-8").partition("\n## Choose your path\n")
+    assert heading
+    of_readers = {
+        section.partition("\n")[0]: re.findall(r"^\* .*?$", section, re.MULTILINE)
+        for section in paths.split("\n### ")[1:]
+    }
+    counts = {reader: "".join(rows).count("](") for reader, rows in of_readers.items()}
+    assert len(counts) == 3
+    assert [reader for reader, count in counts.items() if not 1 <= count <= 7] == []
+
+
 def test_only_the_reference_has_long_pages() -> None:
     assert list(long_pages(DOCS)) == []
 
