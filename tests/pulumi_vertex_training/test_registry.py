@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from pulumi_vertex_training.core.provider import Provider
 from pulumi_vertex_training.core.running.declaration import JobResourceType
 from pulumi_vertex_training.documents.document import DocumentKind
 from pulumi_vertex_training.dynamic.adapter import DynamicProvider
+from pulumi_vertex_training.kinds import existing
+from pulumi_vertex_training.package import functions, kinds
 from pulumi_vertex_training.registry import ENTRIES, Entry
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.persistent import PersistentKind
@@ -52,6 +55,16 @@ def test_the_parts_of_a_kind_are_of_one_kind() -> None:
 def test_another_type_than_the_one_that_is_asked_for_is_refused() -> None:
     with pytest.raises(TypeError, match="is a JobKind, not a Entry"):
         registry.CUSTOM_JOB.part("kind", "KIND", Entry)
+
+
+def test_the_package_has_the_shape_of_every_resource_that_is_no_job() -> None:
+    jobs = {name for entry in registry.RUNNABLE for name in entry.resources}
+    assert set(kinds.SHAPES) == set(registry.RESOURCES) - jobs
+
+
+def test_a_kind_with_a_lookup_has_its_functions() -> None:
+    names = {f"get_{re.sub('(?<!^)(?=[A-Z])', '_', name).lower()}" for name in functions.RESOURCES}
+    assert names == {name for name in vars(existing) if name.startswith("get_")}
 
 
 @pytest.mark.parametrize("name", registry.PROVIDERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from pulumi_vertex_training import registry
@@ -20,16 +21,13 @@ from pulumi_vertex_training.package.wire.properties import Properties
 from vertex_emulator import LauncherError
 from vertex_training.fields.decode import UNKNOWN, decode, encode
 
-RESOURCES = (
-    "CustomJob",
-    "HyperparameterTuningJob",
-    "TrainingPipeline",
-    "PersistentResource",
-    "Model",
-    "StagingBucket",
-    "ImageRepository",
+RESOURCES = tuple(
+    name
+    for entry in registry.ENTRIES
+    if find_spec(f"{registry.__package__}.kinds.{entry.folder}.lookup")
+    for name in entry.resources
 )
-"""The resources that have a function."""
+"""The resources that have a function: those whose kind has a module `lookup`."""
 
 
 def token_of(resource: str) -> str:

@@ -65,7 +65,7 @@ class Shape:
 
 _STAGED = ("uri", "path", "object_name", "sha256", "size", "content_type")
 _PLACE = "projects/{project}/locations/{location}"
-_SHAPES = {
+SHAPES = {
     "StagingBucket": Shape(inputs="BucketInputs", outputs=("url",), id_field="name", id_format="{name}"),
     "ImageRepository": Shape(
         inputs="RepositoryInputs",
@@ -206,7 +206,7 @@ def kind_of(token: str) -> PackageKind:
             options=WaitOptions,
             hashes=(f"{HIDDEN_INPUT}.spec_hash",),
         )
-    shape = _SHAPES[name]
+    shape = SHAPES[name]
     return PackageKind(
         resource=name,
         provider=provider,
