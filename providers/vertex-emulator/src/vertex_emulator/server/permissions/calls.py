@@ -10,20 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
+from vertex_emulator.server.rpc.methods import VERTEX_RESOURCES
+
 _VERTEX = (  # service, message, collection
-    ("JobService", "CustomJob", "customJobs"),
-    ("JobService", "HyperparameterTuningJob", "hyperparameterTuningJobs"),
-    ("PipelineService", "TrainingPipeline", "trainingPipelines"),
-    ("PersistentResourceService", "PersistentResource", "persistentResources"),
-    ("ModelService", "Model", "models"),
-    ("DatasetService", "Dataset", "datasets"),
-    ("EndpointService", "Endpoint", "endpoints"),
-    ("NotebookService", "NotebookRuntimeTemplate", "notebookRuntimeTemplates"),
-    ("TensorboardService", "Tensorboard", "tensorboards"),
+    *VERTEX_RESOURCES,
     ("TensorboardService", "TensorboardExperiment", "tensorboardExperiments"),
     ("TensorboardService", "TensorboardRun", "tensorboardRuns"),
     ("TensorboardService", "TensorboardTimeSeries", "tensorboardTimeSeries"),
-    ("MetadataService", "MetadataStore", "metadataStores"),
     ("MetadataService", "MetadataSchema", "metadataSchemas"),
     ("MetadataService", "Context", "contexts"),
     ("MetadataService", "Artifact", "artifacts"),

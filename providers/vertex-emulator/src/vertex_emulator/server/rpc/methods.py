@@ -69,24 +69,20 @@ _LAST_SEGMENT = r"(?:[^/:]|:(?![A-Za-z]+$))+"
 """
 _SLASH = re.compile("%2f", re.IGNORECASE)
 _LOCATION = "projects/*/locations/*"
-_OPERATIONS_OF = (
-    _LOCATION,
-    *(
-        f"{_LOCATION}/{collection}/*"
-        for collection in (
-            "customJobs",
-            "hyperparameterTuningJobs",
-            "trainingPipelines",
-            "persistentResources",
-            "models",
-            "datasets",
-            "tensorboards",
-            "metadataStores",
-            "endpoints",
-            "notebookRuntimeTemplates",
-        )
-    ),
+VERTEX_RESOURCES = (  # service, message, collection
+    ("JobService", "CustomJob", "customJobs"),
+    ("JobService", "HyperparameterTuningJob", "hyperparameterTuningJobs"),
+    ("PipelineService", "TrainingPipeline", "trainingPipelines"),
+    ("PersistentResourceService", "PersistentResource", "persistentResources"),
+    ("ModelService", "Model", "models"),
+    ("DatasetService", "Dataset", "datasets"),
+    ("TensorboardService", "Tensorboard", "tensorboards"),
+    ("MetadataService", "MetadataStore", "metadataStores"),
+    ("EndpointService", "Endpoint", "endpoints"),
+    ("NotebookService", "NotebookRuntimeTemplate", "notebookRuntimeTemplates"),
 )
+"""Vertex AI's resources of a location: each has operations, and permissions named by its collection."""
+_OPERATIONS_OF = (_LOCATION, *(f"{_LOCATION}/{collection}/*" for _, _, collection in VERTEX_RESOURCES))
 OPERATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
     "GetOperation": tuple(
         HttpRule(verb="GET", uri=f"/v1/{{name={at}/operations/*}}") for at in _OPERATIONS_OF

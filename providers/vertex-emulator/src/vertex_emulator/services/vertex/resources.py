@@ -134,8 +134,7 @@ class Resources:
 
     def get(self, request: DynamicMessage) -> DynamicMessage:
         """Return a resource."""
-        shown = self.shown(self.records.lookup(request.name))
-        return listing.masked(shown, request) if _has(request, "read_mask") else shown
+        return listing.masked(self.shown(self.records.lookup(request.name)), request)
 
     def list_page(self, request: DynamicMessage) -> DynamicMessage:
         """List the resources of a location, or those below a parent."""
@@ -236,7 +235,7 @@ class Resources:
 
     def check_etag(self, message: DynamicMessage, given: DynamicMessage, *, code: str = "ABORTED") -> None:
         """Raise an error if `given` has an etag that is not the one of the resource."""
-        if _has(given, "etag"):
+        if "etag" in given.DESCRIPTOR.fields_by_name:
             self.stamps.check(message, given.etag, self.records.collection.noun, code=code)
 
     def below(self, verb: str, record: Record) -> str:
@@ -246,7 +245,3 @@ class Resources:
     def metadata(self, verb: str) -> DynamicMessage:
         """Return new metadata of the operations of a method."""
         return descriptors.message(descriptors.operation_metadata(self._methods[verb]))
-
-
-def _has(message: DynamicMessage, field: str) -> bool:
-    return field in message.DESCRIPTOR.fields_by_name
