@@ -1,4 +1,4 @@
-"""Keep the project within a budget: lines, commands, emulated services, minutes of the tests, weak words.
+"""Keep the project within a budget: lines, commands, services, minutes, weak words, long functions.
 
 `tests/budget.json` has the figures. A commit that needs more raises one, with the reason in its message.
 `make test` writes the minutes, and `make check` compares them if the whole suite has run in this clone.
@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,6 +24,9 @@ from vertex_emulator.server.rpc import descriptors
 FILE = "tests/budget.json"
 
 _WORDS = "weak words"
+_CODE = "code"
+_REMEDIES = {_WORDS: "name the noun again", _CODE: "name the type, or split the function"}
+_MOST_LINES = 40
 
 Figures: TypeAlias = Mapping[str, Mapping[str, float]]
 
@@ -34,10 +38,10 @@ def problems(budget: Figures, measured: Figures) -> Iterator[str]:
             most = budget.get(part, {}).get(name)
             if most is None:
                 yield f"{name} has no budget of {part}: add one to {FILE}"
-            elif figure > most and part == _WORDS:
+            elif figure > most and part in _REMEDIES:
                 yield (
                     f"{name}: {figure:,.10g} uses, {most:,.10g} before. The count may only fall: "
-                    "name the noun again."
+                    f"{_REMEDIES[part]}."
                 )
             elif figure > most:
                 yield (
@@ -51,6 +55,7 @@ def measure(root: Path, local: Path) -> dict[str, dict[str, float]]:
     figures: dict[str, dict[str, float]] = {
         "lines": {folder: _lines(root / folder) for folder in _folders(root)},
         _WORDS: {**wording.habits([root / "providers", root / "docs"])},
+        _CODE: {**shape(file.read_text() for file in (root / "providers").glob("*/src/**/*.py"))},
         "features": {"commands": _commands(parser.build()), "emulated services": _services()},
     }
     if (local / minutes.FILE).exists():
@@ -65,6 +70,23 @@ def _folders(root: Path) -> list[str]:
 
 def _lines(folder: Path) -> int:
     return sum(file.read_bytes().count(b"\n") for file in folder.rglob("*.py"))
+
+
+def shape(modules: Iterable[str]) -> dict[str, int]:
+    """Count the parameters of type `Any`, and the functions with more lines than most, in modules."""
+    functions = [
+        node
+        for module in modules
+        for node in ast.walk(ast.parse(module))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    parameters = [node for each in functions for node in ast.walk(each.args) if isinstance(node, ast.arg)]
+    return {
+        "parameters typed Any": sum(getattr(each.annotation, "id", "") == "Any" for each in parameters),
+        f"functions over {_MOST_LINES} lines": sum(
+            (each.end_lineno or each.lineno) - each.lineno >= _MOST_LINES for each in functions
+        ),
+    }
 
 
 def _commands(command: argparse.ArgumentParser) -> int:

@@ -28,6 +28,18 @@ def test_weak_words_may_only_become_fewer() -> None:
     ]
 
 
+def test_parameters_of_any_type_and_long_functions_may_only_become_fewer() -> None:
+    def of_lines(count: int) -> str:
+        return "\n".join(["def run() -> None:", *["    pass"] * (count - 1)])
+
+    code = "async def run(a: Any, b: list[Any], *c: Any, d: int = 1, **e: Any) -> Any: ..."
+    found = budget.shape([code, of_lines(40), of_lines(41)])
+    assert found == {"parameters typed Any": 3, "functions over 40 lines": 1}
+    assert list(budget.problems({"code": {"long": 2}}, {"code": {"long": 3}})) == [
+        "long: 3 uses, 2 before. The count may only fall: name the type, or split the function."
+    ]
+
+
 def test_a_written_budget_allows_for_the_figures(root: Path, tmp_path: Path) -> None:
     measured = budget.measure(root, tmp_path)
     measured["processor minutes"] = {"pure": 1.23, "Pulumi CLI": 8.0}
@@ -36,6 +48,7 @@ def test_a_written_budget_allows_for_the_figures(root: Path, tmp_path: Path) -> 
     assert written["processor minutes"] == {"pure": 1.4, "Pulumi CLI": 8.8}
     assert all(figure % 100 == 0 for figure in written["lines"].values())
     assert measured["features"]["commands"] > 40 and measured["features"]["emulated services"] > 15
+    assert written["code"] == measured["code"] and all(figure > 0 for figure in measured["code"].values())
     assert measured["lines"]["tests"] > measured["lines"]["scripts"] > 1000
 
 
