@@ -136,7 +136,7 @@ class GitHub:
         if not saved:
             raise NoPlanError(_UNPLANNED)
         is_planned = self._is_of_this_run if self.event == "workflow_dispatch" else self._of_merge(workflow)
-        own = [row for row in saved if is_planned(_part(row, "workflow_run"))]
+        own = [row for row in saved if is_planned(_object(row, "workflow_run"))]
         if not own:
             raise NoPlanError(f"what has this name was not saved by {workflow} for what was merged.")
         newest = max(own, key=lambda row: str(row["created_at"]))
@@ -157,7 +157,7 @@ class GitHub:
         merged = [row for row in pulls if self._is_merged(row)]
         if not merged:
             raise NoPlanError(f"no pull request was merged into {self.branch} as {self.commit[:12]}.")
-        heads = {(_part(row, "head")["ref"], _part(row, "head")["sha"]) for row in merged}
+        heads = {(_object(row, "head")["ref"], _object(row, "head")["sha"]) for row in merged}
         for row in merged:
             self._check_bases(row)
 
@@ -172,18 +172,18 @@ class GitHub:
 
     def _is_merged(self, pull: Json) -> bool:
         is_here = bool(pull.get("merged_at")) and pull.get("merge_commit_sha") == self.commit
-        return is_here and _part(pull, "base").get("ref") == self.branch
+        return is_here and _object(pull, "base").get("ref") == self.branch
 
     def _check_bases(self, merged: Json) -> None:
         """Raise NoPlanError if the merged commits also have a pull request into another branch.
 
         A run is for the merge of both branches, and that other branch may have another workflow.
         """
-        head = _part(merged, "head")
+        head = _object(merged, "head")
         query = _quoted(f"{self.repository.partition('/')[0]}:{head['ref']}")
         for row in self.api.rows(self._path(f"pulls?state=all&head={query}")):
-            base = _part(row, "base").get("ref")
-            if _part(row, "head").get("sha") == head["sha"] and base != self.branch:
+            base = _object(row, "base").get("ref")
+            if _object(row, "head").get("sha") == head["sha"] and base != self.branch:
                 raise NoPlanError(
                     f"pull request {row['number']} has the same commits as the merged one, but is for "
                     f"{base}: their plans cannot be told apart."
@@ -371,7 +371,7 @@ def _is_own(run: Json) -> bool:
     return run.get("repository_id") is not None and run["repository_id"] == run.get("head_repository_id")
 
 
-def _part(row: Json, name: str) -> Json:
+def _object(row: Json, name: str) -> Json:
     return cast("Json", row.get(name) or {})
 
 

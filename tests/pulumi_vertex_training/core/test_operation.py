@@ -44,11 +44,11 @@ def test_a_new_operation_knows_nothing(capsys: pytest.CaptureFixture[str]) -> No
         elif isinstance(known, dict):
             known["something"] = "known"
     operation.configure({"vertex-training:project": "p"}.get)
-    operation.say_once("a line")
+    operation.print_once("a line")
     operation.begin()
     fresh = {name: value for name, value in vars(Operation()).items() if name != "_lock"}
     assert {name: value for name, value in vars(operation).items() if name != "_lock"} == fresh
-    operation.say_once("a line")
+    operation.print_once("a line")
     assert capsys.readouterr().out == "a line\n" * 2
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import pulumi_vertex_training as vt
 from pulumi_vertex_training.core.call import Call, Created, Difference
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.provider import Failure, Provider, carry_out
 from pulumi_vertex_training.core.secret_masking import KEY, SECRETS, Secrets
 from pulumi_vertex_training.dynamic.adapter import DynamicProvider
@@ -162,7 +162,7 @@ class Speaking(Provider):
     """A provider that shows what it gets."""
 
     def diff(self, call: Call) -> Difference:
-        say(f"{call.outputs['value']} becomes {call.inputs['value']}")
+        print_line(f"{call.outputs['value']} becomes {call.inputs['value']}")
         return Difference(changes=True)
 
     def create(self, call: Call) -> Created:

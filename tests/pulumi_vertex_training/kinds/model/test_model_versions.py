@@ -64,7 +64,7 @@ def registry(*numbers: str, before_deletion: list[str]) -> Registry:
 
 
 def remove(made: Registry, version: str) -> bool:
-    return model_versions.delete(ENDPOINT, NAME, version, say=lambda _: None, registry=made)
+    return model_versions.delete(ENDPOINT, NAME, version, print_line=lambda _: None, registry=made)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,6 @@ def test_a_version_that_is_deployed_is_refused() -> None:
 def test_a_version_of_another_model_with_the_same_id_stays() -> None:
     made = registry("1", before_deletion=[])
     assert not model_versions.delete(
-        ENDPOINT, NAME, "1", say=lambda _: None, is_ours=lambda _: False, registry=made
+        ENDPOINT, NAME, "1", print_line=lambda _: None, is_ours=lambda _: False, registry=made
     )
     assert sorted(made.records) == ["1"]

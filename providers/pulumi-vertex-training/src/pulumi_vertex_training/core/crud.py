@@ -169,7 +169,7 @@ class CrudProvider(Provider):
             return Checked(problems=[*missing, *decoded.problems, *same])
         problems = [*decoded.problems, *self.conflicts(decoded.spec, decoded.unknown)]
         for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
-            OPERATION.say_once(line)
+            OPERATION.print_once(line)
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         return Checked(inputs={**inputs, **self.declared.derived(inputs)})
 

@@ -63,7 +63,7 @@ def _leave_with(address: str, timeouts: Timeouts) -> None:
     os._exit(1)
 
 
-def say(message: str) -> None:
+def print_line(message: str) -> None:
     """Print a line below the stack's diagnostics, without secrets; in previews too.
 
     The engine passes the process's output on.

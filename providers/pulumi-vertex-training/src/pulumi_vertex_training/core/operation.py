@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pulumi_vertex_training.core import settings as settings_module
 from pulumi_vertex_training.core.call import Host
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.resource_context import ResourceContext
 from pulumi_vertex_training.core.settings import Settings
 
@@ -50,7 +50,7 @@ class Operation:
     resource under its former URN."""
 
     _printed: set[str] = field(default_factory=set)
-    """Messages printed by `say_once`."""
+    """Messages printed by `print_once`."""
 
     _made: set[str] = field(default_factory=set)
     """Ids that a resource of this operation uses: created, adopted or kept. Written by `create` (for
@@ -112,17 +112,17 @@ class Operation:
             found: T = self._parts[make]
             return found
 
-    def say_on(self, urn: str, message: str, *, passing: bool = False) -> None:
-        """Print a line on the row of a resource, without secrets; like `say` if its URN is not known.
+    def print_on(self, urn: str, message: str, *, passing: bool = False) -> None:
+        """Print a line on the row of a resource, without secrets; like `print_line` if its URN is not known.
 
         A line that is `passing` shows progress: it is not repeated at the end.
         """
         if urn and self._host:
             self._host.report(urn, message, passing=passing)
         else:
-            say(message)
+            print_line(message)
 
-    def say_once(self, message: str, *, urn: str = "") -> None:
+    def print_once(self, message: str, *, urn: str = "") -> None:
         """Print a message unless this operation has printed it; on the row of a resource if `urn` is given.
 
         The message would appear twice otherwise: a resource that is replaced is checked twice.
@@ -131,7 +131,7 @@ class Operation:
             if message in self._printed:
                 return
             self._printed.add(message)
-        self.say_on(urn, message)
+        self.print_on(urn, message)
 
     def note_made(self, id_: str) -> None:
         with self._lock:

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.core.connection import connect_if_running
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.settings import Target
 from pulumi_vertex_training.runs.lookups import in_thread
@@ -59,7 +59,7 @@ class RemoteQueries:
                 raise
         OPERATION.part(_Unanswered).add((self, target))
         unknown = unknown or f"the state of the jobs of {target.project}, {target.location}"
-        say(f"warning: {unknown} is not known: {trouble}")
+        print_line(f"warning: {unknown} is not known: {trouble}")
         return None
 
     def ask_endpoint(

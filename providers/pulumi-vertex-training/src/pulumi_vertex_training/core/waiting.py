@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.core.engine import CANCELLED, say
+from pulumi_vertex_training.core.engine import CANCELLED, print_line
 from vertex_emulator import machine_clock
 
 SAID_EVERY = 15.0
@@ -50,7 +50,7 @@ def wait(
             return False
         if now - reported >= said_every:
             reported = now
-            say(progress(now - begun))
+            print_line(progress(now - begun))
         if cancelled.wait(min(pause, seconds - (now - begun))):
             raise InterruptedWaitError
     return True

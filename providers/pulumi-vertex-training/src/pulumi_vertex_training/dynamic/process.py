@@ -37,10 +37,10 @@ class DynamicHost:
         return engine_address()
 
     def report(self, urn: str, message: str, *, passing: bool) -> None:
-        """Print a line on the row of the resource `urn`; like `say` if there is no such row."""
+        """Print a line on the row of the resource `urn`; like `print_line` if there is no such row."""
         address = engine_address() if urn and is_plugin_process() else None
         if address is None:
-            engine.say(message)
+            engine.print_line(message)
             return
         import grpc
         from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
@@ -52,7 +52,7 @@ class DynamicHost:
             with grpc.insecure_channel(address) as channel:
                 engine_pb2_grpc.EngineStub(channel).Log(request, timeout=timeouts.engine_log)
         except grpc.RpcError:
-            engine.say(message)
+            engine.print_line(message)
 
 
 def expect_wait() -> None:

@@ -232,7 +232,7 @@ def updated_in_preview(request: Request) -> Properties:
     }
     if wait := _wait(request, request.id, outputs, options):
         if failure := wait.recorded().failure:
-            OPERATION.say_once(f"warning: {failure}", urn=request.urn)
+            OPERATION.print_once(f"warning: {failure}", urn=request.urn)
         elif wait.is_due():
             kept |= {names.wire_name(name): UNKNOWN for name in wait.changed}
     return Properties(values={**kept, **request.inputs.values}, secrets=request.secrets)
@@ -440,7 +440,7 @@ def _promoted(request: Request) -> dict[str, Any]:
             noun,
             urn.name,
             stack=urn.stack,
-            warn=lambda warning: OPERATION.say_once(f"warning: {warning}", urn=request.urn),
+            warn=lambda warning: OPERATION.print_once(f"warning: {warning}", urn=request.urn),
         )
 
     if request.kind.resource == "StagedPackage":

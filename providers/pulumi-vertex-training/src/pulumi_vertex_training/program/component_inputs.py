@@ -76,11 +76,14 @@ def _plain(value: Any) -> Any:
 def _output(value: object, urns: Collection[str], *, is_known: bool, is_secret: bool) -> pulumi.Output[Any]:
     resources: set[pulumi.Resource] = {DependencyResource(urn) for urn in urns}
     return pulumi.Output(
-        resources, _done(value if is_known else None), is_known=_done(is_known), is_secret=_done(is_secret)
+        resources,
+        _resolved(value if is_known else None),
+        is_known=_resolved(is_known),
+        is_secret=_resolved(is_secret),
     )
 
 
-def _done(value: object) -> asyncio.Future[Any]:
+def _resolved(value: object) -> asyncio.Future[Any]:
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     future.set_result(value)
     return future

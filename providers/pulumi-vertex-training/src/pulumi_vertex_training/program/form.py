@@ -124,10 +124,10 @@ def _take_over(resource: pulumi.Resource, props: Mapping[str, Any]) -> None:
     inside: pulumi.Output[dict[str, Any]] = outputs[INTERNAL]
     for name in _INSIDE:
         if name in props:
-            outputs[name] = inside.apply(functools.partial(_part, name))
+            outputs[name] = inside.apply(functools.partial(_hidden_output, name))
 
 
-def _part(name: str, inside: Mapping[str, Any] | None) -> Any:
+def _hidden_output(name: str, inside: Mapping[str, Any] | None) -> Any:
     return (inside or {}).get(name)
 
 

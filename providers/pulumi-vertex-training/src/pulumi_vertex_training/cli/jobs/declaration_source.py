@@ -265,30 +265,30 @@ def find_named(endpoint: Endpoint, text: str, *, show_secrets: bool) -> Declarat
 
 
 def _bucket(endpoint: Endpoint, name: str) -> Declaration:
-    record = _part("staging_bucket", "gateway").get(endpoint, name)
-    given = _keywords(_part("staging_bucket", "wire").from_wire(record.wire))
+    record = _module("staging_bucket", "gateway").get(endpoint, name)
+    given = _keywords(_module("staging_bucket", "wire").from_wire(record.wire))
     return _declaration("StagingBucket", endpoint, record, {**given, "adopt": True}, place=False)
 
 
 def _repository(endpoint: Endpoint, repository_id: str, _: bool) -> Declaration:
     name = f"{endpoint.parent}/repositories/{repository_id}"
-    record = _part("image_repository", "gateway").get(endpoint, name)
-    given = _keywords(_part("image_repository", "spec").from_wire(record.wire))
+    record = _module("image_repository", "gateway").get(endpoint, name)
+    given = _keywords(_module("image_repository", "spec").from_wire(record.wire))
     return _declaration("ImageRepository", endpoint, record, {**given, "adopt": True})
 
 
 def _persistent_resource(endpoint: Endpoint, resource_id: str, _: bool) -> Declaration:
     name = f"{endpoint.parent}/persistentResources/{resource_id}"
-    record = _part("persistent_resource", "gateway").get(endpoint, name)
-    given = _keywords(_part("persistent_resource", "spec").from_wire(record.wire))
+    record = _module("persistent_resource", "gateway").get(endpoint, name)
+    given = _keywords(_module("persistent_resource", "spec").from_wire(record.wire))
     given = {"persistent_resource_id": resource_id, **given, "adopt": True}
     return _declaration("PersistentResource", endpoint, record, given)
 
 
 def _model(endpoint: Endpoint, model_id: str, show_secrets: bool) -> Declaration:
-    record = _part("model", "gateway").get(endpoint, f"{endpoint.parent}/models/{model_id}")
+    record = _module("model", "gateway").get(endpoint, f"{endpoint.parent}/models/{model_id}")
     shown = dataclasses.replace(record, wire=hidden_values.without_values(record.wire, show=show_secrets))
-    given = _keywords(_part("model", "kind").from_wire(shown.wire))
+    given = _keywords(_module("model", "kind").from_wire(shown.wire))
     found = _declaration("Model", endpoint, shown, {**given, "adopt": record.full_name.rpartition("/")[2]})
     return dataclasses.replace(found, hides_values=shown.wire != record.wire)
 
@@ -300,7 +300,7 @@ _OF_COLLECTION: Mapping[str, Callable[[Endpoint, str, bool], Declaration]] = {
 }
 
 
-def _part(kind: str, module: str) -> Any:
+def _module(kind: str, module: str) -> Any:
     """Load a module of a kind, and only of the kind that is asked for."""
     return importlib.import_module(f"pulumi_vertex_training.kinds.{kind}.{module}")
 

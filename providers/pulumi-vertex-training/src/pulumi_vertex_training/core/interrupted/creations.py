@@ -165,7 +165,7 @@ def with_removals(difference: Difference, id_: str, *, key: str, recorded_id: st
         return difference
     for note in found:
         if (creation := _read(note)) is not None:
-            OPERATION.say_once(creation.announcement)
+            OPERATION.print_once(creation.announcement)
     return dataclasses.replace(difference, changes=True)
 
 
@@ -260,10 +260,10 @@ def undeclared(
     return kept
 
 
-def remove(note: Path, settings: Settings, say: Callable[[str], None]) -> None:
+def remove(note: Path, settings: Settings, print_line: Callable[[str], None]) -> None:
     """Delete what the noted creation made, and the note. A service that refuses is asked again next time."""
     with _removing:
-        _remove_noted(note, settings, say)
+        _remove_noted(note, settings, print_line)
 
 
 def _remove_former(id_: str, key: str) -> None:
@@ -294,10 +294,10 @@ _removing = threading.Lock()
 
 
 def _remove(note: Path) -> None:
-    remove(note, OPERATION.settings, engine.say)
+    remove(note, OPERATION.settings, engine.print_line)
 
 
-def _remove_noted(note: Path, settings: Settings, say: Callable[[str], None]) -> None:
+def _remove_noted(note: Path, settings: Settings, print_line: Callable[[str], None]) -> None:
     creation = _read(note)
     removed: bool | None = None
     if creation is not None:
@@ -310,14 +310,14 @@ def _remove_noted(note: Path, settings: Settings, say: Callable[[str], None]) ->
         except NotFound:
             pass
         except (CloudError, LauncherError) as error:
-            say(
+            print_line(
                 f"warning: {creation.title}, which an interrupted deployment of this stack created, could "
                 f"not be deleted: {error}"
             )
             return
         if removed is not None:
             outcome = "is deleted" if removed else "is used or was changed since, so it stays"
-            say(
+            print_line(
                 f"{creation.title}: an interrupted deployment of this stack created it, and it is not "
                 f"declared; it {outcome}"
             )

@@ -93,7 +93,7 @@ def continued(
     unknown = f"whether {title}, whose deletion was interrupted, still exists"
     if QUERIES.ask_endpoint(target_of(call.outputs), exists, unknown=unknown) is not False:
         return difference
-    OPERATION.say_once(f"{title} is created again: an interrupted deployment deleted it")
+    OPERATION.print_once(f"{title} is created again: an interrupted deployment deleted it")
     properties = difference.properties if difference.replaces else (*difference.properties, CREATED_AGAIN)
     return Difference(changes=True, properties=properties, delete_before_replace=True)
 

@@ -55,7 +55,7 @@ def refusal(
         except AdoptionError as error:
             return str(error)
         state = record.state.word.lower()
-        OPERATION.say_once(
+        OPERATION.print_once(
             f"{_resource(declared, inputs)} will adopt {declared.noun} {record.job_id}, which is {state}"
         )
         return ""

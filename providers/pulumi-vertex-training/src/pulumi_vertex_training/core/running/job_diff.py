@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pulumi_vertex_training.core.call import Call, Checked, Difference, PropertyChange
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
@@ -86,7 +86,9 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
     inputs, problems = decoded.spec, decoded.problems
     if inputs is None and (inputs := _accepted_before(declared, decoded, old)) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
-        OPERATION.say_once(f"{declared.resource(props)}: is kept. A new job with this spec would be refused:")
+        OPERATION.print_once(
+            f"{declared.resource(props)}: is kept. A new job with this spec would be refused:"
+        )
     if inputs is None:
         return Checked(problems=problems)
     # The check of a replacement gets no old inputs, and the resource exists.
@@ -120,10 +122,10 @@ def _checked(declared: JobResourceType, call: Call, given: Mapping[str, Any], ol
     former = old or reveal(call.context.recorded)
     checked = {**_inputs_of_last_run(declared, checked, old), **ladder.recorded_locations(inputs, former)}
     for line in warnings(declared.resource(props), (*problems, *secret_variables(inputs))):
-        OPERATION.say_once(line)
+        OPERATION.print_once(line)
     if checked["spec_hash"] != old.get("spec_hash"):
         for sentence in declared.filled_in(props):
-            OPERATION.say_once(f"{declared.resource(props)}: {sentence}")
+            OPERATION.print_once(f"{declared.resource(props)}: {sentence}")
     announce_cost(declared, call, inputs, decoded.unknown, old=old, checked=checked)
     announce_ladder(declared, call, inputs, decoded.unknown, old=old, checked=checked)
     if not old and not call.context.recorded:
@@ -200,7 +202,7 @@ def _decided(
         raise Failure(decision.sentence(name))
     if decision.action is Action.NOTHING:
         if decision.reported:
-            say(decision.sentence(name))
+            print_line(decision.sentence(name))
         return replaces
     # In a preview the program looks up, for all jobs at the same time; it cannot know of the next run of one
     # with `adopt`.
@@ -215,9 +217,9 @@ def _decided(
             certain=change is not Change.SPEC_UNKNOWN,
         )
     if not moved:
-        say(decision.sentence(name) + ladder.last_rung(declared, recorded))
+        print_line(decision.sentence(name) + ladder.last_rung(declared, recorded))
     if stops and call.is_preview:
-        OPERATION.say_on(call.urn, stops)
+        OPERATION.print_on(call.urn, stops)
     why, reruns = rerun.MOVED if moved else rerun.code_of(facts, decision), decision.reruns
     if facts.last_run is LastRun.STOPPED and (counted := rerun.reruns_of(deletions.reason_of(call.id))):
         # A rerun on failure was interrupted before it was submitted: it counts.
@@ -228,7 +230,7 @@ def _decided(
     call.context.decided = DecidedRun(why=why, reruns=reruns, climbs=decision.climbs, tried=tried)
     kept = recorded.get("checkpoints")
     if kept and rerun.resumes(why) and new.get("resume") in (None, AFTER_INTERRUPTION):
-        say(f"{name}: the next run continues from the checkpoints in {kept}, if there are any")
+        print_line(f"{name}: the next run continues from the checkpoints in {kept}, if there are any")
     return replaces or (_RUN_AGAIN,)
 
 
@@ -249,7 +251,7 @@ def _announce_cancellation(
     again = live_jobs.run_again(folder_of_all_runs(new.get("resume"), spec))
     unless = ", unless its spec turns out to be unchanged" if is_unknown(new["spec_hash"]) else ""
     words = live_jobs.described(record.state.word, live_jobs.size(record), live_jobs.since(record))
-    OPERATION.say_on(call.urn, f"{declared.resource(new)} is {words}: up will cancel it{again}{unless}")
+    OPERATION.print_on(call.urn, f"{declared.resource(new)} is {words}: up will cancel it{again}{unless}")
 
 
 def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str]) -> dict[str, Any]:
@@ -277,7 +279,7 @@ def _as_submitted(
     kept = dataclasses.replace(inputs, **{name: getattr(recorded, name) for name in names})
     difference = declared.spec.compare(declared.spec_of(kept), declared.spec_of(inputs), unknown=waiting)
     if difference.paths:
-        OPERATION.say_once(f"{declared.resource(olds)}: {difference.words}")
+        OPERATION.print_once(f"{declared.resource(olds)}: {difference.words}")
     return kept, unknown - waiting
 
 
@@ -318,7 +320,7 @@ def _inputs_of_last_run(
     if checked["rerun"] != Policy.NEVER.value or not olds:
         return checked
     if target_of(olds) != target_of(checked):
-        say(f"{declared.resource(checked)} stays: its location changed, but rerun is never")
+        print_line(f"{declared.resource(checked)} stays: its location changed, but rerun is never")
     kept = {name: value for name, value in olds.items() if name not in RECORD}
     return {**kept, **{name: checked[name] for name in RECORD if name in checked}}
 
@@ -337,7 +339,7 @@ def _replaced_by(
         # The same declaration, with defaults that another version filled in otherwise.
         replaces = [name for name in replaces if name not in declared.spec_fields]
     if replaces and is_deployment and (sentence := _sentence(declared, was, will)):
-        say(f"{declared.resource(will)}: {sentence}")
+        print_line(f"{declared.resource(will)}: {sentence}")
     if "spec_hash" not in replaces:
         return property_changes(was, will, replaces, replacing=replaces, effects=declared.spec.effects)
     # The hash covers a bucket, too; it is no property that is shown.

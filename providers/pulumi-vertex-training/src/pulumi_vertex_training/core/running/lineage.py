@@ -13,7 +13,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.core import engine
 from pulumi_vertex_training.core.call import Call
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.core.secret_masking import SECRETS
@@ -57,7 +57,7 @@ def write(
     try:
         files.write(endpoint, directory, masked)
     except CloudError as error:
-        say(f"warning: {declared.resource({'marks': inputs.marks})}: its run has no lineage: {error}")
+        print_line(f"warning: {declared.resource({'marks': inputs.marks})}: its run has no lineage: {error}")
 
 
 def _commits() -> Callable[[Path, float], Commit | None]:

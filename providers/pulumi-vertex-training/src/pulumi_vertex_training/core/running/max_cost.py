@@ -83,7 +83,7 @@ def announce_first(
         return
     limit = _limit(declared, inputs, 0.0)
     if limit is not None:
-        OPERATION.say_once(f"{name} {_sentence(declared, inputs, limit)}", urn=call.urn)
+        OPERATION.print_once(f"{name} {_sentence(declared, inputs, limit)}", urn=call.urn)
 
 
 def decide_with(
@@ -111,7 +111,7 @@ def decide_with(
     limit = _limit(declared, inputs, spent)
     if limit is not None:
         return decision, f"{name} {_sentence(declared, inputs, limit)}" if runs else ""
-    OPERATION.say_on(call.urn, used_up(name, inputs.max_cost, spent))
+    OPERATION.print_on(call.urn, used_up(name, inputs.max_cost, spent))
     return decide(dataclasses.replace(facts, last_run=LastRun.SPENT)), ""
 
 
@@ -171,7 +171,7 @@ def limit_of_run(
     limit = _limit(declared, inputs, spent)
     if limit is None:
         raise Failure(used_up(name, inputs.max_cost, spent))
-    OPERATION.say_once(f"{name} {_sentence(declared, inputs, limit)}", urn=urn)
+    OPERATION.print_once(f"{name} {_sentence(declared, inputs, limit)}", urn=urn)
     return limit
 
 

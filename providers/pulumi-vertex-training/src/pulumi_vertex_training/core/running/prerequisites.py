@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.core.call import Call
 from pulumi_vertex_training.core.connection import endpoint_for_lookups
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.running.declaration import JobResourceType
@@ -177,7 +177,7 @@ def require(
             f"{name} {_kept(declared, call.id, place)} The new job could not be submitted:\n{listed}"
         )
     for problem in found:
-        say(f"warning: {name}: {problem}")
+        print_line(f"warning: {name}: {problem}")
 
 
 def _kept(declared: JobResourceType, job: str, place: Target | None) -> str:

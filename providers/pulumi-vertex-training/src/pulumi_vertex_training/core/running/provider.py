@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.core import engine
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.connection import endpoint_of
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.interrupted.jobs import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.operation import OPERATION
@@ -125,14 +125,14 @@ def create(provider: JobProvider, call: Call) -> Created:
         )
     first = recorded.next() if recorded else RunKey(identity=inputs.identity, generation=1)
     if adopting.is_due(inputs, OPERATION.released(), recorded=recorded is not None):
-        record = adopting.adopt(declared, endpoint, inputs, key=key, tell=say)
+        record = adopting.adopt(declared, endpoint, inputs, key=key, tell=print_line)
         notifications.write(declared.gateway.collection, inputs, first.identity)
         return _created(declared, inputs, raw, record, run=first, adopted=True)
     decided = call.context.decided or DecidedRun(why=rerun.ON_DEMAND if recorded else rerun.FIRST)
     kept = call.context.recorded_checkpoints if rerun.resumes(decided.why) else None
 
     def tell(line: str) -> None:
-        say(f"{declared.resource(raw)}: {line}")
+        print_line(f"{declared.resource(raw)}: {line}")
 
     note, began_without = key or without_stack, creations.has_begun(without_stack)
 
@@ -220,7 +220,9 @@ def create(provider: JobProvider, call: Call) -> Created:
     run = run_of(record) or first
     if adopted:
         notifications.write(declared.gateway.collection, inputs, run.identity)
-        say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")
+        print_line(
+            f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment"
+        )
     if recorded:
         # The attempts of a pass are its record, so they do not count as earlier runs yet.
         _delete_oldest(declared, endpoint, inputs, record, until=recorded if climbed else run_of(record))
@@ -258,7 +260,7 @@ def _delete_oldest(
             elsewhere=ladder.endpoints_of(endpoint, inputs)[1:],
         )
     except (CloudError, StillRunningError) as error:
-        say(
+        print_line(
             f"warning: {inputs.marks.get('resource')}: old runs are kept, keep_runs={inputs.keep_runs} "
             f"applies again with the next run: {error}"
         )
@@ -433,7 +435,7 @@ def delete(declared: JobResourceType, call: Call) -> None:
     protect_running = bool(policies.get("protect_running"))
 
     def tell(line: str) -> None:
-        say(f"{name}: {line}")
+        print_line(f"{name}: {line}")
 
     before_delete = declared.before_delete(
         kept_because=MODEL_OF_REPLACED if replaced else models_kept_because(raw.get("on_delete")), tell=tell
@@ -486,4 +488,4 @@ def delete(declared: JobResourceType, call: Call) -> None:
             ended = deletion.ended_runs(jobs, run)
             deletion.delete_records(declared.gateway, endpoint, ended, before_delete=before_delete)
     except NotFound as error:
-        say(f"warning: {name}: jobs that its runs may have left behind cannot be listed: {error}")
+        print_line(f"warning: {name}: jobs that its runs may have left behind cannot be listed: {error}")

@@ -205,22 +205,22 @@ class DistributedTraining(pulumi.ComponentResource):
     @property
     def bucket(self) -> StagingBucket:
         """Bucket of the training. If you pass the name of a bucket, use `bucket_name` instead."""
-        return self._part("bucket", self._bucket, StagingBucket, instead="bucket_name")
+        return self._own_resource("bucket", self._bucket, StagingBucket, instead="bucket_name")
 
     @property
     def repository(self) -> ImageRepository:
         """Repository of the image, if the training builds one and has not been given another package's."""
-        return self._part("repository", self._repository, ImageRepository)
+        return self._own_resource("repository", self._repository, ImageRepository)
 
     @property
     def image(self) -> TrainingImage:
         """Image of the tasks. If you pass the name of an image, use `image_uri` instead."""
-        return self._part("image", self._image, TrainingImage, instead="image_uri")
+        return self._own_resource("image", self._image, TrainingImage, instead="image_uri")
 
     @property
     def package(self) -> StagedPackage:
         """Package of the tasks. If you pass addresses of packages, use `package_uris` instead."""
-        return self._part("package", self._package, StagedPackage, instead="package_uris")
+        return self._own_resource("package", self._package, StagedPackage, instead="package_uris")
 
     @property
     def image_uri(self) -> pulumi.Output[str]:
@@ -229,7 +229,7 @@ class DistributedTraining(pulumi.ComponentResource):
             raise pulumi.RunError(f"{self._label}: image_uri does not exist: the training has no image")
         return pulumi.Output.from_input(self._image_uri)
 
-    def _part(self, name: str, part: object, kind: type[P], *, instead: str = "") -> P:
+    def _own_resource(self, name: str, part: object, kind: type[P], *, instead: str = "") -> P:
         """Return a part that is a resource of this package. Raises `pulumi.RunError` for any other."""
         if isinstance(part, kind):
             return part

@@ -19,7 +19,7 @@ from pulumi_vertex_training.core.autonaming import id_from, with_own_id
 from pulumi_vertex_training.core.call import Call, Created, Difference, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity.conflicts import Identity
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
@@ -142,7 +142,7 @@ class ImageRepositoryProvider(CrudProvider):
         if inputs.adopt:
             _apply_settings(endpoint, self.existing(endpoint, inputs, name), inputs, call.key)
             OPERATION.note_made(name)
-            say(f"repository {inputs.repository_id}: adopted with its images")
+            print_line(f"repository {inputs.repository_id}: adopted with its images")
             deletions.forget(name)
             return Created(id=name, outputs=raw)
         self.create_once(
@@ -257,7 +257,7 @@ def _adopt_abandoned(endpoint: Endpoint, found: RepositoryRecord, inputs: Reposi
     left = f"repository {inputs.repository_id}: "
     live, declared = _spec_of(found), DECLARED.spec_of(inputs)
     if any(getattr(live, name) != getattr(declared, name) for name in REPLACING if name in _SPEC_FIELDS):
-        say(
+        print_line(
             f"{left}an interrupted deployment of this stack created it with other settings; it is deleted "
             "and created again"
         )
@@ -266,7 +266,7 @@ def _adopt_abandoned(endpoint: Endpoint, found: RepositoryRecord, inputs: Reposi
         return
     if repository_spec.patch(live, declared):
         _apply_settings(endpoint, found, inputs, key)
-    say(f"{left}adopted; an interrupted deployment of this stack created it")
+    print_line(f"{left}adopted; an interrupted deployment of this stack created it")
 
 
 def _apply_settings(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs, key: str) -> None:

@@ -272,7 +272,7 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
     labels = {
         key: value for key, value in (repository.get("labels") or {}).items() if not is_provider_label(key)
     }
-    scanning = _part(repository, "vulnerabilityScanningConfig").get("enablementConfig")
+    scanning = _submessage(repository, "vulnerabilityScanningConfig").get("enablementConfig")
     flat = {
         "repository_id": parts[5],
         "location": parts[3],
@@ -285,7 +285,9 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
             _read_policy(key, value) for key, value in (repository.get("cleanupPolicies") or {}).items()
         ],
         "cleanup_policy_dry_run": bool(repository.get("cleanupPolicyDryRun")),
-        "docker_config": {"immutable_tags": bool(_part(repository, "dockerConfig").get("immutableTags"))},
+        "docker_config": {
+            "immutable_tags": bool(_submessage(repository, "dockerConfig").get("immutableTags"))
+        },
         "vulnerability_scanning_config": {"enablement_config": _known(scanning, "INHERITED")},
         "force_destroy": force_destroy,
     }
@@ -315,6 +317,6 @@ def _known(value: object, default: str) -> object:
     return default if value in _UNSET else value
 
 
-def _part(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _submessage(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = message.get(name)
     return part if isinstance(part, Mapping) else {}

@@ -35,7 +35,7 @@ def keep_recorded(call: Call) -> dict[str, Any]:
         return call.inputs
     name = (call.inputs.get("marks") or {}).get("resource", "")
     if files := call.context.recorded.get(_INPUT):
-        OPERATION.say_once(f"model {name} keeps its files: the job of its {_INPUT} has not written a model")
+        OPERATION.print_once(f"model {name} keeps its files: the job of its {_INPUT} has not written a model")
     return {**call.inputs, _INPUT: files or ""}
 
 

@@ -13,7 +13,7 @@ from pulumi_vertex_training.core.autonaming import id_from, with_own_id
 from pulumi_vertex_training.core.call import Call, Created, Difference, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity.conflicts import Identity
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
@@ -173,7 +173,7 @@ class ModelProvider(CrudProvider):
             "This version does not become the default again, but a new one would. If the version must not be "
             "the default, set is_default_version=False"
         )
-        say(f"model {record.full_name.rpartition('/')[2]} is {lost}. {remedy}")
+        print_line(f"model {record.full_name.rpartition('/')[2]} is {lost}. {remedy}")
         return [f"it is {lost}"]
 
     def diff(self, call: Call) -> Difference:
@@ -265,10 +265,10 @@ class ModelProvider(CrudProvider):
 
         model_versions.delete_orphans(endpoint, name, model_versions.replaces_label(call.id, raw))
         if raw.get("on_delete") != "delete" and not call.context.recorded:
-            say(f'model {call.id.rpartition("/")[2]} is kept: on_delete="delete" is not set')
+            print_line(f'model {call.id.rpartition("/")[2]} is kept: on_delete="delete" is not set')
             return
         deletions.note(call.id)
-        model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
+        model_versions.delete(endpoint, name, version, print_line=print_line, is_ours=is_ours)
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
         name, _, spec = id_.partition("#")
@@ -278,7 +278,7 @@ class ModelProvider(CrudProvider):
         if found is None or OPERATION.made(found.full_name):
             raise NotFound(f"model {id_} has no version of this key", resource=id_, endpoint=endpoint)
         try:
-            return model_versions.delete(endpoint, name, found.version, say=say)
+            return model_versions.delete(endpoint, name, found.version, print_line=print_line)
         except FailedPrecondition:  # it is deployed
             return False
 
@@ -291,7 +291,9 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs, call: Call) -> ModelRecord:
     known = model_versions.versions_of(endpoint, name)
     found = _interrupted_upload(known, inputs, key)
     if found is not None:
-        say(f"model {inputs.display_name}: adopted; an interrupted deployment of this stack uploaded it")
+        print_line(
+            f"model {inputs.display_name}: adopted; an interrupted deployment of this stack uploaded it"
+        )
         return _with_settings(endpoint, found, inputs, key)
     recorded = _recorded(call)
     ours = (recorded is not None and _model_name(recorded) == name) or _has_own_version(known, inputs)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
@@ -41,7 +41,7 @@ def delete(
     name: str,
     version: str,
     *,
-    say: Callable[[str], None],
+    print_line: Callable[[str], None],
     is_ours: Callable[[ModelRecord], bool] = lambda _: True,
     registry: Registry = models,
 ) -> bool:
@@ -59,7 +59,7 @@ def delete(
         if ours is None:
             return False
         try:
-            _delete(endpoint, ours, [record for record in known if record is not ours], say, registry)
+            _delete(endpoint, ours, [record for record in known if record is not ours], print_line, registry)
         except NotFound:
             continue
         except FailedPrecondition:
@@ -74,7 +74,7 @@ def _delete(
     endpoint: Endpoint,
     ours: ModelRecord,
     others: list[ModelRecord],
-    say: Callable[[str], None],
+    print_line: Callable[[str], None],
     registry: Registry,
 ) -> None:
     if not others:
@@ -82,7 +82,7 @@ def _delete(
         return
     if DEFAULT_ALIAS in ours.aliases:
         registry.merge_aliases(endpoint, others[0].full_name, [DEFAULT_ALIAS])
-        say(f"model {ours.name.rpartition('/')[2]}: version {others[0].version} is the default now")
+        print_line(f"model {ours.name.rpartition('/')[2]}: version {others[0].version} is the default now")
     registry.delete_version(endpoint, ours.full_name)
 
 
@@ -119,8 +119,10 @@ def delete_orphans(endpoint: Endpoint, name: str, label: str) -> None:
             continue
         if OPERATION.made(record.full_name) or OPERATION.belongs_to_another_entry(record.full_name):
             continue
-        say(f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment")
-        delete(endpoint, name, record.version, say=say)
+        print_line(
+            f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment"
+        )
+        delete(endpoint, name, record.version, print_line=print_line)
 
 
 def default_in_words(endpoint: Endpoint, name: str, *, own: Mapping[str, str]) -> str:

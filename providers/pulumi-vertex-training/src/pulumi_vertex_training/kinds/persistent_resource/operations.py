@@ -10,7 +10,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.waiting import InterruptedWaitError, wait
 from pulumi_vertex_training.kinds.persistent_resource import gateway
@@ -111,7 +111,7 @@ def wait_for_deletion(endpoint: Endpoint, name: str, *, timeout: float | None = 
 def _wait_for_previous_deletion(endpoint: Endpoint, name: str, timeout: float | None) -> None:
     seconds = endpoint.timeouts.previous_deletion if timeout is None else timeout
     title = _title(name)
-    say(f"{title}: waiting up to {seconds:g} s until the previous one is deleted")
+    print_line(f"{title}: waiting up to {seconds:g} s until the previous one is deleted")
     try:
         gone = _is_gone_within(
             endpoint,

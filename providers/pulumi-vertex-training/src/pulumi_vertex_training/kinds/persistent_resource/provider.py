@@ -16,7 +16,7 @@ from pulumi_vertex_training.core.autonaming import id_from, with_own_id
 from pulumi_vertex_training.core.call import Call, Created, Difference, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity.conflicts import Identity
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
@@ -172,7 +172,7 @@ class PersistentResourceProvider(CrudProvider):
             live = _live_spec(self.existing(allowing, inputs, name), inputs)
             _update(allowing, name, live, inputs, call)
             OPERATION.note_made(name)
-            say(f"persistent resource {inputs.persistent_resource_id}: adopted")
+            print_line(f"persistent resource {inputs.persistent_resource_id}: adopted")
             deletions.forget(name)
             return Created(id=name, outputs=outputs)
 
@@ -206,7 +206,7 @@ class PersistentResourceProvider(CrudProvider):
         # A running reboot was started by an interrupted deployment.
         if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
             operations.reboot(endpoint, call.id, timeout=call.timeout)
-            say(
+            print_line(
                 f"persistent resource {inputs.persistent_resource_id}: rebooting, because reboot_token "
                 "changed"
             )
@@ -222,7 +222,7 @@ class PersistentResourceProvider(CrudProvider):
             record = gateway.get(endpoint, call.id)
             if record.state is not ResourceState.STOPPING:
                 if used := _used_replica_count(record):
-                    say(
+                    print_line(
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are "
                         "in use"
                     )
@@ -231,7 +231,7 @@ class PersistentResourceProvider(CrudProvider):
         except NotFound:
             return
         if not operations.wait_for_deletion(endpoint, call.id, timeout=call.timeout):
-            say(f"persistent resource {resource_id}: still being deleted; the service finishes it")
+            print_line(f"persistent resource {resource_id}: still being deleted; the service finishes it")
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
         record = _get_unless_deleting(endpoint, id_)
@@ -255,9 +255,9 @@ def _adopt(
     left = f"persistent resource {inputs.persistent_resource_id}: "
     if _can_be_updated(found, inputs):
         _update(endpoint, name, _live_spec(found, inputs), inputs, call)
-        say(f"{left}adopted; an interrupted deployment of this stack created it")
+        print_line(f"{left}adopted; an interrupted deployment of this stack created it")
         return
-    say(
+    print_line(
         f"{left}an interrupted deployment of this stack created it with a different spec; it is deleted "
         "and created again"
     )

@@ -54,8 +54,8 @@ async def _ready(poll: _Wait, wait: Wait, *, timeout: float, engine: str | None)
             reached=READINESS.is_ready,
             pace=LOCAL_PACE if endpoint.is_emulator else CLOUD_PACE,
             timeout=timeout,
-            report=poll.show,
-            trouble=poll.trouble,
+            on_record=poll.show,
+            on_error=poll.trouble,
             least_answer=endpoint.timeouts.least_answer,
             sleep=functools.partial(pause, engine=engine, timeouts=endpoint.timeouts),
         )

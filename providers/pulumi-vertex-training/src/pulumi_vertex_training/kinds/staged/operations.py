@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.objects import NO_KEY, PROMOTED, SHARED_KEY, STAGED_KEY, ObjectRecord
 from pulumi_vertex_training.core.connection import endpoint_of
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.promotion import packages as promoted_packages
@@ -155,7 +155,7 @@ def delete_object(props: Mapping[str, Any]) -> None:
             is_promoted = record.metadata[SHARED_KEY] == PROMOTED
             why = "was promoted" if is_promoted else "was staged more than once"
             who = "a rollback may need it" if is_promoted else "another stack may use it"
-            say(f"{spec.uri} is kept: it {why}, so {who}")
+            print_line(f"{spec.uri} is kept: it {why}, so {who}")
             return
         deletions.note(str(spec.uri))
         try:

@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.autonaming import object_prefix
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.promotion import entries as promotion
@@ -185,7 +185,7 @@ class StagedPackageProvider(StagedProvider):
             derived: dict[str, Any] = dict.fromkeys((*DERIVED, "python_module"), UNKNOWN)
             return Checked(inputs={**inputs, **derived})
         for line in warnings(decoded.spec.source, package.problems):
-            say(line)
+            print_line(line)
         spec = package_object(
             decoded.spec, file_name=package.file_name, sha256=package.sha256, size=package.size
         )
@@ -264,7 +264,7 @@ def _check_promoted(
         return Checked(problems=problems)
     if decoded.spec is None or promoted is None or spec is None:
         raise ValueError("a package's inputs cannot be read; please report this")
-    OPERATION.say_once(f"package {promoted.file}: {promoted.words}, and not packed here: {promoted.sha256}")
+    OPERATION.print_once(f"package {promoted.file}: {promoted.words}, and not packed here: {promoted.sha256}")
     inputs = {
         **complete(decoded.spec, unknown=decoded.unknown),
         promotion.INPUT: promotion.as_input(promoted),

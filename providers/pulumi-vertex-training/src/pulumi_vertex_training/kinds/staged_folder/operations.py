@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDe
 from pulumi_vertex_training.cloud.objects import NO_KEY, SHA256_KEY, SHARED_KEY, STAGED_KEY, ObjectRecord
 from pulumi_vertex_training.core.call import Call
 from pulumi_vertex_training.core.connection import endpoint_of
-from pulumi_vertex_training.core.engine import CANCELLED, say
+from pulumi_vertex_training.core.engine import CANCELLED, print_line
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
@@ -127,7 +127,7 @@ def stage(call: Call, content: Listing) -> None:
         },
     )
     progress = Progress(
-        count=len(content.files), tell=lambda line: OPERATION.say_on(call.urn, line, passing=True)
+        count=len(content.files), tell=lambda line: OPERATION.print_on(call.urn, line, passing=True)
     )
     _for_each(
         content.files,
@@ -136,7 +136,7 @@ def stage(call: Call, content: Listing) -> None:
             f"{progress.done:,} of {counted(progress.count, 'file')} are staged; `pulumi up` sends the others"
         ),
     )
-    OPERATION.say_on(call.urn, progress.summary())
+    OPERATION.print_on(call.urn, progress.summary())
     if key and props["on_delete"] == "delete":
         _delete_orphans(endpoint, spec, found.values(), {key})
     deletions.forget(uri)
@@ -244,7 +244,7 @@ def exists_unchanged(props: Mapping[str, Any]) -> bool:
         return False
     if found:
         count = counted(int(props["count"]), "file")
-        say(f"{props['uri']}: {len(found):,} of {count} missing or changed: {some(found)}")
+        print_line(f"{props['uri']}: {len(found):,} of {count} missing or changed: {some(found)}")
     return not found
 
 
@@ -271,7 +271,7 @@ def delete_folder(props: Mapping[str, Any]) -> None:
         return
     creations.remove_with(uri)
     if props["on_delete"] == "keep":
-        say(f"{uri} is kept: its on_delete is keep")
+        print_line(f"{uri} is kept: its on_delete is keep")
         return
     deletions.note(uri)
     try:
@@ -283,10 +283,12 @@ def delete_folder(props: Mapping[str, Any]) -> None:
         [one for one in own if _may_be_deleted(one)],
         lambda record: _delete(endpoint, record),
         interrupted=lambda: "the next `pulumi up` or `pulumi destroy` continues",
-        tell=lambda done, count: say(f"{uri}: {done:,} of {counted(count, 'file')} deleted"),
+        tell=lambda done, count: print_line(f"{uri}: {done:,} of {counted(count, 'file')} deleted"),
     )
     if shared := sum(SHARED_KEY in one.metadata for one in own):
-        say(f"{uri}: {counted(shared, 'file')} kept: staged more than once, so another stack may use them")
+        print_line(
+            f"{uri}: {counted(shared, 'file')} kept: staged more than once, so another stack may use them"
+        )
     keys = {one.metadata[STAGED_KEY] for one in own} - {NO_KEY, KEPT}
     _delete_orphans(endpoint, spec, listed, keys)
 

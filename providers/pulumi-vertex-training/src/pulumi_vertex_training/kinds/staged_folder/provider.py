@@ -87,7 +87,7 @@ class StagedFolderProvider(Provider):
         names = [*replaces, *(name for name in UPDATING if old.get(name) != new.get(name))]
         is_checked = call.context.checked is not None
         if is_checked and replaces == ["sha256"] and not is_unknown(new["sha256"]):
-            OPERATION.say_once(f"{call.id}: {_summary(old, new)}")
+            OPERATION.print_once(f"{call.id}: {_summary(old, new)}")
         if is_checked and not replaces:
             OPERATION.note_made(call.id)  # a replacement that a killed deployment began has the same objects
         found = Difference(
@@ -163,9 +163,9 @@ def _listing(inputs: FolderInputs, *, changing: bool = False) -> Listing:
 
 def _say_findings(source: str, content: Listing) -> None:
     for line in warnings(source, content.warnings):
-        OPERATION.say_once(line)
+        OPERATION.print_once(line)
     if content.left_out:
-        OPERATION.say_once(f"{source}: left out: {content.left_out}")
+        OPERATION.print_once(f"{source}: left out: {content.left_out}")
 
 
 def _summary(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

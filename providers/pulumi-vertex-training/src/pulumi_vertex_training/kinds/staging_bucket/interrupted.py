@@ -20,7 +20,7 @@ from pulumi_vertex_training.cloud.errors import (
     PermissionDenied,
     Unavailable,
 )
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.kinds.staging_bucket import gateway, wire
 from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
@@ -43,9 +43,9 @@ def create_or_adopt(endpoint: Endpoint, spec: BucketSpec, key: str) -> BucketRec
         if not _is_untouched(endpoint, found):
             raise _touched(error, spec.name) from error
     if _is_as_declared(found, spec):
-        say(f"bucket {spec.name}: adopted; an interrupted deployment of this stack created it")
+        print_line(f"bucket {spec.name}: adopted; an interrupted deployment of this stack created it")
         return found
-    say(
+    print_line(
         f"bucket {spec.name}: an interrupted deployment of this stack created it with other settings; it is "
         "empty, and is deleted and created again"
     )

@@ -15,7 +15,7 @@ from pulumi_vertex_training.core.autonaming import derived_name, with_own_id
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Imported, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import labels_of, require_equal, require_no_other_owner
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity import conflicts
 from pulumi_vertex_training.core.identity.conflicts import Identity
 from pulumi_vertex_training.core.interrupted import creations, deletions
@@ -82,9 +82,9 @@ class StagingBucketProvider(Provider):
         if inputs is None or same:
             return Checked(problems=[*_problems_with_name_origin(decoded), *same])
         for line in warnings(f"bucket {inputs.name}", decoded.problems):
-            OPERATION.say_once(line)
+            OPERATION.print_once(line)
         if not call.old_inputs and wire.sets_lock(None, inputs):
-            OPERATION.say_once(f"bucket {inputs.name}: {LOCK_WARNING}")
+            OPERATION.print_once(f"bucket {inputs.name}: {LOCK_WARNING}")
         return Checked(inputs=_with_url(_recorded(inputs, decoded.unknown)))
 
     def diff(self, call: Call) -> Difference:
@@ -111,7 +111,7 @@ class StagingBucketProvider(Provider):
                 and "retention_policy" not in map(_top_field, will.unknown)
             ):
                 raise Failure(f"bucket {old.name}: {refusal}.")
-            OPERATION.say_once(f"bucket {old.name}: {difference.summary}")
+            OPERATION.print_once(f"bucket {old.name}: {difference.summary}")
         # Bucket names are unique: the old bucket must go before a new one of the same name can be created.
         same_name = bool(difference.replaces) and old.name == new.name and "name" not in will.unknown
         known = not {_top_field(path) for path in will.unknown}.intersection(difference.replaces)
@@ -209,7 +209,7 @@ class StagingBucketProvider(Provider):
 
         def tell(count: int) -> None:
             reported.append(count)
-            say(f"bucket {call.id}: deleted {count} object{'' if count == 1 else 's'}")
+            print_line(f"bucket {call.id}: deleted {count} object{'' if count == 1 else 's'}")
 
         creations.remove_inside(f"gs://{call.id}/", functools.partial(gateway.labels_of, endpoint, call.id))
         deletions.note(call.id)
@@ -239,7 +239,7 @@ class StagingBucketProvider(Provider):
                 code=error.code,
             ) from error
         if reported and notice and not endpoint.is_emulator:
-            say(f"bucket {call.id}: {notice}")
+            print_line(f"bucket {call.id}: {notice}")
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:
         return interrupted.remove(endpoint, id_, key)
@@ -267,7 +267,7 @@ def _adopt(endpoint: Endpoint, spec: BucketSpec) -> None:
             "create it."
         ) from error
     require_equal(f"bucket {spec.name}", live, spec)
-    say(f"bucket {spec.name}: adopted with its objects")
+    print_line(f"bucket {spec.name}: adopted with its objects")
 
 
 def _require_replaceable(old: BucketInputs) -> None:

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.connection import endpoint_of
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.promotion import entries as promotion
@@ -78,9 +78,11 @@ class TrainingImageProvider(Provider):
         if decoded.spec is None:
             raise ValueError("an image's inputs cannot be read; please report this")
         for line in warnings(f"image {decoded.spec.name}", problems):
-            OPERATION.say_once(line)
+            OPERATION.print_once(line)
         if plan is not None and builder is not None and not isinstance(builder, Problem):
-            OPERATION.say_once(f"image {decoded.spec.name}: {_describe_builder(decoded.spec, plan, builder)}")
+            OPERATION.print_once(
+                f"image {decoded.spec.name}: {_describe_builder(decoded.spec, plan, builder)}"
+            )
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         return Checked(inputs={**inputs, **_derived(inputs, plan)})
 
@@ -106,7 +108,7 @@ class TrainingImageProvider(Provider):
             # Keep the image if another resource with the same image is deleted in this deployment.
             OPERATION.note_made(call.id)
         if replaces and old.get("content_hash") and promoted is None:
-            OPERATION.say_once(_describe_rebuild(new, replaces))
+            OPERATION.print_once(_describe_rebuild(new, replaces))
         # An interrupted deletion removes the tags before the image.
         untagged = is_checked and deletions.has_begun(call.id)
         found = Difference(
@@ -127,7 +129,7 @@ class TrainingImageProvider(Provider):
             from pulumi_vertex_training.core.promotion import images
 
             OPERATION.note_made(str(inputs.image.at(promoted.digest)))
-            report = build.teller(inputs.image, say)
+            report = build.teller(inputs.image, print_line)
             copied = images.ensure(endpoint, inputs.image, promoted, on_progress=report)
             made = build.PushedImage(image=copied.image, size=copied.size, sent_bytes=copied.sent_bytes)
             return _created(endpoint, inputs, raw, made)
@@ -145,14 +147,14 @@ class TrainingImageProvider(Provider):
             endpoint,
             plan,
             inputs.image,
-            tell=say,
+            tell=print_line,
             before_push=note,
             before_send=functools.partial(self._note_creation, raw, key),
             builder=inputs.builder,
             build_bucket=inputs.build_bucket,
         )
         for line in warnings(f"image {inputs.name}", made.problems):
-            OPERATION.say_once(line)
+            OPERATION.print_once(line)
         result = _created(endpoint, inputs, raw, made)
         creations.answered(str(made.image), key)
         return result
@@ -183,7 +185,7 @@ class TrainingImageProvider(Provider):
             return None
         drift = build.find_drift(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
         for line in drift:
-            say(f"image {raw['name']}: {line}. The resource is not changed")
+            print_line(f"image {raw['name']}: {line}. The resource is not changed")
         return Found(outputs={**raw, DRIFT: drift})
 
     def delete(self, call: Call) -> None:
@@ -198,7 +200,9 @@ class TrainingImageProvider(Provider):
         tags = {*_inputs(raw).tags, *deletions.noted_tags(call.id)}
         others = build.remove(endpoint_of(raw), parse(call.id), tags)
         if others:
-            say(f"image {call.id} is kept, because it has tags from outside this stack: {', '.join(others)}")
+            print_line(
+                f"image {call.id} is kept, because it has tags from outside this stack: {', '.join(others)}"
+            )
 
     def _note_creation(self, props: Mapping[str, Any], key: str, image: ImageName) -> None:
         """Note that an image is about to be pushed which its repository does not have."""
@@ -236,7 +240,9 @@ def _check_promoted(
         return Checked(problems=problems)
     if decoded.spec is None or promoted is None:
         raise ValueError("an image's inputs cannot be read; please report this")
-    OPERATION.say_once(f"image {decoded.spec.name}: {promoted.words}, and not built here: {promoted.digest}")
+    OPERATION.print_once(
+        f"image {decoded.spec.name}: {promoted.words}, and not built here: {promoted.digest}"
+    )
     inputs = {
         **complete(decoded.spec, unknown=decoded.unknown),
         promotion.INPUT: promotion.as_input(promoted),

@@ -101,7 +101,7 @@ def _discard_version(
     if kept_because:
         tell(f"model {short} is kept: {kept_because}")
         return
-    if model_versions.delete(endpoint, name, version, say=tell, is_ours=is_ours):
+    if model_versions.delete(endpoint, name, version, print_line=tell, is_ours=is_ours):
         tell(f"model {short} is deleted with the pipeline that uploaded it")
 
 

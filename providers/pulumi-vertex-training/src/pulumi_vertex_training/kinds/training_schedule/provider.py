@@ -17,7 +17,7 @@ from pulumi_vertex_training.core.autonaming import id_from, object_prefix, with_
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
-from pulumi_vertex_training.core.engine import say
+from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity.conflicts import Identity
 from pulumi_vertex_training.core.interrupted import creations, deletions
 from pulumi_vertex_training.core.operation import OPERATION
@@ -165,7 +165,9 @@ class TrainingScheduleProvider(CrudProvider):
             except AlreadyExists as error:
                 raise _explain_conflict(error, inputs) from error
         if adopted:
-            say(f"schedule {inputs.schedule_id}: adopted; an interrupted deployment of this stack created it")
+            print_line(
+                f"schedule {inputs.schedule_id}: adopted; an interrupted deployment of this stack created it"
+            )
         OPERATION.note_made(name)
         deletions.forget(name)
         return Created(id=name, outputs=_outputs(raw, run_key))
@@ -203,7 +205,7 @@ class TrainingScheduleProvider(CrudProvider):
                 endpoint_of({**raw, **_place_of_runs(raw)}),
                 str(raw["collection"]),
                 run_key,
-                tell=lambda line: say(f"schedule {label}: {line}"),
+                tell=lambda line: print_line(f"schedule {label}: {line}"),
             )
         except StillRunningError as error:
             raise Failure(f"schedule {label}: {error}") from error
@@ -347,14 +349,14 @@ def _show_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     times = ", ".join(f"{at:%a %Y-%m-%d %H:%M %Z}" for at in found)
     resource = new.get("marks", {}).get("resource", label)
     words = "is paused; resumed now, it would be due" if new.get("paused") else "is due next"
-    OPERATION.say_once(f"{resource} {words}: {times}")
+    OPERATION.print_once(f"{resource} {words}: {times}")
 
 
 def _show_deletion(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """Show that destroying the schedule will delete its runs, if that is new."""
     if new.get("on_delete") == "delete" != old.get("on_delete"):
         resource = new.get("marks", {}).get("resource", new.get("schedule_id"))
-        OPERATION.say_once(
+        OPERATION.print_once(
             f"{resource}: destroying it will cancel its live runs and delete the records of all its runs"
         )
 

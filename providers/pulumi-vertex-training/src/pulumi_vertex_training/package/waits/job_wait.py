@@ -128,12 +128,12 @@ class JobWait(Wait):
                 lambda endpoint: self.declared.gateway.get(endpoint, self.id),
                 reached=self._reached,
                 timeout=self.options.wait_timeout,
-                report=row.report,
+                on_record=row.report,
                 wait=self,
                 finish=row.finish if self.options.stream_logs else None,
             )
         except Interrupted:
-            self.say(self._interrupted(link.endpoint))
+            self.print_line(self._interrupted(link.endpoint))
             return Waited(outputs=dict(self.outputs))
         except NotFound:
             gone = f"{self.title} was deleted while this deployment waited for it. `pulumi up` runs it again"
@@ -160,7 +160,7 @@ class JobWait(Wait):
             if watched.timed_out:
                 self.warn(wait_words.timed_out(record, self.options.wait_timeout, logs))
             else:
-                self.say(f"{record.state.word.lower()}. {wait_words.follow(logs)}")
+                self.print_line(f"{record.state.word.lower()}. {wait_words.follow(logs)}")
         return Waited(outputs=outputs)
 
     def _reached(self, record: JobRecord) -> bool:
@@ -216,7 +216,7 @@ class _Row:
         since = machine_clock.monotonic() - self._shown_at
         if now != self._shown or (since > _SECONDS_BETWEEN_LINES and not record.state.is_terminal):
             self._shown, self._shown_at = now, machine_clock.monotonic()
-            self._wait.say(line(record, counts, report, behind, wait=wait), passing=True)
+            self._wait.print_line(line(record, counts, report, behind, wait=wait), passing=True)
         for words in self._reports.new_warnings(self._link.endpoint, record) if self._reports else ():
             self._wait.warn(f"{self._wait.declared.resource(self._wait.outputs)}: {words}")
         if self._rows is not None and not record.state.is_terminal:
@@ -244,7 +244,7 @@ class _Row:
         self._log = self._log or LogStream(
             label=wait.declared.resource(wait.outputs),
             command=f"{own_command(None)} logs {of_job(self._link.endpoint, name or wait.id)}",
-            show=wait.say,
+            show=wait.print_line,
             mask=SECRETS.masked,
         )
         await self._log.begin(self._link.endpoint, record, joins=wait.joins)
@@ -257,7 +257,7 @@ def _rows_below(wait: JobWait) -> RowsBelow | None:
         return None
 
     def show(urn: str, info: str) -> None:
-        OPERATION.say_on(urn, info, passing=True)
+        OPERATION.print_on(urn, info, passing=True)
 
     jobs = OPERATION.part(_jobs_with_rows)
     return RowsBelow(wait.urn, show, cancels=wait.options.on_interrupt == "cancel", jobs=jobs)

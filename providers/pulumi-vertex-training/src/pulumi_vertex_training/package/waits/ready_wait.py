@@ -60,18 +60,18 @@ class ReadyWait(Wait):
             line = self.declared.line(record)
             if line != shown and not (self.declared.is_ready(record) and not shown):
                 shown = line
-                self.say(line, passing=True)
+                self.print_line(line, passing=True)
 
         try:
             watched = link.watch(
                 lambda endpoint: self.declared.get(endpoint, self.id),
                 reached=self.declared.is_ready,
                 timeout=self.options.wait_timeout,
-                report=report,
+                on_record=report,
                 wait=self,
             )
         except Interrupted:
-            self.say(waiting.interrupted(self.title))
+            self.print_line(waiting.interrupted(self.title))
             return Waited(outputs=dict(self.outputs))
         except NotFound:
             return Waited(outputs=dict(self.outputs), failure=waiting.gone(self.title))

@@ -64,13 +64,13 @@ class Wait:
         """Wait as the options say."""
         raise NotImplementedError
 
-    def say(self, message: str, *, passing: bool = False) -> None:
+    def print_line(self, message: str, *, passing: bool = False) -> None:
         """Print a line on the row of the resource."""
-        OPERATION.say_on(self.urn, message, passing=passing)
+        OPERATION.print_on(self.urn, message, passing=passing)
 
     def warn(self, message: str) -> None:
         """Print a warning on the row of the resource."""
-        self.say(f"warning: {message}")
+        self.print_line(f"warning: {message}")
 
     def again(self, *, otherwise: str) -> str:
         """Return how a deployment stops failing."""
@@ -90,7 +90,7 @@ class Link:
         *,
         reached: Callable[[Record], bool],
         timeout: float,
-        report: Callable[[Record], Awaitable[None]],
+        on_record: Callable[[Record], Awaitable[None]],
         wait: Wait,
         finish: Callable[[Record], Awaitable[None]] | None = None,
     ) -> Watched[Record]:
@@ -113,8 +113,8 @@ class Link:
                 reached=reached,
                 pace=LOCAL_PACE if self.endpoint.is_emulator else CLOUD_PACE,
                 timeout=timeout,
-                report=report,
-                trouble=lambda error: wait.say(f"retrying: {error}", passing=True),
+                on_record=on_record,
+                on_error=lambda error: wait.print_line(f"retrying: {error}", passing=True),
                 least_answer=self.endpoint.timeouts.least_answer,
                 sleep=_sleep if finish is None else _sleep_in_thread,
             )

@@ -126,8 +126,8 @@ async def _watched(waiting: JobWait, link: _Link, progress: Progress) -> Watched
             ),
             pace=LOCAL_PACE if link.endpoint.is_emulator else CLOUD_PACE,
             timeout=policy.timeout if policy.waits else 0.0,
-            report=note,
-            trouble=progress.trouble,
+            on_record=note,
+            on_error=progress.trouble,
             least_answer=link.endpoint.timeouts.least_answer,
             sleep=functools.partial(pause, engine=waiting.engine, timeouts=link.endpoint.timeouts),
         )

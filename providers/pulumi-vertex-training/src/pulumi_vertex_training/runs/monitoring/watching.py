@@ -71,15 +71,15 @@ async def watch(
     reached: Callable[[Record], bool],
     pace: Pace,
     timeout: float,
-    report: Callable[[Record], Awaitable[None]],
-    trouble: Callable[[CloudError], None],
+    on_record: Callable[[Record], Awaitable[None]],
+    on_error: Callable[[CloudError], None],
     least_answer: float,
     clock: Callable[[], float] = machine_clock.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Watched[Record]:
     """Poll until `reached` is true for a record, it is terminal, or `timeout` seconds have passed.
 
-    `report` is called with every record. A transient error is passed to `trouble`, and the call repeated
+    `on_record` is called with every record. A transient error is passed to `on_error`, and the call repeated
     after a delay. If the deadline passes without an answer, the last record is the result; the error is
     raised only if there has never been one. Every other error is raised at once. A call that began before the
     deadline gets at least `least_answer` seconds.
@@ -100,11 +100,11 @@ async def watch(
                 if last is None:
                     raise
                 return Watched(record=last, first_was_terminal=bool(first_was_terminal), timed_out=True)
-            trouble(error)
+            on_error(error)
         else:
             if first_was_terminal is None:
                 first_was_terminal = record.state.is_terminal
-            await report(record)
+            await on_record(record)
             ended = record.state.is_terminal or reached(record)
             if ended or clock() >= deadline:
                 return Watched(record=record, first_was_terminal=first_was_terminal, timed_out=not ended)

@@ -98,7 +98,7 @@ class ServiceUsage:
             self._states.set(service, enabled=True, project=project)
         response = descriptors.message(f"{_PACKAGE}.BatchEnableServicesResponse")
         response.services.extend(self._service(project, service) for service in services)
-        return _done(response, project, services)
+        return _finished_operation(response, project, services)
 
     def _changed(self, project: str, service: str, *, enabled: bool) -> DynamicMessage:
         same = self._states.is_enabled(service, project) == enabled
@@ -107,7 +107,7 @@ class ServiceUsage:
         kind = "EnableServiceResponse" if enabled else "DisableServiceResponse"
         response = descriptors.message(f"{_PACKAGE}.{kind}")
         response.service.CopyFrom(self._service(project, service))
-        return _done(response, project, [] if same else [service])
+        return _finished_operation(response, project, [] if same else [service])
 
     def _service(self, project: str, service: str) -> DynamicMessage:
         number = project_number(project)
@@ -118,7 +118,7 @@ class ServiceUsage:
         return found
 
 
-def _done(response: DynamicMessage, project: str, changed: Sequence[str]) -> DynamicMessage:
+def _finished_operation(response: DynamicMessage, project: str, changed: Sequence[str]) -> DynamicMessage:
     operation = descriptors.message("google.longrunning.Operation")
     operation.name = f"operations/acf.p2-{project_number(project)}-{uuid.uuid4()}" if changed else _NO_CHANGE
     metadata = descriptors.message(f"{_PACKAGE}.OperationMetadata")

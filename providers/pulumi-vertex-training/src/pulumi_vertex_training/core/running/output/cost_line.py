@@ -49,7 +49,7 @@ def announce_cost(
     if cost is not None:
         if inputs.max_cost is not None:
             cost = dataclasses.replace(cost, per_timeout=None)  # a line of its own has what `max_cost` allows
-        OPERATION.say_once(
+        OPERATION.print_once(
             f"{declared.resource(checked)} {words.verb(inputs.endpoint)}: {words.sentence(cost)}",
             urn=call.urn,
         )
@@ -68,4 +68,4 @@ def announce_resize(name: str, old: Decoded[Any], new: Decoded[Any], *, urn: str
     before, after = (cost_of_decoded(each, region=new.draft.location, table=table) for each in (old, new))
     text = words.of_resized_machines(before, after) if before is not None and after is not None else ""
     if text:
-        OPERATION.say_once(f"{name} {words.verb(new.draft.endpoint)}: {text}", urn=urn)
+        OPERATION.print_once(f"{name} {words.verb(new.draft.endpoint)}: {text}", urn=urn)

@@ -43,15 +43,15 @@ def announce_ladder(
         cost = _most(on_rung(spec, rung), rung.location or inputs.location, unknown, table)
         price = f": {words.verb(inputs.endpoint)} {cost}" if cost else ""
         of = f"rung {position} of {len(inputs.capacity)}"
-        OPERATION.say_once(f"{name}: {of} ({described(spec, rung)}){price}", urn=call.urn)
+        OPERATION.print_once(f"{name}: {of} ({described(spec, rung)}){price}", urn=call.urn)
     if any(
         rung.wait_for and strategy != FLEX_START
         for rung, strategy in zip(inputs.capacity, strategies, strict=True)
     ):
         words_of_wait = "wait_for of SPOT and STANDARD is counted while `pulumi up` waits"
-        OPERATION.say_once(f"{name}: {words_of_wait}; after Ctrl-C the job stays on its rung", urn=call.urn)
+        OPERATION.print_once(f"{name}: {words_of_wait}; after Ctrl-C the job stays on its rung", urn=call.urn)
     if set(strategies) >= _PREEMPTIBLE:
-        OPERATION.say_once(f"{name}: SPOT and FLEX_START take the same preemptible quota", urn=call.urn)
+        OPERATION.print_once(f"{name}: SPOT and FLEX_START take the same preemptible quota", urn=call.urn)
 
 
 def _most(spec: JobSpec, region: str, unknown: frozenset[str], table: PriceTable) -> str:
