@@ -21,6 +21,6 @@ def test_a_call_is_retried_no_longer_than_an_answer_is_awaited_at_the_deadline()
         """Print nothing."""
 
     link = Link({"endpoint": "google", "project": "p", "location": "us-central1"}, NAME)
-    link.watch(get, reached=lambda _: True, timeout=1.0, on_record=report, wait=None)  # type: ignore[arg-type]
+    link.watch(get, reached=lambda _: True, timeout=600.0, on_record=report, wait=None)  # type: ignore[arg-type]
     (one,) = asked
     assert one.timeouts.retry_google == one.timeouts.least_answer < link.endpoint.timeouts.retry_google

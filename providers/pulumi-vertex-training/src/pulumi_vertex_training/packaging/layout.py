@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from pulumi_vertex_training.packaging.project import Project, strings, table
+from pulumi_vertex_training.packaging.project import Project, strings
 from pulumi_vertex_training.packaging.project_files import FindCall, texts
+from vertex_training.fields.document import nested
 from vertex_training.findings.problems import Problem
 
 _PACKAGES_NOT_FOUND = re.compile(
@@ -85,7 +86,7 @@ def flat_names(paths: Collection[str]) -> tuple[list[str], list[str]]:
 
 def setuptools_table(project: Project) -> Mapping[str, Any]:
     """Return the [tool.setuptools] table."""
-    return table(project.pyproject, "tool", "setuptools")
+    return nested(project.pyproject, "tool", "setuptools")
 
 
 def _stated(project: Project) -> Layout | None:
@@ -94,7 +95,7 @@ def _stated(project: Project) -> Layout | None:
     if "packages" in from_toml or "py-modules" in from_toml:
         packages, modules = from_toml.get("packages"), _names(from_toml.get("py-modules"))
         if isinstance(packages, Mapping):
-            options = table(packages, "find")
+            options = nested(packages, "find")
             find = _find_from_toml(options)
             return _with_find(project, find, "pyproject.toml", modules)
         return _listed(project, "pyproject.toml", _names(packages), modules)

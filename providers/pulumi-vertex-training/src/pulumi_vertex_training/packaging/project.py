@@ -17,6 +17,7 @@ from pulumi_vertex_training.packaging.project_files import (
     setup_call,
     texts,
 )
+from vertex_training.fields.document import nested
 from vertex_training.findings.problems import Problem
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -41,19 +42,19 @@ class Project:
     @property
     def metadata(self) -> Mapping[str, Any]:
         """The [project] table."""
-        return table(self.pyproject, "project")
+        return nested(self.pyproject, "project")
 
     @property
     def backend(self) -> str:
         """The build backend's import path; setuptools by default, as PEP 517 has it."""
-        named = table(self.pyproject, "build-system").get("build-backend")
+        named = nested(self.pyproject, "build-system").get("build-backend")
         return named if isinstance(named, str) else "setuptools.build_meta:__legacy__"
 
     @property
     def build_requires(self) -> tuple[str, ...]:
         """The declared requirements of the build; setuptools by default, as PEP 518 has it."""
         try:
-            return texts(table(self.pyproject, "build-system")["requires"])
+            return texts(nested(self.pyproject, "build-system")["requires"])
         except (KeyError, ValueError):
             return ("setuptools>=40.8.0",)
 
@@ -67,7 +68,7 @@ class Project:
         """The declared name of the distribution."""
         return _text(
             self.metadata.get("name"),
-            table(self.pyproject, "tool", "poetry").get("name"),
+            nested(self.pyproject, "tool", "poetry").get("name"),
             self.setup_cfg.get("metadata", {}).get("name"),
             self.setup_py.values.get("name") if self.setup_py else None,
         )
@@ -77,9 +78,9 @@ class Project:
         """The declared version, or the one in a file that the backend would read."""
         stated = _text(
             self.metadata.get("version"),
-            table(self.pyproject, "tool", "poetry").get("version"),
-            self._from_setuptools(table(self.pyproject, "tool", "setuptools", "dynamic").get("version")),
-            self._from_hatch(table(self.pyproject, "tool", "hatch", "version")),
+            nested(self.pyproject, "tool", "poetry").get("version"),
+            self._from_setuptools(nested(self.pyproject, "tool", "setuptools", "dynamic").get("version")),
+            self._from_hatch(nested(self.pyproject, "tool", "hatch", "version")),
             self._from_flit() if self.backend.startswith("flit_core") else None,
         )
         if stated is not None:
@@ -109,7 +110,7 @@ class Project:
         """Return the dependencies of `{file = ["requirements.txt"]}`, or None if there is another source."""
         if not self.uses_setuptools:
             return None
-        value = table(self.pyproject, "tool", "setuptools", "dynamic").get("dependencies")
+        value = nested(self.pyproject, "tool", "setuptools", "dynamic").get("dependencies")
         named = value.get("file") if isinstance(value, Mapping) else None
         names = [named] if isinstance(named, str) else named
         if not isinstance(names, list) or not all(name in self.files for name in names):
@@ -149,7 +150,7 @@ class Project:
         return self._assigned((path,), names, roots=("",)) if isinstance(path, str) else None
 
     def _from_flit(self) -> str | None:
-        module = table(self.pyproject, "tool", "flit", "module").get("name") or self.metadata.get("name")
+        module = nested(self.pyproject, "tool", "flit", "module").get("name") or self.metadata.get("name")
         if not isinstance(module, str):
             return None
         path = module.replace("-", "_").replace(".", "/")
@@ -166,7 +167,7 @@ class Project:
         self, paths: Sequence[str], names: Sequence[str], *, roots: Sequence[str] | None = None
     ) -> str | None:
         if roots is None:
-            package_dir = table(self.pyproject, "tool", "setuptools", "package-dir").get("", "")
+            package_dir = nested(self.pyproject, "tool", "setuptools", "package-dir").get("", "")
             roots = [f"{package_dir}/" if package_dir else "", "src/", ""]
         for root in roots:
             for path in paths:
@@ -217,7 +218,7 @@ def statement_problems(project: Project) -> list[Problem]:
     if isinstance(named, str) and named not in project.files:
         message = f"names the file {named!r}, which is not in the package. Add it, or remove the line."
         problems.append(Problem(path="pyproject.toml: project.readme", message=message))
-    requires = strings(table(project.pyproject, "build-system").get("requires"))
+    requires = strings(nested(project.pyproject, "build-system").get("requires"))
     if any(re.match(r"setuptools[-_.](scm|git)", text, re.IGNORECASE) for text in requires):
         message = (
             "setuptools finds the project's data files by version control, which an archive does not have. "
@@ -254,14 +255,6 @@ def identity(project: Project, *, name: str | None, version: str | None) -> tupl
     elif version:
         problems += naming.version_problems(version)
     return stated_name or name or "", stated_version or version or "", problems
-
-
-def table(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return a nested table, or an empty one if it does not exist."""
-    value: object = document
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
 
 
 def _no_name(project: Project) -> str:

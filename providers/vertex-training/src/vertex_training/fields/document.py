@@ -1,4 +1,4 @@
-"""Values as JSON for people's programs: dataclasses become objects with their names in camel case."""
+"""JSON: values of people's programs as objects in camel case, and objects inside other documents."""
 
 from __future__ import annotations
 
@@ -27,3 +27,11 @@ def json_of(value: object, names: str = "") -> Any:
     if isinstance(value, (list, tuple, Set)):
         return [json_of(item) for item in value]
     return str(value) if hasattr(value, "__fspath__") else value
+
+
+def nested(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return the object at the end of a path of keys, or an empty one where a key is missing."""
+    value: object = document
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar
 
 from vertex_training.catalog import api
+from vertex_training.fields.document import nested
 from vertex_training.fields.durations import in_seconds
 from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
 from vertex_training.fields.labels import is_provider_label
@@ -272,7 +273,7 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
     labels = {
         key: value for key, value in (repository.get("labels") or {}).items() if not is_provider_label(key)
     }
-    scanning = _submessage(repository, "vulnerabilityScanningConfig").get("enablementConfig")
+    scanning = nested(repository, "vulnerabilityScanningConfig").get("enablementConfig")
     flat = {
         "repository_id": parts[5],
         "location": parts[3],
@@ -285,9 +286,7 @@ def from_wire(repository: Mapping[str, Any], *, force_destroy: bool = False) -> 
             _read_policy(key, value) for key, value in (repository.get("cleanupPolicies") or {}).items()
         ],
         "cleanup_policy_dry_run": bool(repository.get("cleanupPolicyDryRun")),
-        "docker_config": {
-            "immutable_tags": bool(_submessage(repository, "dockerConfig").get("immutableTags"))
-        },
+        "docker_config": {"immutable_tags": bool(nested(repository, "dockerConfig").get("immutableTags"))},
         "vulnerability_scanning_config": {"enablement_config": _known(scanning, "INHERITED")},
         "force_destroy": force_destroy,
     }
@@ -315,8 +314,3 @@ def _read_policy(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _known(value: object, default: str) -> object:
     return default if value in _UNSET else value
-
-
-def _submessage(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = message.get(name)
-    return part if isinstance(part, Mapping) else {}

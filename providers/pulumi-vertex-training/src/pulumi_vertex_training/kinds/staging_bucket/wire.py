@@ -15,6 +15,7 @@ from pulumi_vertex_training.kinds.staging_bucket.spec import (
     comparable,
     normalise,
 )
+from vertex_training.fields.document import nested
 from vertex_training.fields.effects import Effect
 from vertex_training.fields.labels import KEY_LABEL
 from vertex_training.fields.schema import camel_case
@@ -65,24 +66,24 @@ def from_wire(
     The two options are not part of the JSON, and the label with a resource's key is not part of the spec.
     Raises ValueError if `bucket` is not a bucket.
     """
-    access = _submessage(bucket, "iamConfiguration")
+    access = nested(bucket, "iamConfiguration")
     flat = {key: bucket[key] for key in ("name", "location", "labels") if key in bucket}
     flat["labels"] = {key: value for key, value in (bucket.get("labels") or {}).items() if key != KEY_LABEL}
     flat |= {name: bucket[camel_case(name)] for name in _SAME_NAME if bucket.get(camel_case(name))}
-    rules = _submessage(bucket, "lifecycle").get("rule") or []
+    rules = nested(bucket, "lifecycle").get("rule") or []
     flat |= {
         "storage_class": bucket.get("storageClass") or "STANDARD",
-        "uniform_bucket_level_access": bool(_submessage(access, "uniformBucketLevelAccess").get("enabled")),
+        "uniform_bucket_level_access": bool(nested(access, "uniformBucketLevelAccess").get("enabled")),
         "public_access_prevention": _prevention(access.get("publicAccessPrevention")),
-        "versioning": {"enabled": bool(_submessage(bucket, "versioning").get("enabled"))},
+        "versioning": {"enabled": bool(nested(bucket, "versioning").get("enabled"))},
         "lifecycle_rules": rules,
-        "requester_pays": bool(_submessage(bucket, "billing").get("requesterPays")),
-        "enable_object_retention": _submessage(bucket, "objectRetention").get("mode") == "Enabled",
-        "hierarchical_namespace": bool(_submessage(bucket, "hierarchicalNamespace").get("enabled")),
+        "requester_pays": bool(nested(bucket, "billing").get("requesterPays")),
+        "enable_object_retention": nested(bucket, "objectRetention").get("mode") == "Enabled",
+        "hierarchical_namespace": bool(nested(bucket, "hierarchicalNamespace").get("enabled")),
         "force_destroy": force_destroy,
         "release_holds": release_holds,
     }
-    if regions := _submessage(bucket, "customPlacementConfig").get("dataLocations"):
+    if regions := nested(bucket, "customPlacementConfig").get("dataLocations"):
         flat["custom_placement_config"] = {"data_locations": regions}
     return comparable(from_json(BucketSpec, _with_plurals(flat)))
 
@@ -210,8 +211,3 @@ def _with_plurals(value: object) -> Any:
 def _prevention(value: object) -> object:
     """Return the setting under its current name: `unspecified` is the old name of `inherited`."""
     return "inherited" if value in (None, "unspecified") else value
-
-
-def _submessage(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = message.get(name)
-    return part if isinstance(part, Mapping) else {}

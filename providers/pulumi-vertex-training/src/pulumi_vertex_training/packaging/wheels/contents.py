@@ -16,8 +16,9 @@ from pathlib import PurePosixPath
 from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import Entry
 from pulumi_vertex_training.packaging.layout import Layout, includes, setuptools_table
-from pulumi_vertex_training.packaging.project import Project, table
+from pulumi_vertex_training.packaging.project import Project
 from pulumi_vertex_training.packaging.project_files import texts
+from vertex_training.fields.document import nested
 
 _SETUP_PY = frozenset(
     {
@@ -225,9 +226,9 @@ def _after_folders(places: set[int], pattern: Sequence[str]) -> set[int]:
 
 
 def _of_flit(project: Project) -> dict[str, Entry]:
-    if "external-data" in table(project.pyproject, "tool", "flit"):
+    if "external-data" in nested(project.pyproject, "tool", "flit"):
         raise ValueError("[tool.flit.external-data] needs a build")
-    name = table(project.pyproject, "tool", "flit", "module").get("name") or project.name or ""
+    name = nested(project.pyproject, "tool", "flit", "module").get("name") or project.name or ""
     path = str(name).replace("-", "_").replace(".", "/")
     for root in ("", "src/"):
         if entries := _below(project, f"{root}{path}", as_=path):
@@ -236,8 +237,8 @@ def _of_flit(project: Project) -> dict[str, Entry]:
 
 
 def _of_hatchling(project: Project) -> dict[str, Entry]:
-    build = table(project.pyproject, "tool", "hatch", "build")
-    target = table(build, "targets", "wheel")
+    build = nested(project.pyproject, "tool", "hatch", "build")
+    target = nested(build, "targets", "wheel")
     others = sorted({*build} - {"targets"}) + sorted({*target} - {"packages"})
     if others:
         raise ValueError(f"{others[0]} in [tool.hatch.build] is not supported")
@@ -257,7 +258,7 @@ def _of_hatchling(project: Project) -> dict[str, Entry]:
 
 
 def _of_uv(project: Project) -> dict[str, Entry]:
-    options = table(project.pyproject, "tool", "uv", "build-backend")
+    options = nested(project.pyproject, "tool", "uv", "build-backend")
     if others := sorted({*options} - {"module-name", "module-root"}):
         raise ValueError(f"{others[0]} in [tool.uv.build-backend] is not supported")
     name = options.get("module-name", naming.module_name((project.name or "").lower()))
@@ -271,7 +272,7 @@ def _of_uv(project: Project) -> dict[str, Entry]:
 
 
 def _of_poetry(project: Project) -> dict[str, Entry]:
-    options = table(project.pyproject, "tool", "poetry")
+    options = nested(project.pyproject, "tool", "poetry")
     if not project.metadata:
         raise ValueError("its metadata is in [tool.poetry] instead of [project]")
     if others := sorted({"packages", "include", "exclude", "build"}.intersection(options)):

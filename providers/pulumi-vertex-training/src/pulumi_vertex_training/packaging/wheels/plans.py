@@ -18,10 +18,11 @@ from pulumi_vertex_training.packaging.extras import (
 )
 from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.plans import Plan, Request, open_project, plan_folder, plan_script
-from pulumi_vertex_training.packaging.project import Project, table
+from pulumi_vertex_training.packaging.project import Project
 from pulumi_vertex_training.packaging.project_files import texts
 from pulumi_vertex_training.packaging.wheels.contents import installed_files
 from pulumi_vertex_training.packaging.wheels.writer import LARGEST, MOST_FILES, TAG
+from vertex_training.fields.document import nested
 from vertex_training.findings.problems import Problem, errors
 
 Groups = Mapping[str, Mapping[str, str]]
@@ -66,10 +67,10 @@ def project_metadata(project: Project) -> WheelMetadata:
         if requirements is None:
             raise ValueError("its build decides its dependencies")
         scripts = {"console_scripts": metadata.get("scripts"), "gui_scripts": metadata.get("gui-scripts")}
-        groups = {**table(metadata, "entry-points"), **{name: one for name, one in scripts.items() if one}}
+        groups = {**nested(metadata, "entry-points"), **{name: one for name, one in scripts.items() if one}}
         return WheelMetadata(
             requirements=requirements,
-            extras={name: texts(one) for name, one in table(metadata, "optional-dependencies").items()},
+            extras={name: texts(one) for name, one in nested(metadata, "optional-dependencies").items()},
             requires_python=metadata.get("requires-python"),
             summary=metadata.get("description"),
             entry_points={

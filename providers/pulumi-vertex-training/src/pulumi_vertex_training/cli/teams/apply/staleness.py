@@ -17,6 +17,7 @@ from pulumi_vertex_training.core.state.entries import PROVIDER_TYPE
 from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT
 from pulumi_vertex_training.engine_values import ENGINES_UNKNOWN, SECRET, SIGNATURE
 from pulumi_vertex_training.package import stack_key
+from vertex_training.fields.document import nested
 
 What = Literal["configuration", "state", "plan", "program"]
 
@@ -94,9 +95,11 @@ def _planned(urn: str, plan: SavedPlan) -> Any:
     found = plan.resources.get(urn)
     if urns.parse(urn).type == PROVIDER_TYPE:
         adds = {
-            name: value for name, value in _mapping(_goal(found), "adds").items() if name != stack_key.INPUT
+            name: value
+            for name, value in nested(_goal(found), "inputDiff", "adds").items()
+            if name != stack_key.INPUT
         }
-        return adds, _mapping(_goal(found), "updates")
+        return adds, nested(_goal(found), "inputDiff", "updates")
     return _comparable(found)
 
 
@@ -127,8 +130,8 @@ def _differing(old: object, new: object) -> list[str]:
     inputs = {
         str(name)
         for part in ("adds", "updates")
-        for name in {**_mapping(before, part), **_mapping(after, part)}
-        if _mapping(before, part).get(name) != _mapping(after, part).get(name)
+        for name in {**nested(before, "inputDiff", part), **nested(after, "inputDiff", part)}
+        if nested(before, "inputDiff", part).get(name) != nested(after, "inputDiff", part).get(name)
     }
     options = {
         name for name in {*before, *after} if name != "inputDiff" and before.get(name) != after.get(name)
@@ -140,11 +143,6 @@ def _goal(plan: object) -> Mapping[str, Any]:
     goal = plan.get("goal") if isinstance(plan, Mapping) else None
     comparable = _comparable(goal)
     return comparable if isinstance(comparable, Mapping) else {}
-
-
-def _mapping(goal: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    found = (goal.get("inputDiff") or {}).get(part)
-    return found if isinstance(found, Mapping) else {}
 
 
 def _comparable(value: Any) -> Any:
@@ -198,7 +196,7 @@ def _of_program(saved: SavedPlan, now: SavedPlan) -> Iterator[Reason]:
 
 def _unknown_inputs(goal: Mapping[str, Any]) -> Iterator[str]:
     for part in ("adds", "updates"):
-        for name, value in _mapping(goal, part).items():
+        for name, value in nested(goal, "inputDiff", part).items():
             if not str(name).startswith("__") and _has_unknown(value):
                 yield str(name)
 

@@ -25,7 +25,7 @@ from pulumi_vertex_training.cli.teams.plan.plan import (
     type_of,
     value_changes,
 )
-from vertex_training.fields.document import json_of
+from vertex_training.fields.document import json_of, nested
 from vertex_training.job.difference import JobDifference, as_document
 
 Effect = Literal["changed", "cancelled", "deleted"]
@@ -169,14 +169,14 @@ def _changed(reading: Reading) -> Drift | None:
     if not reading.differs:
         return None
     kind = job_kind_of(urns.parse(reading.urn).type)
-    old, new = _mapping(reading.recorded, "inputs"), _mapping(reading.live, "inputs")
+    old, new = nested(reading.recorded, "inputs"), nested(reading.live, "inputs")
     compared = job_difference(kind, old, new) if kind is not None else None
     if compared is not None and compared.paths:
         return _of(reading, "changed", difference=compared)
     values = tuple(value_changes(old, new))
     if values:
         return _of(reading, "changed", values=values)
-    outputs = tuple(value_changes(_mapping(reading.recorded, "outputs"), _mapping(reading.live, "outputs")))
+    outputs = tuple(value_changes(nested(reading.recorded, "outputs"), nested(reading.live, "outputs")))
     if outputs:
         # Only what the service decides has changed: there is nothing that a deployment could change back.
         because = "no declared value differs, so there is nothing to change back"
@@ -192,7 +192,7 @@ def _with_sentences(reading: Reading, sentences: tuple[str, ...], changed: Drift
         found = changed or _of(reading, "changed")
         because = _WHY_REPLACED.get(_resource(reading), "")
         return replace(found, sentences=sentences, repair=(*UP, "--replace", reading.urn), because=because)
-    if _mapping(reading.recorded, "inputs").get("rerun") == "never":
+    if nested(reading.recorded, "inputs").get("rerun") == "never":
         return _of(reading, "deleted", sentences=sentences, repair=REFRESH, because=_NEVER)
     return _of(reading, "deleted", sentences=sentences)
 
@@ -208,7 +208,7 @@ _NEVER = 'rerun is "never"; to run it again, set another rerun and run_token'
 
 def _of_cancelled(reading: Reading) -> tuple[tuple[str, ...], str]:
     """Return the arguments of the command that runs a cancelled job again, and why it is no other."""
-    rerun = _mapping(reading.recorded, "inputs").get("rerun")
+    rerun = nested(reading.recorded, "inputs").get("rerun")
     if rerun == "never":
         return REFRESH, _NEVER
     if rerun == "always":
@@ -233,32 +233,27 @@ def _is_cancelled(reading: Reading) -> bool:
         return False
     from pulumi_vertex_training.core.running.rerun_decision import was_stopped_by_timeout  # only if needed
 
-    return not was_stopped_by_timeout(_mapping(reading.live, "outputs"))
+    return not was_stopped_by_timeout(nested(reading.live, "outputs"))
 
 
 def _state(state: Mapping[str, Any]) -> str:
     """Return the state of a job in its outputs without its prefix, "" for any other resource."""
     if job_kind_of(str(state.get("type") or "")) is None:
         return ""
-    return str(_mapping(state, "outputs").get("state") or "").rpartition("_STATE_")[2]
+    return str(nested(state, "outputs").get("state") or "").rpartition("_STATE_")[2]
 
 
 def _sentences(reading: Reading) -> tuple[str, ...]:
     """Return the provider's own words for differences that the state does not have yet."""
     if not _resource(reading):
         return ()
-    known = _mapping(reading.recorded, "outputs").get(_DRIFT) or ()
-    now = _mapping(reading.live, "outputs").get(_DRIFT) or ()
+    known = nested(reading.recorded, "outputs").get(_DRIFT) or ()
+    now = nested(reading.live, "outputs").get(_DRIFT) or ()
     return tuple(str(line) for line in now if line not in known)
 
 
 def _resource(reading: Reading) -> str:
     return registry.resource_of(urns.parse(reading.urn).type)
-
-
-def _mapping(state: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = state.get(name)
-    return part if isinstance(part, Mapping) else {}
 
 
 def drift_document(drift: Drift, repair: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from pulumi_vertex_training.costs.words import NOT_SHOWN
 from vertex_training.cost import cost as ground
 from vertex_training.cost.cost import Cost, total
 from vertex_training.cost.prices import PriceTable
-from vertex_training.fields.document import json_of
+from vertex_training.fields.document import json_of, nested
 from vertex_training.job.job_kind import JobKind
 
 _PERSISTENT = "PersistentResource"
@@ -211,7 +211,7 @@ def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCos
 
 def _change(step: Mapping[str, Any], prices: PriceTable) -> CostChange | None:
     token, effect = type_of(step), effect_of(step)
-    old, new = _state(step, "oldState"), _state(step, "newState")
+    old, new = nested(step, "oldState"), nested(step, "newState")
     before, after = (_cost(token, state.get("inputs") or {}, prices) for state in (old, new))
     if effect in _GONE:
         after = None
@@ -262,11 +262,6 @@ def _cost_of_schedule(inputs: Mapping[str, Any], prices: PriceTable) -> Cost | N
         return None
     found = cost_of(spec, region=region_of(str(inputs.get("parent"))), table=prices)
     return found and cost_of_runs(found, without_texts(inputs.get("schedule")))
-
-
-def _state(step: Mapping[str, Any], side: str) -> Mapping[str, Any]:
-    found = step.get(side)
-    return found if isinstance(found, Mapping) else {}
 
 
 def _limits(configuration: Mapping[str, Any]) -> CostLimits:

@@ -25,6 +25,7 @@ from pulumi_vertex_training.runs.resource_names import is_of_content, names_made
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
 from vertex_training.fields.decode import decode
+from vertex_training.fields.document import nested
 from vertex_training.job.job_kind import JobKind
 
 _TARGET = ("endpoint", "project", "location")
@@ -129,8 +130,7 @@ def _job(step: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _inputs(step: Mapping[str, Any], state: str = "newState") -> Mapping[str, Any]:
-    found = (step.get(state) or {}).get("inputs")
-    return found if isinstance(found, Mapping) else {}
+    return nested(step, state, "inputs")
 
 
 def _made_names(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
