@@ -312,7 +312,7 @@ def test_a_service_that_fails_does_not_hold_up_the_deadline(service: Service) ->
     impatient = replace(ORDINARY, least_answer=0.1, retry_emulator=600.0)
     waiting = job_wait(
         lambda: replace(endpoint(service), timeouts=impatient),
-        policy=WaitPolicy(until="done", timeout=0.5),
+        policy=WaitPolicy(until="done", timeout=3),  # the first answer comes before this deadline
         asked_by=None,
     )
     assert asyncio.run(completion(waiting))["state"] == "RUNNING"
