@@ -15,7 +15,7 @@ from typing import Any
 
 import pulumi_vertex_training as vt
 from pulumi_vertex_training import configuration_keys
-from pulumi_vertex_training.core.existing import Lookup
+from pulumi_vertex_training.core.get_functions import Lookup
 from pulumi_vertex_training.core.running.declaration import JobInputs
 from pulumi_vertex_training.package import functions
 from pulumi_vertex_training.package.kinds import PACKAGE, PackageKind, kind_of

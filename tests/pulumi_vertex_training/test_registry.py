@@ -15,7 +15,7 @@ from pulumi_vertex_training.core.provider import Provider
 from pulumi_vertex_training.core.running.declaration import JobResourceType
 from pulumi_vertex_training.documents.document import DocumentKind
 from pulumi_vertex_training.dynamic.adapter import DynamicProvider
-from pulumi_vertex_training.kinds import existing
+from pulumi_vertex_training.kinds import get_functions
 from pulumi_vertex_training.package import functions, kinds
 from pulumi_vertex_training.registry import ENTRIES, Entry
 from pulumi_vertex_training.runs.gateway import RunGateway
@@ -64,7 +64,7 @@ def test_the_package_has_the_shape_of_every_resource_that_is_no_job() -> None:
 
 def test_a_kind_with_a_lookup_has_its_functions() -> None:
     names = {f"get_{re.sub('(?<!^)(?=[A-Z])', '_', name).lower()}" for name in functions.RESOURCES}
-    assert names == {name for name in vars(existing) if name.startswith("get_")}
+    assert names == {name for name in vars(get_functions) if name.startswith("get_")}
 
 
 @pytest.mark.parametrize("name", registry.PROVIDERS)

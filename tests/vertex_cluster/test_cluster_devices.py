@@ -6,7 +6,7 @@ import pytest
 
 import vertex_cluster
 from vertex_cluster import ClusterError
-from vertex_training.environment.job_variables import DEVICES, local_device_variables
+from vertex_training.replica_environment.job_variables import DEVICES, local_device_variables
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 
 

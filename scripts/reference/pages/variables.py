@@ -8,11 +8,11 @@ from pathlib import Path
 
 from scripts.reference.markdown import HEADER, REFERENCE, code, items, linked
 from scripts.reference.pages import variable_texts as texts
-from vertex_training.environment.pipeline_data import variables as data_variables
-from vertex_training.environment.replica import job_environments
 from vertex_training.fields.decode import decode
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.notifications.ended_run import EndedRun, variables
+from vertex_training.replica_environment.pipeline_data import variables as data_variables
+from vertex_training.replica_environment.replica import job_environments
 from vertex_training.topology.presets.tables import PRESETS
 
 PAGE = REFERENCE / "environment-variables.md"

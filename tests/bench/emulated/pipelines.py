@@ -22,8 +22,8 @@ from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.services.models.service import ModelService
 from vertex_emulator.services.models.store import MODEL
 from vertex_emulator.services.models.uploading import upload
-from vertex_emulator.services.vertex.names import parse_parent
-from vertex_emulator.services.vertex.operations import V1
+from vertex_emulator.services.resource_engine.names import parse_parent
+from vertex_emulator.services.resource_engine.operations import V1
 
 _ROWS = 200_000
 _MODELS = 4000

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.core.call import Call, Difference, PropertyChange
-from pulumi_vertex_training.core.interrupted import deletions
+from pulumi_vertex_training.core.interrupted import deletion_notes
 from pulumi_vertex_training.core.property_changes import property_changes, text_of
 from pulumi_vertex_training.core.provider import Provider
 from pulumi_vertex_training.core.remote_queries import QUERIES
@@ -279,11 +279,11 @@ def test_the_changes_of_other_resources(
 def test_a_resource_that_was_deleted_is_created_again(
     found: tuple[str, bool] | tuple[()], expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletions, "has_begun", lambda _: True)
+    monkeypatch.setattr(deletion_notes, "has_begun", lambda _: True)
     monkeypatch.setattr(QUERIES, "ask_endpoint", lambda *_, **__: False)
     changes = [PropertyChange(path=(found[0],), kind="update", replaces=found[1])] if found else []
     before = Difference(changes=bool(found), properties=changes)
-    again = deletions.continued(before, Call(id="name"), lambda _: None, title="bucket a-bucket")
+    again = deletion_notes.continued(before, Call(id="name"), lambda _: None, title="bucket a-bucket")
     assert shown(again) == expected
     assert again.changes
     assert len(again.replaces) == 1

@@ -15,13 +15,13 @@ from .kinds.custom_job.lookup import ExistingCustomJob as ExistingCustomJob
 from .kinds.custom_job.parameters import from_training_input as from_training_input
 from .kinds.custom_job.resource import CustomJob as CustomJob
 from .kinds.distributed_training.resource import DistributedTraining as DistributedTraining
-from .kinds.existing import get_custom_job as get_custom_job
-from .kinds.existing import get_hyperparameter_tuning_job as get_hyperparameter_tuning_job
-from .kinds.existing import get_image_repository as get_image_repository
-from .kinds.existing import get_model as get_model
-from .kinds.existing import get_persistent_resource as get_persistent_resource
-from .kinds.existing import get_staging_bucket as get_staging_bucket
-from .kinds.existing import get_training_pipeline as get_training_pipeline
+from .kinds.get_functions import get_custom_job as get_custom_job
+from .kinds.get_functions import get_hyperparameter_tuning_job as get_hyperparameter_tuning_job
+from .kinds.get_functions import get_image_repository as get_image_repository
+from .kinds.get_functions import get_model as get_model
+from .kinds.get_functions import get_persistent_resource as get_persistent_resource
+from .kinds.get_functions import get_staging_bucket as get_staging_bucket
+from .kinds.get_functions import get_training_pipeline as get_training_pipeline
 from .kinds.hyperparameter_tuning_job.args import (
     CategoricalValueConditionArgs as CategoricalValueConditionArgs,
 )

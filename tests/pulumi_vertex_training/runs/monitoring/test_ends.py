@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.jobs import JobError, JobRecord, JobState
-from pulumi_vertex_training.core.running.rerun_decision import facts_of
+from pulumi_vertex_training.core.running.rerun_facts import facts_of
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.runs.diagnosis.diagnosis import has_failed
 from pulumi_vertex_training.runs.monitoring.ends import message_of, timed_out

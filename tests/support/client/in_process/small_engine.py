@@ -23,7 +23,7 @@ from typing import Any
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.cloud import clients
-from pulumi_vertex_training.core.interrupted import creations
+from pulumi_vertex_training.core.interrupted import creation_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.settings import Form, Settings
 from pulumi_vertex_training.core.state.entries import StackState
@@ -243,7 +243,7 @@ class SmallEngine:
     def _run(self, program: str, register: programs.Register, *, goes_on: bool) -> None:
         """Run the program, and delete at its end what interrupted deployments left, as programs do."""
         settings = Settings(data_dir=Path(self.config["vertex-training:dataDir"]))
-        begun = creations.begun(settings)
+        begun = creation_notes.begun(settings)
         keys: set[str] = set()
 
         def keyed(declared: Declared) -> tuple[str, Mapping[str, Any]]:
@@ -255,8 +255,8 @@ class SmallEngine:
         # A program of another language has no end at which it could do this.
         if begun and (stack := self.outputs().get(STACK_KEY)):
             ids = {entry.id for entry in self.live()}
-            for note, _ in creations.undeclared(begun, stack["key"], keys, ids):
-                creations.remove(note, settings, print)
+            for note, _ in creation_notes.undeclared(begun, stack["key"], keys, ids):
+                creation_notes.remove(note, settings, print)
 
     def _register(self, declared: Declared, *, forced: bool) -> int:
         old = next((one for one in self.entries if one.name == declared.name and not one.deletes), None)

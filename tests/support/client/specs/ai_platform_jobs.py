@@ -10,7 +10,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     TrainingInput,
 )
 from support.ground.specs.environment_views import JOB_IDENTITY
-from vertex_training.environment.replica import ReplicaEnvironment
+from vertex_training.replica_environment.replica import ReplicaEnvironment
 
 CUSTOM = {"scale_tier": "CUSTOM", "master_type": "n1-standard-4"}
 CONTAINER = {"master_config": ReplicaConfig(image_uri="repo/trainer:1")}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from support.ground import jobs
-from vertex_training.environment.replica import ReplicaEnvironment, job_environments
+from vertex_training.replica_environment.replica import ReplicaEnvironment, job_environments
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import Role
 

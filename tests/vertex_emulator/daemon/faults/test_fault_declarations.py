@@ -17,7 +17,7 @@ from vertex_emulator.daemon.faults.switchboard import (
     matches_name,
     parse_fault,
 )
-from vertex_emulator.services.vertex.history import ChangeHistory, LookBack, looking_back
+from vertex_emulator.services.resource_engine.history import ChangeHistory, LookBack, looking_back
 
 CREATE = "JobService.CreateCustomJob"
 

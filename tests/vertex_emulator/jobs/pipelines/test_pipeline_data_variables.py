@@ -8,8 +8,8 @@ import pytest
 
 from vertex_emulator.jobs.pipelines import inputs, runner
 from vertex_emulator.services.datasets.exporting import Exported
-from vertex_training.environment.pipeline_data import Export, data_variables, format_of
 from vertex_training.job.input_data import FilterSplit, FractionSplit, InputDataConfig, PredefinedSplit
+from vertex_training.replica_environment.pipeline_data import Export, data_variables, format_of
 
 TABLE = Export(format="csv", content="tabular", time="2026-01-31T12:00:00.000Z")
 FILTERS = FilterSplit(training_filter="-", validation_filter="-", test_filter="-")

@@ -15,7 +15,7 @@ from vertex_emulator.jobs.tuning.step import Step
 from vertex_emulator.jobs.tuning.study import study
 from vertex_emulator.jobs.tuning.study.measurements import Report
 from vertex_emulator.server.rpc import descriptors
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.records import Record
 
 SECOND = 1_000_000
 

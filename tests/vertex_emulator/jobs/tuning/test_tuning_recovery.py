@@ -33,7 +33,7 @@ from support.waiting import eventually
 from vertex_emulator.daemon.vertex_ai import VertexService
 from vertex_emulator.jobs.custom import store
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.records import Record
 
 MARKED = PARSED + (
     "with open(f\"/gcs/flags/runs-{os.environ['CLOUD_ML_TRIAL_ID']}\", 'a') as file: file.write('run\\n')\n"

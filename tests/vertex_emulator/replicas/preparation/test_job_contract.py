@@ -17,7 +17,7 @@ from support.emulated.services.tuning import create as create_tuning_job
 from support.waiting import eventually
 from vertex_emulator.client.lookup import find
 from vertex_emulator.testing.emulator import VertexEmulator
-from vertex_training.environment.replica import Contract
+from vertex_training.replica_environment.replica import Contract
 
 TELL = "import json, os; print(json.dumps(dict(os.environ)))"
 RAISE = f"{TELL}\nopen('/gcs/flags/' + os.environ['RANK'], 'w').close()"

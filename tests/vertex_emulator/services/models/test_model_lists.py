@@ -22,7 +22,7 @@ from vertex_emulator.server.rpc.operations import Operations
 from vertex_emulator.services.models.service import ModelService
 from vertex_emulator.services.models.store import MODEL
 from vertex_emulator.services.models.uploading import upload
-from vertex_emulator.services.vertex.operations import V1, ResourceOperations
+from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
 
 PLACE = Place(project="local", location="us-central1")
 NAMES = st.sampled_from(["a", "b", "B", "aa", "é"])

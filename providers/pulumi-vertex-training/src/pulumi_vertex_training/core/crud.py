@@ -17,7 +17,7 @@ from pulumi_vertex_training.core.call import Call, Checked, Found, Imported
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.identity import conflicts
 from pulumi_vertex_training.core.identity.conflicts import Identity
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider, complete, warnings
 from pulumi_vertex_training.core.running.declaration import check_options, ownership_labels
@@ -214,7 +214,7 @@ class CrudProvider(Provider):
         the declared one.
         """
         title = f"{self.declared.noun} {self.declared.label(inputs)}"
-        with creations.noted(self, call.inputs, name, key=call.key, title=title, is_exclusive=True):
+        with creation_notes.noted(self, call.inputs, name, key=call.key, title=title, is_exclusive=True):
             try:
                 create()
             except (AlreadyExists, Unavailable) as error:
@@ -223,7 +223,7 @@ class CrudProvider(Provider):
                     identity = self.identity(inputs, call.key)
                     raise (conflicts.explained(error, identity) if identity else error) from error
                 adopt(found)
-        deletions.forget(name)
+        deletion_notes.forget(name)
 
     def existing(self, endpoint: Endpoint, inputs: Any, name: str) -> Any:
         """Return the record of a resource to adopt. Raises AdoptionError, also for somebody else's."""

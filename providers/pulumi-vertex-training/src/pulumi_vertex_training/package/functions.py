@@ -11,7 +11,7 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.core import connection
 from pulumi_vertex_training.core.call import Call
-from pulumi_vertex_training.core.existing import Lookup, not_running
+from pulumi_vertex_training.core.get_functions import Lookup, not_running
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, carry_out, is_unknown, refusals
 from pulumi_vertex_training.core.secret_masking import KEY

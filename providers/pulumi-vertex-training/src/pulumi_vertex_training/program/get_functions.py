@@ -6,7 +6,7 @@ import pulumi
 
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.core import connection
-from pulumi_vertex_training.core.existing import Arguments, Lookup, Result, not_running
+from pulumi_vertex_training.core.get_functions import Arguments, Lookup, Result, not_running
 from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.program import messages, resource
 from pulumi_vertex_training.program.resource import stack_settings

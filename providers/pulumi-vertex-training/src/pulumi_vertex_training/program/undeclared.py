@@ -2,7 +2,7 @@
 
 No state has them, so the engine asks no provider about them; only the program knows what is declared. It
 looks after the last registration, and only if there was a note of an interrupted creation when it began
-(`core.interrupted.creations`).
+(`core.interrupted.creation_notes`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pulumi
 
-from pulumi_vertex_training.core.interrupted import creations
+from pulumi_vertex_training.core.interrupted import creation_notes
 from pulumi_vertex_training.dynamic.process import engine_address
 from pulumi_vertex_training.program.resource import stack_settings
 from pulumi_vertex_training.program.waiting.waits import program_waits
@@ -37,7 +37,7 @@ def follow(stack_key: StackKey, declared: Sequence[Keyed]) -> bool:
 
     Return False, without asking for the key, if no interrupted creation is noted.
     """
-    found = creations.begun(stack_settings()) if engine_address() else []
+    found = creation_notes.begun(stack_settings()) if engine_address() else []
     if found:
         program_waits()  # counts the calls of the program from now on
         _: pulumi.Output[None] = pulumi.Output.from_input(_sweep(found, stack_key, declared))
@@ -55,13 +55,13 @@ async def _sweep(found: Collection[Path], stack_key: StackKey, declared: Sequenc
     if not stack or None in keys:
         return
     settings = stack_settings()
-    for note, creation in creations.undeclared(
+    for note, creation in creation_notes.undeclared(
         found, stack, {key for key in keys if key}, {id_ for id_ in ids if id_}
     ):
         if pulumi.runtime.is_dry_run():
             pulumi.log.info(creation.announcement)
         else:
             lines: list[str] = []
-            await asyncio.to_thread(creations.remove, note, settings, lines.append)
+            await asyncio.to_thread(creation_notes.remove, note, settings, lines.append)
             for line in lines:
                 pulumi.log.info(line)

@@ -8,13 +8,13 @@ from typing import Any
 
 from pulumi_vertex_training.documents.document import Document
 from vertex_training.cost.cost import Cost
-from vertex_training.environment.job_variables import METRIC_TAG
-from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.fields.schema import camel_case
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings import problems as findings
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.replica_environment.job_variables import METRIC_TAG
+from vertex_training.replica_environment.replica import ReplicaEnvironment
 from vertex_training.topology.presets.tables import Preset
 from vertex_training.topology.roles import SERVERS, Role, role_of
 from vertex_training.topology.rules.reduction_servers import Sizing

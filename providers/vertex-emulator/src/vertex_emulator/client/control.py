@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 
 if TYPE_CHECKING:
-    from vertex_training.environment.replica import Contract
+    from vertex_training.replica_environment.replica import Contract
 
 _BLOCK = 1 << 20
 _CONFLICT = 409

@@ -37,11 +37,11 @@ from vertex_emulator.services.metadata.service import MetadataService
 from vertex_emulator.services.models.service import ModelService
 from vertex_emulator.services.notebooks.service import notebook_service
 from vertex_emulator.services.project_services.services import ProjectServices
+from vertex_emulator.services.resource_engine.operations import ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_emulator.services.resource_engine.service import Service
 from vertex_emulator.services.storage.disk.object_store import ObjectStore
 from vertex_emulator.services.tensorboards.service import TensorboardService
-from vertex_emulator.services.vertex.operations import ResourceOperations
-from vertex_emulator.services.vertex.records import Record
-from vertex_emulator.services.vertex.service import Service
 
 SERVICES = (
     descriptors.JOB_SERVICE,

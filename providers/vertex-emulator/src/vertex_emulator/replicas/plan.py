@@ -12,7 +12,7 @@ from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 from vertex_emulator.replicas.images.image import ReplicaImage
 from vertex_emulator.replicas.sandbox.mounts.file_shares import Share
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
-from vertex_training.environment.replica import Contract
+from vertex_training.replica_environment.replica import Contract
 from vertex_training.timeouts import LOWEST
 
 Network = Literal["host", "namespace"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from vertex_training.cost.prices import CURRENCY, Price, PriceTable, Use
-from vertex_training.cost.resources import LOCAL_SSD, Part, parts_of
+from vertex_training.cost.sku_quantities import LOCAL_SSD, Part, parts_of
 from vertex_training.job.job_spec import JobSpec, Scheduling
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec

@@ -17,7 +17,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
 from support.client.specs.ai_platform_jobs import CONTAINER, legacy, training_input
 from support.ground.jobs import job, pool
 from support.ground.specs.environment_views import JOB_ID, JOB_IDENTITY, RANK_VARIABLES
-from vertex_training.environment.replica import job_environments
+from vertex_training.replica_environment.replica import job_environments
 from vertex_training.topology.roles import Role
 
 MASTER, WORKER, SERVER, EVALUATOR = (f"{task}-replica-0" for task in ("master", "worker", "ps", "evaluator"))

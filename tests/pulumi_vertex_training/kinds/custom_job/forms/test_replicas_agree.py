@@ -12,7 +12,7 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment impor
 from support.client.specs.ai_platform_jobs import training_input
 from support.ground import jobs
 from support.ground.specs.environment_views import CONTRACTS, JOB_IDENTITY, environments
-from vertex_training.environment.replica import ReplicaEnvironment
+from vertex_training.replica_environment.replica import ReplicaEnvironment
 from vertex_training.topology.roles import Role
 
 contracts = st.sampled_from(CONTRACTS)

@@ -17,7 +17,7 @@ from support.emulated.emulator import Answer, ask
 from support.emulated.job_emulator import PARENT, JobEmulator, job, pool
 from support.emulated.services.pipelines import DEFINITION, pipeline
 from support.emulated.services.tuning import QUICK, tuning_job
-from vertex_emulator.services.vertex.machine_types import HEADER
+from vertex_emulator.services.resource_engine.machine_types import HEADER
 
 NEW = "n9-standard-4"
 WORDS = f"Machine type {NEW} is not supported. If Google Cloud has it by now, allow it: "

@@ -16,7 +16,7 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.server.rpc.operations import Operations
-from vertex_emulator.services.vertex.operations import V1, ResourceOperations
+from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
 
 HERE = Place(project="local", location="us-central1")
 

@@ -30,8 +30,6 @@ from pulumi_vertex_training.views.kind_view import view_of_document
 from vertex_cluster import frameworks as framework_settings
 from vertex_cluster.cluster import Cluster, ClusterError
 from vertex_training.cost.cost import Cost
-from vertex_training.environment.job_variables import local_device_variables
-from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
 from vertex_training.fields.schema import written_path
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors
@@ -39,6 +37,8 @@ from vertex_training.findings.rules import Rule
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.framework_choices import preset_of
 from vertex_training.job.rules.job_spec import below
+from vertex_training.replica_environment.job_variables import local_device_variables
+from vertex_training.replica_environment.replica import Contract, ReplicaEnvironment, job_environments
 from vertex_training.topology.roles import CHIEF, MAX_POOLS, SERVERS, WORKERS, Role, role_of
 from vertex_training.topology.rules import reduction_servers
 from vertex_training.topology.rules.reduction_servers import Sizing

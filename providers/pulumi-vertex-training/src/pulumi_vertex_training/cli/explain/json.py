@@ -20,11 +20,11 @@ from pulumi_vertex_training.views.explained import (
 )
 from pulumi_vertex_training.views.kind_view import view_of_document
 from vertex_training.cost import cost
-from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.fields.document import json_of
 from vertex_training.findings.problems import Problem
 from vertex_training.job import custom_job
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.replica_environment.replica import ReplicaEnvironment
 from vertex_training.topology.rules.reduction_servers import Sizing
 
 _STRUCTURED = ("CLUSTER_SPEC", "TF_CONFIG")

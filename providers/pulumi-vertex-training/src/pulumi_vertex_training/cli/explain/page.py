@@ -15,10 +15,10 @@ from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
 from pulumi_vertex_training.views.kind_view import view_of_document
 from pulumi_vertex_training.views.output import Output, Style
 from vertex_cluster.frameworks import FRAMEWORKS
-from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.fields.decode import MOST_PROBLEMS
 from vertex_training.findings.problems import Level, Problem
 from vertex_training.findings.words import all_of, counted, visible
+from vertex_training.replica_environment.replica import ReplicaEnvironment
 
 _STYLES: dict[Level, Style] = {"error": "red", "warning": "yellow"}
 _MOST_FINDINGS = MOST_PROBLEMS + 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pulumi_vertex_training import urns
 from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError
 from pulumi_vertex_training.core.call import Call
-from pulumi_vertex_training.core.interrupted import creations
+from pulumi_vertex_training.core.interrupted import creation_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.state.hidden_input import FOUND
 from vertex_training.findings.problems import Problem
@@ -67,5 +67,5 @@ def problems(identity: Identity, call: Call) -> Iterator[Problem]:
     labels = found.get("labels") or {}
     has_it = f"{identity.where}, has such a {identity.noun}. " if identity.where else ""
     is_own = any(each and each.items() <= labels.items() for each in identity.labels)
-    if not is_own and not creations.is_left_over(labels):
+    if not is_own and not creation_notes.is_left_over(labels):
         yield Problem(path=identity.field, message=f"{identity.id!r} is taken: {has_it}{identity.taken}")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from pulumi_vertex_training import configuration_keys
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference
-from pulumi_vertex_training.core.interrupted import creations
+from pulumi_vertex_training.core.interrupted import creation_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure, Provider
 from pulumi_vertex_training.core.settings import Form
@@ -69,7 +69,7 @@ class StackKeyProvider(Provider):
 
     def delete(self, call: Call) -> None:
         """Delete what interrupted deployments created and no state has: nothing else finds it any more."""
-        creations.remove_of_stack(call.id)
+        creation_notes.remove_of_stack(call.id)
 
 
 def _require_dynamic(urn: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pulumi_vertex_training.core.call import Call, Checked, Difference, PropertyChange
 from pulumi_vertex_training.core.engine import print_line
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Failure, complete, is_unknown, warnings
@@ -18,7 +18,7 @@ from pulumi_vertex_training.core.running.declaration import RECORD, JobInputs, J
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
 from pulumi_vertex_training.core.running.output.cost_line import announce_cost
 from pulumi_vertex_training.core.running.output.ladder_lines import announce_ladder
-from pulumi_vertex_training.core.running.rerun_decision import facts_of, has_ended
+from pulumi_vertex_training.core.running.rerun_facts import facts_of, has_ended
 from pulumi_vertex_training.core.running.secret_variables import secret_variables
 from pulumi_vertex_training.core.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.core.state.hidden_input import hide, reveal
@@ -163,8 +163,8 @@ def diff(declared: JobResourceType, call: Call) -> Difference:
     context.places |= ladder.recorded_places(recorded)
     context.note_recorded_run(recorded.get("run"), recorded.get("checkpoints"))
     if call.key and recorded.get("run"):
-        for of_note in (call.key, creations.key_without_stack(call.urn)):
-            creations.forget(str(recorded["run"]), of_note)
+        for of_note in (call.key, creation_notes.key_without_stack(call.urn)):
+            creation_notes.forget(str(recorded["run"]), of_note)
     context.has_unknown = is_unknown(new)
     replaces = _replaced_by(declared, context, recorded, new)
     if context.checked is not None:
@@ -221,10 +221,10 @@ def _decided(
     if stops and call.is_preview:
         OPERATION.print_on(call.urn, stops)
     why, reruns = rerun.MOVED if moved else rerun.code_of(facts, decision), decision.reruns
-    if facts.last_run is LastRun.STOPPED and (counted := rerun.reruns_of(deletions.reason_of(call.id))):
+    if facts.last_run is LastRun.STOPPED and (counted := rerun.reruns_of(deletion_notes.reason_of(call.id))):
         # A rerun on failure was interrupted before it was submitted: it counts.
-        why, reruns = deletions.reason_of(call.id), counted
-    elif facts.last_run is LastRun.STOPPED and deletions.reason_of(call.id) == rerun.ON_DEMAND:
+        why, reruns = deletion_notes.reason_of(call.id), counted
+    elif facts.last_run is LastRun.STOPPED and deletion_notes.reason_of(call.id) == rerun.ON_DEMAND:
         why = rerun.ON_DEMAND  # the replacement that was requested then begins a new training
     tried = ladder.tried_of(recorded) if decision.row == rerun.NEXT_RUNG else ()
     call.context.decided = DecidedRun(why=why, reruns=reruns, climbs=decision.climbs, tried=tried)

@@ -17,7 +17,7 @@ from pulumi_vertex_training.core import engine
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import print_line
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.interrupted.jobs import begun_without_key, left_behind, replaced_run
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
@@ -39,7 +39,7 @@ from pulumi_vertex_training.core.running.declaration import (
 )
 from pulumi_vertex_training.core.running.job_cache import job_cache_of, settle_seconds
 from pulumi_vertex_training.core.running.job_diff import completed
-from pulumi_vertex_training.core.running.rerun_decision import allow_on_demand, has_ended
+from pulumi_vertex_training.core.running.rerun_facts import allow_on_demand, has_ended
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.core.state.hidden_input import hide, hide_outputs, put, reveal, reveal_outputs
@@ -116,8 +116,8 @@ def create(provider: JobProvider, call: Call) -> Created:
             f"create received inputs of a {declared.noun} that check rejects; please report this"
         )
     endpoint, key, recorded = endpoint_of(raw), call.key, call.context.recorded_run
-    without_stack = creations.key_without_stack(call.urn)
-    others = [*sorted(call.context.places), *creations.locations_begun(key, without_stack)]
+    without_stack = creation_notes.key_without_stack(call.urn)
+    others = [*sorted(call.context.places), *creation_notes.locations_begun(key, without_stack)]
     places = list(dict.fromkeys([*ladder.endpoints_of(endpoint, inputs), *map(endpoint.at, others)]))
     if recorded is None:
         recorded = next(
@@ -134,7 +134,7 @@ def create(provider: JobProvider, call: Call) -> Created:
     def tell(line: str) -> None:
         print_line(f"{declared.resource(raw)}: {line}")
 
-    note, began_without = key or without_stack, creations.has_begun(without_stack)
+    note, began_without = key or without_stack, creation_notes.has_begun(without_stack)
 
     def left() -> list[JobRecord]:
         if recorded is None and (not key or began_without):
@@ -168,7 +168,7 @@ def create(provider: JobProvider, call: Call) -> Created:
             copy_newest(endpoint, kept, folder, tell=tell)
         notifications.write(declared.gateway.collection, inputs, run.identity)
         title = f"{declared.noun} {declared.resource(raw)}"
-        creations.begin(provider, {**raw, "location": of.location}, str(run), key=note, title=title)
+        creation_notes.begin(provider, {**raw, "location": of.location}, str(run), key=note, title=title)
 
     def request(run: RunKey, of: JobInputs) -> Mapping[str, Any]:
         wire = max_cost.request(declared, declared.of_run(of, str(run), kept), limit)
@@ -187,7 +187,7 @@ def create(provider: JobProvider, call: Call) -> Created:
         any_spec=inputs.rerun == Policy.NEVER.value,
         reason=decided.why,
         settle=settle_seconds(endpoint),
-        was_interrupted=began_without or creations.has_begun(key),
+        was_interrupted=began_without or creation_notes.has_begun(key),
     )
     before_delete = declared.before_delete(kept_because="", tell=tell)
     climbed: Climbed | None = None
@@ -226,10 +226,10 @@ def create(provider: JobProvider, call: Call) -> Created:
     if recorded:
         # The attempts of a pass are its record, so they do not count as earlier runs yet.
         _delete_oldest(declared, endpoint, inputs, record, until=recorded if climbed else run_of(record))
-    creations.forget_others(str(run), note)
-    creations.answered(str(run), note)
+    creation_notes.forget_others(str(run), note)
+    creation_notes.answered(str(run), note)
     if key:
-        creations.forget_others("", without_stack)
+        creation_notes.forget_others("", without_stack)
     if more := sorted({each.location for each in places} - {inputs.location}):
         raw = {**raw, "locations": more}
     return _created(declared, inputs, raw, record, run=run, decided=decided, climbed=climbed)
@@ -414,7 +414,7 @@ def delete(declared: JobResourceType, call: Call) -> None:
     OPERATION.note_released(id_)
     context.note_recorded_run(raw.get("run"), raw.get("checkpoints"))
     context.places |= ladder.recorded_places(raw)
-    creations.remove_with(str(raw.get("run")))
+    creation_notes.remove_with(str(raw.get("run")))
     name, endpoint = declared.resource(raw), endpoint_of(raw).of(id_)
     now = context.checked
     replaced = now is not None or context.has_unknown
@@ -448,7 +448,7 @@ def delete(declared: JobResourceType, call: Call) -> None:
         id_,
         label=name,
         tell=tell,
-        before_stop=functools.partial(deletions.note, id_, decided.why if decided else ""),
+        before_stop=functools.partial(deletion_notes.note, id_, decided.why if decided else ""),
         before_delete=before_delete,
         keep_record=keep_record,
         kept_because="" if replaced else "on_delete is cancel",
@@ -474,7 +474,7 @@ def delete(declared: JobResourceType, call: Call) -> None:
         jobs = without([job for each in listed for job in each], known)
         later = [record for record in jobs if is_later(record, run)]
         for record in later:
-            creations.remove_with(record.labels[RUN_LABEL])
+            creation_notes.remove_with(record.labels[RUN_LABEL])
         deletion.stop_orphans(
             declared.gateway,
             endpoint,

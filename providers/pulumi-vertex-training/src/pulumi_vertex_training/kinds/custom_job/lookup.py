@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.core.existing import ExistingJob, job_lookup
+from pulumi_vertex_training.core.get_functions import ExistingJob, job_lookup
 
 
 class ExistingCustomJob(ExistingJob):

@@ -21,7 +21,7 @@ from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity.conflicts import Identity
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Failure, is_unknown
@@ -127,7 +127,7 @@ class ImageRepositoryProvider(CrudProvider):
             if not replaces:
                 OPERATION.note_kept(call.id, call.context, call.outputs)
         found = Difference(changes=bool(changed), properties=properties, delete_before_replace=same_place)
-        return deletions.continued(
+        return deletion_notes.continued(
             found,
             call,
             lambda endpoint: gateway.get(endpoint, call.id),
@@ -143,7 +143,7 @@ class ImageRepositoryProvider(CrudProvider):
             _apply_settings(endpoint, self.existing(endpoint, inputs, name), inputs, call.key)
             OPERATION.note_made(name)
             print_line(f"repository {inputs.repository_id}: adopted with its images")
-            deletions.forget(name)
+            deletion_notes.forget(name)
             return Created(id=name, outputs=raw)
         self.create_once(
             call,
@@ -159,7 +159,7 @@ class ImageRepositoryProvider(CrudProvider):
     def update(self, call: Call) -> Values:
         raw = call.inputs
         inputs = DECLARED.read_inputs(raw)
-        creations.remove_others(call.id, call.key)
+        creation_notes.remove_others(call.id, call.key)
         change = repository_spec.patch(
             DECLARED.spec_of(DECLARED.read_inputs(call.outputs)),
             DECLARED.spec_of(inputs),
@@ -173,14 +173,14 @@ class ImageRepositoryProvider(CrudProvider):
         if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
-        creations.remove_with(call.id)
+        creation_notes.remove_with(call.id)
         raw = call.outputs
         endpoint = endpoint_of(raw)
         try:
             if not raw.get("force_destroy"):
-                creations.remove_inside(f"{raw['url']}/", lambda: gateway.get(endpoint, call.id).labels)
+                creation_notes.remove_inside(f"{raw['url']}/", lambda: gateway.get(endpoint, call.id).labels)
                 _require_empty(endpoint, call.id)
-            deletions.note(call.id)
+            deletion_notes.note(call.id)
             gateway.delete(endpoint, call.id)
         except NotFound:
             return

@@ -15,7 +15,7 @@ from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity.conflicts import Identity
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import DRIFT, is_unknown
@@ -200,7 +200,7 @@ class ModelProvider(CrudProvider):
             call.outputs, call.inputs, changed, replacing=replaces, effects=registered_model.EFFECTS
         )
         difference = Difference(changes=bool(changed), properties=properties)
-        return deletions.continued(
+        return deletion_notes.continued(
             difference,
             call,
             lambda endpoint: models.get(endpoint, call.id),
@@ -221,10 +221,10 @@ class ModelProvider(CrudProvider):
             record = _adopt(endpoint, inputs, call.key)
         else:
             title = f"model {inputs.display_name}"
-            with creations.noted(self, raw, _creation_of(raw), key=call.key, title=title):
+            with creation_notes.noted(self, raw, _creation_of(raw), key=call.key, title=title):
                 record = _upload(endpoint, inputs, call)
         OPERATION.note_made(record.full_name)
-        deletions.forget(record.full_name)
+        deletion_notes.forget(record.full_name)
         made = {**raw, **DECLARED.outputs_of(record), LINEAGE: model_files.lineage_of(endpoint, record)}
         return Created(id=record.full_name, outputs=made)
 
@@ -233,7 +233,7 @@ class ModelProvider(CrudProvider):
         raw = call.inputs
         old, new = DECLARED.read_inputs(call.outputs), DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
-        creations.remove_others(_creation_of(raw), call.key)
+        creation_notes.remove_others(_creation_of(raw), call.key)
         # The version stays, so versions that were uploaded to replace it are orphans.
         model_versions.delete_orphans(
             endpoint, call.id.partition("@")[0], model_versions.replaces_label(call.id, call.outputs)
@@ -256,7 +256,7 @@ class ModelProvider(CrudProvider):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
         raw = call.outputs
-        creations.remove_with(_creation_of(raw), recorded_id=call.id)
+        creation_notes.remove_with(_creation_of(raw), recorded_id=call.id)
         endpoint, (name, _, version) = endpoint_of(raw), call.id.partition("@")
 
         # A model that was deleted and created again has the same version numbers.
@@ -267,7 +267,7 @@ class ModelProvider(CrudProvider):
         if raw.get("on_delete") != "delete" and not call.context.recorded:
             print_line(f'model {call.id.rpartition("/")[2]} is kept: on_delete="delete" is not set')
             return
-        deletions.note(call.id)
+        deletion_notes.note(call.id)
         model_versions.delete(endpoint, name, version, print_line=print_line, is_ours=is_ours)
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:

@@ -18,7 +18,7 @@ from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity.conflicts import Identity
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.running.declaration import ownership_labels
@@ -153,7 +153,7 @@ class PersistentResourceProvider(CrudProvider):
             ),
             delete_before_replace=True,
         )
-        return deletions.continued(
+        return deletion_notes.continued(
             difference,
             call,
             lambda endpoint: _get_unless_deleting(endpoint, call.id),
@@ -173,7 +173,7 @@ class PersistentResourceProvider(CrudProvider):
             _update(allowing, name, live, inputs, call)
             OPERATION.note_made(name)
             print_line(f"persistent resource {inputs.persistent_resource_id}: adopted")
-            deletions.forget(name)
+            deletion_notes.forget(name)
             return Created(id=name, outputs=outputs)
 
         def adopt(found: ResourceRecord) -> None:
@@ -199,7 +199,7 @@ class PersistentResourceProvider(CrudProvider):
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
-        creations.remove_others(call.id, call.key)
+        creation_notes.remove_others(call.id, call.key)
         record = gateway.get(endpoint, call.id)
         base = _update_base(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
         _update(endpoint, call.id, base, inputs, call)
@@ -216,7 +216,7 @@ class PersistentResourceProvider(CrudProvider):
         raw = call.outputs
         if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id, raw):
             return  # another resource with the same id adopted it
-        creations.remove_with(call.id)
+        creation_notes.remove_with(call.id)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
             record = gateway.get(endpoint, call.id)
@@ -226,7 +226,7 @@ class PersistentResourceProvider(CrudProvider):
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are "
                         "in use"
                     )
-                deletions.note(call.id)
+                deletion_notes.note(call.id)
                 operations.begin_deletion(endpoint, call.id, timeout=call.timeout)
         except NotFound:
             return

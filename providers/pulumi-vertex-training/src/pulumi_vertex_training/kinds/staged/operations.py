@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDe
 from pulumi_vertex_training.cloud.objects import NO_KEY, PROMOTED, SHARED_KEY, STAGED_KEY, ObjectRecord
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import print_line
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.promotion import packages as promoted_packages
 from pulumi_vertex_training.core.promotion.entries import PromotedPackage
@@ -71,7 +71,7 @@ def upload(props: Mapping[str, Any], content: Path, sha256: str, key: str) -> di
         with suppress(PermissionDenied, NotFound):
             objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED_KEY: "1"})
     _delete_orphans(endpoint_of(props), spec, key)
-    deletions.forget(str(spec.uri))
+    deletion_notes.forget(str(spec.uri))
     return {"crc32c": made.record.crc32c}
 
 
@@ -95,7 +95,7 @@ def _delete_orphans(endpoint: Endpoint, spec: StagedObjectSpec, key: str) -> Non
             known = found.name == spec.object_name or OPERATION.made(uri) or OPERATION.was_recorded(uri)
             if ours and not known:
                 _delete_version(endpoint, found)
-                creations.forget(uri, key)
+                creation_notes.forget(uri, key)
 
 
 def delete_interrupted(endpoint: Endpoint, uri: str, key: str) -> bool:
@@ -146,7 +146,7 @@ def delete_object(props: Mapping[str, Any]) -> None:
     if OPERATION.made(str(spec.uri)):
         # Names follow from the content, so the replacement of this resource has the same object.
         return
-    creations.remove_with(str(spec.uri))
+    creation_notes.remove_with(str(spec.uri))
     for last_try in (False, True):
         record = objects.find(endpoint, spec.bucket, spec.object_name)
         if record is None:
@@ -157,7 +157,7 @@ def delete_object(props: Mapping[str, Any]) -> None:
             who = "a rollback may need it" if is_promoted else "another stack may use it"
             print_line(f"{spec.uri} is kept: it {why}, so {who}")
             return
-        deletions.note(str(spec.uri))
+        deletion_notes.note(str(spec.uri))
         try:
             _delete_version(endpoint, record)
             _delete_orphans(endpoint, spec, _own_key(record))
@@ -210,5 +210,5 @@ def copy_promoted(props: Mapping[str, Any], entry: PromotedPackage) -> dict[str,
     spec, endpoint = _spec_of(props), endpoint_of(props)
     OPERATION.note_made(str(spec.uri))
     record = promoted_packages.ensure(endpoint, spec.uri, entry)
-    deletions.forget(str(spec.uri))
+    deletion_notes.forget(str(spec.uri))
     return {"crc32c": record.crc32c}

@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.autonaming import object_prefix
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.engine import print_line
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.promotion import entries as promotion
 from pulumi_vertex_training.core.promotion.entries import PromotedPackage
@@ -106,7 +106,7 @@ class StagedProvider(Provider):
         found = Difference(
             changes=bool(names), properties=property_changes(old, new, names, replacing=replaces)
         )
-        return deletions.continued(
+        return deletion_notes.continued(
             found,
             call,
             lambda endpoint: objects.find(endpoint, old["bucket"], old["object_name"]),
@@ -114,7 +114,7 @@ class StagedProvider(Provider):
         )
 
     def update(self, call: Call) -> Values:
-        creations.remove_others(call.id, call.key)
+        creation_notes.remove_others(call.id, call.key)
         kept = {name: value for name, value in call.outputs.items() if name != promotion.INPUT}
         return {**kept, **call.inputs}
 
@@ -143,7 +143,7 @@ def derived_inputs(spec: StagedObjectSpec) -> dict[str, Any]:
 def _noted(provider: StagedProvider, call: Call) -> AbstractContextManager[None]:
     """Return a context manager that notes the creation of the object."""
     uri = call.inputs["uri"]
-    return creations.noted(provider, call.inputs, uri, key=call.key, title=uri)
+    return creation_notes.noted(provider, call.inputs, uri, key=call.key, title=uri)
 
 
 DERIVED = ("object_name", "sha256", "size", "content_type", "uri", "path")

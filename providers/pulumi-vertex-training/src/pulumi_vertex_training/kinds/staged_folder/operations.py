@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.objects import NO_KEY, SHA256_KEY, SHARED_KEY,
 from pulumi_vertex_training.core.call import Call
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import CANCELLED, print_line
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.kinds.staged.operations import retained_failure
@@ -139,7 +139,7 @@ def stage(call: Call, content: Listing) -> None:
     OPERATION.print_on(call.urn, progress.summary())
     if key and props["on_delete"] == "delete":
         _delete_orphans(endpoint, spec, found.values(), {key})
-    deletions.forget(uri)
+    deletion_notes.forget(uri)
 
 
 def _label(key: str, on_delete: str) -> str:
@@ -269,11 +269,11 @@ def delete_folder(props: Mapping[str, Any]) -> None:
     if OPERATION.made(uri):
         # Names follow from the content, so the replacement of this resource has the same objects.
         return
-    creations.remove_with(uri)
+    creation_notes.remove_with(uri)
     if props["on_delete"] == "keep":
         print_line(f"{uri} is kept: its on_delete is keep")
         return
-    deletions.note(uri)
+    deletion_notes.note(uri)
     try:
         listed = list(objects.list_objects(endpoint, spec.bucket, prefix=f"{spec.prefix}/"))
     except NotFound:
@@ -336,7 +336,7 @@ def _delete_orphans(
     with suppress(PermissionDenied, Conflict, Failure):
         _for_each(orphans, lambda record: _delete(endpoint, record), interrupted=lambda: "")
         for uri, key in {(uri_of(one), one.metadata[STAGED_KEY]) for one in orphans}:
-            creations.forget(uri, key)
+            creation_notes.forget(uri, key)
 
 
 def _delete(endpoint: Endpoint, record: ObjectRecord) -> None:

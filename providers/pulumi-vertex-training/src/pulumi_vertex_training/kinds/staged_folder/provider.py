@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.autonaming import object_prefix
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Provider, complete, is_unknown, warnings
@@ -93,7 +93,7 @@ class StagedFolderProvider(Provider):
         found = Difference(
             changes=bool(names), properties=property_changes(old, new, names, replacing=replaces)
         )
-        return deletions.continued(
+        return deletion_notes.continued(
             found, call, lambda endpoint: None if operations.faults(endpoint, old) else old, title=call.id
         )
 
@@ -110,13 +110,13 @@ class StagedFolderProvider(Provider):
             )
             raise PackagingError([Problem(path="source", message=f"{raw['source']} {message}")])
         uri = raw["uri"]
-        with creations.noted(self, raw, uri, key=call.key, title=uri):
+        with creation_notes.noted(self, raw, uri, key=call.key, title=uri):
             operations.stage(call, content)
         return Created(id=raw["uri"], outputs=raw)
 
     def update(self, call: Call) -> Values:
         old, new = call.outputs, call.inputs
-        creations.remove_others(call.id, call.key)
+        creation_notes.remove_others(call.id, call.key)
         if old.get("on_delete") != new.get("on_delete"):
             operations.relabel(new, call.key)
         return {**call.outputs, **call.inputs}

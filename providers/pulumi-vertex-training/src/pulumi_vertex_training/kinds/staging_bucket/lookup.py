@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.core.existing import Lookup
+from pulumi_vertex_training.core.get_functions import Lookup
 from pulumi_vertex_training.kinds.staging_bucket import gateway
 
 

@@ -18,7 +18,7 @@ from pulumi_vertex_training.core.crud import labels_of, require_equal, require_n
 from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity import conflicts
 from pulumi_vertex_training.core.identity.conflicts import Identity
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Failure, Provider, is_unknown, warnings
@@ -130,7 +130,7 @@ class StagingBucketProvider(Provider):
             ),
             delete_before_replace=same_name,
         )
-        return deletions.continued(
+        return deletion_notes.continued(
             found, call, lambda endpoint: gateway.get(endpoint, call.id), title=f"bucket {call.id}"
         )
 
@@ -140,9 +140,9 @@ class StagingBucketProvider(Provider):
         if raw.get("adopt"):
             _adopt(endpoint, spec)
             OPERATION.note_made(spec.name)
-            deletions.forget(spec.name)
+            deletion_notes.forget(spec.name)
             return Created(id=spec.name, outputs=raw)
-        with creations.noted(
+        with creation_notes.noted(
             self, raw, spec.name, key=call.key, title=f"bucket {spec.name}", is_exclusive=True
         ):
             record = interrupted.create_or_adopt(endpoint, spec, call.key)
@@ -156,13 +156,13 @@ class StagingBucketProvider(Provider):
                     # No state has this bucket, and it is not as declared. It is empty, so delete it.
                     gateway.delete(endpoint, spec.name)
                     raise
-        deletions.forget(spec.name)
+        deletion_notes.forget(spec.name)
         return Created(id=spec.name, outputs=raw)
 
     def update(self, call: Call) -> Values:
         raw = call.inputs
         old, new, endpoint = _read_spec(call.outputs), _read_spec(raw), endpoint_of(raw)
-        creations.remove_others(call.id, call.key)
+        creation_notes.remove_others(call.id, call.key)
         record = None
         if change := wire.patch(old, new):
             record = gateway.patch(endpoint, call.id, change)
@@ -202,7 +202,7 @@ class StagingBucketProvider(Provider):
     def delete(self, call: Call) -> None:
         if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id):
             return  # `up --replace` adopted the empty bucket: it is its own replacement
-        creations.remove_with(call.id)
+        creation_notes.remove_with(call.id)
         raw = call.outputs
         force, endpoint = bool(raw.get("force_destroy")), endpoint_of(raw)
         reported: list[int] = []
@@ -211,8 +211,10 @@ class StagingBucketProvider(Provider):
             reported.append(count)
             print_line(f"bucket {call.id}: deleted {count} object{'' if count == 1 else 's'}")
 
-        creations.remove_inside(f"gs://{call.id}/", functools.partial(gateway.labels_of, endpoint, call.id))
-        deletions.note(call.id)
+        creation_notes.remove_inside(
+            f"gs://{call.id}/", functools.partial(gateway.labels_of, endpoint, call.id)
+        )
+        deletion_notes.note(call.id)
         try:
             notice = soft_delete_notice(gateway.get(endpoint, call.id).wire) if force else ""
             gateway.delete(

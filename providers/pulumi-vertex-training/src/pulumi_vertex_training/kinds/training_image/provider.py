@@ -15,7 +15,7 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.core.call import Call, Checked, Created, Difference, Found, Values
 from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.engine import print_line
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.promotion import entries as promotion
 from pulumi_vertex_training.core.promotion.entries import PromotedImage
@@ -110,12 +110,12 @@ class TrainingImageProvider(Provider):
         if replaces and old.get("content_hash") and promoted is None:
             OPERATION.print_once(_describe_rebuild(new, replaces))
         # An interrupted deletion removes the tags before the image.
-        untagged = is_checked and deletions.has_begun(call.id)
+        untagged = is_checked and deletion_notes.has_begun(call.id)
         found = Difference(
             changes=bool(replaces or updates or untagged),
             properties=property_changes(old, new, [*replaces, *updates], replacing=replaces),
         )
-        return deletions.continued(
+        return deletion_notes.continued(
             found, call, lambda endpoint: _find_manifest(endpoint, call.id), title=f"image {old.get('name')}"
         )
 
@@ -141,7 +141,7 @@ class TrainingImageProvider(Provider):
 
         def note(image: ImageName) -> None:
             OPERATION.note_made(str(image))
-            creations.remove_others(str(image), key)
+            creation_notes.remove_others(str(image), key)
 
         made = build.build_and_push(
             endpoint,
@@ -156,7 +156,7 @@ class TrainingImageProvider(Provider):
         for line in warnings(f"image {inputs.name}", made.problems):
             OPERATION.print_once(line)
         result = _created(endpoint, inputs, raw, made)
-        creations.answered(str(made.image), key)
+        creation_notes.answered(str(made.image), key)
         return result
 
     def update(self, call: Call) -> Values:
@@ -167,11 +167,11 @@ class TrainingImageProvider(Provider):
             old.pop(promotion.INPUT, None)
         was, becomes = _inputs(old).tags, _inputs(raw).tags
         endpoint, image = endpoint_of(raw), parse(call.id)
-        creations.remove_others(call.id, call.key)
-        deletions.note_tags(call.id, becomes)
-        untagged = deletions.has_begun(call.id)
+        creation_notes.remove_others(call.id, call.key)
+        deletion_notes.note_tags(call.id, becomes)
+        untagged = deletion_notes.has_begun(call.id)
         build.set_tags(endpoint, image, [tag for tag in becomes if untagged or tag not in was])
-        deletions.forget(call.id)
+        deletion_notes.forget(call.id)
         build.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
         return {**old, **raw}
 
@@ -195,9 +195,9 @@ class TrainingImageProvider(Provider):
         if raw.get("on_delete") != "delete" or OPERATION.made(call.id):
             # Another resource of this deployment made or keeps the same image.
             return
-        creations.remove_with(call.id)
-        deletions.note(call.id)
-        tags = {*_inputs(raw).tags, *deletions.noted_tags(call.id)}
+        creation_notes.remove_with(call.id)
+        deletion_notes.note(call.id)
+        tags = {*_inputs(raw).tags, *deletion_notes.noted_tags(call.id)}
         others = build.remove(endpoint_of(raw), parse(call.id), tags)
         if others:
             print_line(
@@ -208,15 +208,15 @@ class TrainingImageProvider(Provider):
         """Note that an image is about to be pushed which its repository does not have."""
         name = str(image)
         if key:
-            deletions.note_tags(name, _inputs(props).tags)
-        creations.begin(self, props, name, key=key, title=f"image {name}")
+            deletion_notes.note_tags(name, _inputs(props).tags)
+        creation_notes.begin(self, props, name, key=key, title=f"image {name}")
 
     def remove_interrupted(self, endpoint: Endpoint, id_: str, key: str) -> bool:  # noqa: ARG002
         from pulumi_vertex_training.kinds.training_image import build
 
         if OPERATION.made(id_) or _find_manifest(endpoint, id_) is None:
             raise NotFound(f"there is no image {id_}", resource=id_, endpoint=endpoint)
-        return not build.remove(endpoint, parse(id_), deletions.noted_tags(id_))
+        return not build.remove(endpoint, parse(id_), deletion_notes.noted_tags(id_))
 
 
 def _check_promoted(
@@ -264,7 +264,7 @@ def _created(endpoint: Endpoint, inputs: ImageInputs, raw: Mapping[str, Any], ma
         "sent_bytes": made.sent_bytes,
         DRIFT: [],
     }
-    deletions.forget(str(made.image))
+    deletion_notes.forget(str(made.image))
     return Created(id=str(made.image), outputs={**raw, **facts})
 
 

@@ -21,11 +21,11 @@ from pulumi_vertex_training.views import pools_view, study_view
 from pulumi_vertex_training.views.explained import Explanation, Sample, as_readable_document
 from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
-from vertex_training.environment.pipeline_data import Export, data_variables, format_of
 from vertex_training.fields.decode import encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of, shown
 from vertex_training.job.input_data import SPLITS, FractionSplit, InputDataConfig
+from vertex_training.replica_environment.pipeline_data import Export, data_variables, format_of
 from vertex_training.study.description import goals
 
 SAMPLE_TIME = "2026-01-31T12:00:00.000Z"

@@ -19,7 +19,7 @@ from pulumi_vertex_training.core.connection import endpoint_of
 from pulumi_vertex_training.core.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.core.engine import print_line
 from pulumi_vertex_training.core.identity.conflicts import Identity
-from pulumi_vertex_training.core.interrupted import creations, deletions
+from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Failure, is_unknown
@@ -144,7 +144,7 @@ class TrainingScheduleProvider(CrudProvider):
         )
         if not difference.replaces and call.context.checked is not None:
             OPERATION.note_kept(call.id, call.context, recorded)
-        return deletions.continued(
+        return deletion_notes.continued(
             difference,
             call,
             lambda endpoint: gateway.get(endpoint, call.id),
@@ -157,7 +157,7 @@ class TrainingScheduleProvider(CrudProvider):
         name, key = _name_of(inputs), call.key
         run_key = _run_key(key)
         title = f"schedule {inputs.schedule_id}"
-        with creations.noted(self, raw, name, key=key, title=title, is_exclusive=True):
+        with creation_notes.noted(self, raw, name, key=key, title=title, is_exclusive=True):
             try:
                 adopted = operations.create(
                     endpoint_of(raw), DECLARED.spec_of(inputs), _identity_of(inputs, run_key, key)
@@ -169,13 +169,13 @@ class TrainingScheduleProvider(CrudProvider):
                 f"schedule {inputs.schedule_id}: adopted; an interrupted deployment of this stack created it"
             )
         OPERATION.note_made(name)
-        deletions.forget(name)
+        deletion_notes.forget(name)
         return Created(id=name, outputs=_outputs(raw, run_key))
 
     def update(self, call: Call) -> Values:
         raw = call.inputs
         inputs = DECLARED.read_inputs(raw)
-        creations.remove_others(call.id, call.key)
+        creation_notes.remove_others(call.id, call.key)
         run_key = recorded_key(call.outputs) or _run_key(call.key)
         operations.update(endpoint_of(raw), DECLARED.spec_of(inputs), _identity_of(inputs, run_key, call.key))
         return _outputs(raw, run_key)
@@ -191,8 +191,8 @@ class TrainingScheduleProvider(CrudProvider):
         if OPERATION.made(call.id) or OPERATION.belongs_to_another_entry(call.id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
-        creations.remove_with(call.id)
-        deletions.note(call.id)
+        creation_notes.remove_with(call.id)
+        deletion_notes.note(call.id)
         raw = call.outputs
         operations.delete(endpoint_of(raw), call.id)
         is_replaced = call.context.checked is not None  # the program still declares it

@@ -14,8 +14,8 @@ from typing import Any
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.ui.source.job import kind_of
 from pulumi_vertex_training.views.jobs.hidden_values import without_values
-from vertex_training.environment.replica import ReplicaEnvironment, job_environments
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.replica_environment.replica import ReplicaEnvironment, job_environments
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from vertex_emulator.daemon.archive.tar import ArchiveError
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.server.rpc.methods import RpcError
-from vertex_emulator.services.vertex import names
+from vertex_emulator.services.resource_engine import names
 
 LEFT_OUT = frozenset(
     {

@@ -13,7 +13,7 @@ from typing import Any
 
 from vertex_emulator.server.http.connection import Intervention
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.services.vertex.history import LookBack, looking_back
+from vertex_emulator.services.resource_engine.history import LookBack, looking_back
 from vertex_training.findings.words import did_you_mean
 
 ALWAYS = "always"

@@ -19,9 +19,9 @@ from vertex_emulator.replicas.supervisor.orders import Order, OrderKind
 from vertex_emulator.server.http.bodies import body_of, seconds, whole_number
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.server.http.settings import Setting, choice
-from vertex_emulator.services.vertex.records import Record
-from vertex_training.environment.replica import Contract
+from vertex_emulator.services.resource_engine.records import Record
 from vertex_training.findings.words import did_you_mean
+from vertex_training.replica_environment.replica import Contract
 
 Records = Callable[[str | None], Sequence[Record]]
 Replicas = Callable[[Record], Sequence[ReplicaProgress]]
@@ -178,7 +178,7 @@ def _replica(name: str, job_folder: JobFolder) -> str:
 
 
 class ClusterContract(Setting[Contract]):
-    """The form of CLUSTER_SPEC that new jobs get, of `vertex_training.environment.cluster_variables`.
+    """The form of CLUSTER_SPEC that new jobs get, of `vertex_training.replica_environment.cluster_variables`.
 
     It applies to jobs that are created after it was set.
     """

@@ -29,8 +29,8 @@ from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.server.rpc.operations import Operations
 from vertex_emulator.services.quotas.limits import Quotas
-from vertex_emulator.services.vertex.machine_types import UnknownTypes
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.machine_types import UnknownTypes
+from vertex_emulator.services.resource_engine.records import Record
 
 _POLL_SECONDS = 0.01
 

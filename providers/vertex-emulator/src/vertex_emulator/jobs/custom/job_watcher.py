@@ -10,7 +10,7 @@ from vertex_emulator.jobs.custom.reconciler import Reconciler
 from vertex_emulator.jobs.custom.store import JobStore
 from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.server.rpc.methods import RpcError
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.records import Record
 
 log = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ from vertex_emulator.kernel.timeouts import DAEMON, DaemonTimeouts
 from vertex_emulator.replicas.supervisor import fork_server
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.records import Record
 
 log = logging.getLogger(__name__)
 

@@ -43,11 +43,11 @@ from vertex_emulator.server.rpc.methods import Binding, RpcError
 from vertex_emulator.services.logging import entries as logging_api
 from vertex_emulator.services.quotas.admin import quota_routes
 from vertex_emulator.services.quotas.limits import Quotas, Use
-from vertex_emulator.services.vertex import names
-from vertex_emulator.services.vertex.job_methods import JobMethods, stopping
-from vertex_emulator.services.vertex.machine_types import UnknownTypes
-from vertex_emulator.services.vertex.operations import ResourceOperations
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine import names
+from vertex_emulator.services.resource_engine.job_methods import JobMethods, stopping
+from vertex_emulator.services.resource_engine.machine_types import UnknownTypes
+from vertex_emulator.services.resource_engine.operations import ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record
 
 
 class JobService:

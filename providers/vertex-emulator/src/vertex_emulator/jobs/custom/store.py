@@ -11,8 +11,8 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.services.quotas import metrics
-from vertex_emulator.services.vertex.records import Collection, Record, Records
-from vertex_emulator.services.vertex.states import States
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.states import States
 
 QUEUED = "JOB_STATE_QUEUED"
 PENDING = "JOB_STATE_PENDING"

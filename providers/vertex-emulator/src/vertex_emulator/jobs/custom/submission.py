@@ -46,8 +46,8 @@ from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
-from vertex_emulator.services.vertex import names
-from vertex_emulator.services.vertex.server_owned import without_server_owned
+from vertex_emulator.services.resource_engine import names
+from vertex_emulator.services.resource_engine.server_owned import without_server_owned
 from vertex_training.job import custom_job
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec

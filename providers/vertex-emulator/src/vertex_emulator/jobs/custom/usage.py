@@ -17,7 +17,7 @@ from typing import Any
 from vertex_emulator.job_folder.progress import ReplicaProgress
 from vertex_emulator.kernel import machine_clock
 from vertex_emulator.server.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.records import Record
 
 _PROC = Path("/proc")
 _LEAST_SECONDS = 0.5

@@ -29,8 +29,8 @@ from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.server.http.auth import CALLER, Access
 from vertex_emulator.server.http.messages import Request, Response, Route, json_response
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.services.vertex.records import Record
-from vertex_emulator.services.vertex.service import Service
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_emulator.services.resource_engine.service import Service
 from vertex_training.notifications import ended_run
 from vertex_training.notifications.ended_run import EndedRun
 from vertex_training.notifications.notification import Notification

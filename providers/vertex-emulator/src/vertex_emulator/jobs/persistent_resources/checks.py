@@ -19,8 +19,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError, Violation, invalid_fields
-from vertex_emulator.services.vertex import machine_types, names
-from vertex_emulator.services.vertex.names import IdRule
+from vertex_emulator.services.resource_engine import machine_types, names
+from vertex_emulator.services.resource_engine.names import IdRule
 
 IDS = IdRule(
     pattern=re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"),

@@ -14,8 +14,8 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError, Violation, invalid_fields
-from vertex_emulator.services.vertex.names import name_of
-from vertex_emulator.services.vertex.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.names import name_of
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
 from vertex_training.catalog import accelerators
 from vertex_training.topology.normal import default_disk
 

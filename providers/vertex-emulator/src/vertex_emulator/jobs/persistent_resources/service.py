@@ -26,10 +26,10 @@ from vertex_emulator.server.http.messages import Route
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, WithHeaders
-from vertex_emulator.services.vertex.operations import CANCELLED, ResourceOperations
-from vertex_emulator.services.vertex.records import Record, Records
-from vertex_emulator.services.vertex.resources import Resources
-from vertex_emulator.services.vertex.service import Service
+from vertex_emulator.services.resource_engine.operations import CANCELLED, ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record, Records
+from vertex_emulator.services.resource_engine.resources import Resources
+from vertex_emulator.services.resource_engine.service import Service
 
 DELAY_SECONDS = 0.3
 """Duration of each change unless a test sets another one."""

@@ -15,8 +15,8 @@ from vertex_emulator.replicas.plan import Addition
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.services.datasets.objects import directory
-from vertex_emulator.services.vertex.names import name_of
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.names import name_of
+from vertex_emulator.services.resource_engine.records import Record
 
 _MAX_DISPLAY_NAME = 128
 

@@ -22,8 +22,8 @@ from vertex_emulator.services.datasets import splitting
 from vertex_emulator.services.datasets.contents import schema_title
 from vertex_emulator.services.datasets.objects import directory
 from vertex_emulator.services.datasets.splitting import Split
-from vertex_emulator.services.vertex import names
-from vertex_training.environment import pipeline_data
+from vertex_emulator.services.resource_engine import names
+from vertex_training.replica_environment import pipeline_data
 
 CUSTOM_JOB_SPEC = "google.cloud.aiplatform.v1.CustomJobSpec"
 TUNING_JOB = "google.cloud.aiplatform.v1.HyperparameterTuningJob"

@@ -29,9 +29,9 @@ from vertex_emulator.services.datasets.objects import BucketObjects
 from vertex_emulator.services.datasets.service import DatasetService, fill_stats
 from vertex_emulator.services.models.service import ModelService
 from vertex_emulator.services.models.uploading import check_artifacts, upload
-from vertex_emulator.services.vertex.operations import CANCELLED, NUMBERS
-from vertex_emulator.services.vertex.records import Record
-from vertex_training.environment import pipeline_data
+from vertex_emulator.services.resource_engine.operations import CANCELLED, NUMBERS
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_training.replica_environment import pipeline_data
 
 log = logging.getLogger(__name__)
 

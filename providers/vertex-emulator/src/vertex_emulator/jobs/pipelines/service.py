@@ -28,13 +28,13 @@ from vertex_emulator.services.datasets.service import DatasetService
 from vertex_emulator.services.models.service import ModelService
 from vertex_emulator.services.models.store import MODELS, model_name, parse_reference
 from vertex_emulator.services.models.uploading import check
-from vertex_emulator.services.vertex import listing
-from vertex_emulator.services.vertex.job_methods import JobMethods, stopping
-from vertex_emulator.services.vertex.names import name_of, new_id, parse_name, parse_parent
-from vertex_emulator.services.vertex.operations import CANCELLED, ResourceOperations
-from vertex_emulator.services.vertex.records import Record
-from vertex_emulator.services.vertex.server_owned import without_server_owned
-from vertex_emulator.services.vertex.service import Service
+from vertex_emulator.services.resource_engine import listing
+from vertex_emulator.services.resource_engine.job_methods import JobMethods, stopping
+from vertex_emulator.services.resource_engine.names import name_of, new_id, parse_name, parse_parent
+from vertex_emulator.services.resource_engine.operations import CANCELLED, ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_emulator.services.resource_engine.server_owned import without_server_owned
+from vertex_emulator.services.resource_engine.service import Service
 
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"

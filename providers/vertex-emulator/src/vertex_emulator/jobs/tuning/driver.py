@@ -21,8 +21,8 @@ from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
-from vertex_emulator.services.vertex.names import new_id
-from vertex_emulator.services.vertex.records import Record, Records
+from vertex_emulator.services.resource_engine.names import new_id
+from vertex_emulator.services.resource_engine.records import Record, Records
 
 log = logging.getLogger(__name__)
 

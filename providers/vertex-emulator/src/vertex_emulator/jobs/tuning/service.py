@@ -35,12 +35,12 @@ from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Binding, RpcError, invalid_fields
 from vertex_emulator.services.logging.entries import LogSource
-from vertex_emulator.services.vertex import names
-from vertex_emulator.services.vertex.job_methods import JobMethods, stopping
-from vertex_emulator.services.vertex.operations import ResourceOperations
-from vertex_emulator.services.vertex.records import Collection, Record, Records
-from vertex_emulator.services.vertex.server_owned import without_server_owned
-from vertex_emulator.services.vertex.service import Service
+from vertex_emulator.services.resource_engine import names
+from vertex_emulator.services.resource_engine.job_methods import JobMethods, stopping
+from vertex_emulator.services.resource_engine.operations import ResourceOperations
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.server_owned import without_server_owned
+from vertex_emulator.services.resource_engine.service import Service
 
 _MOST = 2**63
 

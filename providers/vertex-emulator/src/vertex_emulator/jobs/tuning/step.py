@@ -19,7 +19,7 @@ from vertex_emulator.jobs.tuning.study.measurements import Measurement, Report, 
 from vertex_emulator.jobs.tuning.study.study import Study
 from vertex_emulator.kernel import times
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.records import Record
 
 INVALID_ARGUMENT = 3
 """google.rpc.Code of a custom job whose program failed."""

@@ -37,10 +37,10 @@ from vertex_emulator.replicas.sandbox.linux.network_namespace import NetworkName
 from vertex_emulator.replicas.sandbox.mounts import file_shares
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.server.proxy import variables
-from vertex_training.environment.job_variables import DEVICES, local_device_variables
-from vertex_training.environment.replica import host_name, replica_environment
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.replica_environment.job_variables import DEVICES, local_device_variables
+from vertex_training.replica_environment.replica import host_name, replica_environment
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.variables import expand
 

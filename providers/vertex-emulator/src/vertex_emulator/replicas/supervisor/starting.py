@@ -22,8 +22,8 @@ from vertex_emulator.replicas.preparation.services import Services, network_targ
 from vertex_emulator.replicas.sandbox.program import Command
 from vertex_emulator.replicas.supervisor.loop import Loop
 from vertex_emulator.server.proxy import variables
-from vertex_training.environment.replica import host_name
 from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.replica_environment.replica import host_name
 
 _OWN_GROUP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")

@@ -16,7 +16,7 @@ from vertex_emulator.services.artifact_registry.contents import Contents, Versio
 from vertex_emulator.services.artifact_registry.names import ItemName, RepositoryName
 from vertex_emulator.services.artifact_registry.repository_fields import DOCKER, PACKAGE, format_of
 from vertex_emulator.services.artifact_registry.store import Record, Store
-from vertex_emulator.services.vertex.names import new_id
+from vertex_emulator.services.resource_engine.names import new_id
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,11 +26,11 @@ from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation
 from vertex_emulator.services.cloud_scheduler import checks
 from vertex_emulator.services.cloud_scheduler.store import JOBS, Calls, JobStore, due
-from vertex_emulator.services.vertex.listing import Listing
-from vertex_emulator.services.vertex.operations import ResourceOperations
-from vertex_emulator.services.vertex.records import Record
-from vertex_emulator.services.vertex.resources import Resources
-from vertex_emulator.services.vertex.service import Service
+from vertex_emulator.services.resource_engine.listing import Listing
+from vertex_emulator.services.resource_engine.operations import ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_emulator.services.resource_engine.resources import Resources
+from vertex_emulator.services.resource_engine.service import Service
 from vertex_training.fields import cron
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.services.vertex.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
 
 JOBS = Collection.of(
     "google.cloud.scheduler.v1.Job",

@@ -17,8 +17,8 @@ from vertex_emulator.services.datasets.contents import DataError, Item, schema_t
 from vertex_emulator.services.datasets.objects import BucketObjects, directory
 from vertex_emulator.services.datasets.splitting import Assignment, Split
 from vertex_emulator.services.datasets.store import DatasetStore
-from vertex_emulator.services.vertex.records import Record
-from vertex_training.environment.pipeline_data import SETS, file_pattern
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_training.replica_environment.pipeline_data import SETS, file_pattern
 
 MAX_FILES = 4
 """Maximum number of files per set, as in exports of the service."""

@@ -19,12 +19,12 @@ from vertex_emulator.services.datasets.exporting import Exported, Exporter, is_t
 from vertex_emulator.services.datasets.objects import BucketObjects, directory
 from vertex_emulator.services.datasets.splitting import Split
 from vertex_emulator.services.datasets.store import DatasetStore
-from vertex_emulator.services.vertex import listing, names
-from vertex_emulator.services.vertex.operations import NUMBERS, V1, ResourceOperations
-from vertex_emulator.services.vertex.records import Record
-from vertex_emulator.services.vertex.resources import Resources
-from vertex_emulator.services.vertex.service import Service
-from vertex_training.environment.pipeline_data import SETS
+from vertex_emulator.services.resource_engine import listing, names
+from vertex_emulator.services.resource_engine.operations import NUMBERS, V1, ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_emulator.services.resource_engine.resources import Resources
+from vertex_emulator.services.resource_engine.service import Service
+from vertex_training.replica_environment.pipeline_data import SETS
 
 SYSTEM = "aiplatform.googleapis.com/"
 """Prefix of the labels that belong to the service."""

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from vertex_emulator.server.rpc import filters
-from vertex_training.environment.pipeline_data import SETS
+from vertex_training.replica_environment.pipeline_data import SETS
 
 DEFAULT = (Fraction(8, 10), Fraction(1, 10), Fraction(1, 10))
 _TOP_CATEGORIES = 500

@@ -11,8 +11,8 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.services.datasets.contents import ML_USE, DataError, Item
-from vertex_emulator.services.vertex.operations import V1
-from vertex_emulator.services.vertex.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.operations import V1
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
 
 DATASET = f"{V1}.Dataset"
 _ITEMS = (

@@ -32,7 +32,7 @@ from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.server.rpc.paging import page_token, read_page_token
 from vertex_emulator.services.logging import query as logging_query
 from vertex_emulator.services.logging.written_entries import LOG_NAME, WrittenEntries, read_entries
-from vertex_emulator.services.vertex.service import Service
+from vertex_emulator.services.resource_engine.service import Service
 
 _ORDERS = {"": False, "timestamp asc": False, "timestamp": False, "timestamp desc": True}
 _KEYS = {

@@ -9,8 +9,8 @@ import yaml
 
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Violation
-from vertex_emulator.services.vertex import names
-from vertex_emulator.services.vertex.records import Record, Records
+from vertex_emulator.services.resource_engine import names
+from vertex_emulator.services.resource_engine.records import Record, Records
 
 _GOOGLES = ("system.", "google.")
 """Prefixes of the schemas that every store has."""

@@ -15,7 +15,7 @@ from vertex_emulator.server.rpc import filters
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.filters import And, Comparison, Expression, FilterError
 from vertex_emulator.server.rpc.methods import RpcError
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.records import Record
 
 _MAX_DEPTH = 5
 _TIMES = ("create_time", "update_time")

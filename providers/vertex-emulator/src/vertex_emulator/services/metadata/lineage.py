@@ -8,8 +8,8 @@ from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.services.metadata.store import MetadataTables
-from vertex_emulator.services.vertex.operations import V1
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.operations import V1
+from vertex_emulator.services.resource_engine.records import Record
 
 _MOST = 1000
 

@@ -11,12 +11,12 @@ from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Unary, Violation, invalid_fields
 from vertex_emulator.services.metadata import checks, filters
 from vertex_emulator.services.metadata.store import MetadataTables
-from vertex_emulator.services.vertex import listing
-from vertex_emulator.services.vertex.listing import Listing
-from vertex_emulator.services.vertex.names import NESTED_IDS, name_of
-from vertex_emulator.services.vertex.operations import V1, ResourceOperations
-from vertex_emulator.services.vertex.records import Record, Records
-from vertex_emulator.services.vertex.resources import Resources
+from vertex_emulator.services.resource_engine import listing
+from vertex_emulator.services.resource_engine.listing import Listing
+from vertex_emulator.services.resource_engine.names import NESTED_IDS, name_of
+from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record, Records
+from vertex_emulator.services.resource_engine.resources import Resources
 
 _SAMPLE = 100
 _ORDERS = {

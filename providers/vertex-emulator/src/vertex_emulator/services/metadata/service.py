@@ -13,12 +13,12 @@ from vertex_emulator.server.rpc.methods import Binding, RpcError, Violation, inv
 from vertex_emulator.services.metadata import checks, lineage
 from vertex_emulator.services.metadata.nodes import ARTIFACT, CONTEXT, EXECUTION, Nodes
 from vertex_emulator.services.metadata.store import EVENT, MetadataTables
-from vertex_emulator.services.vertex import listing
-from vertex_emulator.services.vertex.names import NESTED_IDS
-from vertex_emulator.services.vertex.operations import V1, ResourceOperations
-from vertex_emulator.services.vertex.records import Record, Records
-from vertex_emulator.services.vertex.resources import Resources
-from vertex_emulator.services.vertex.service import Service
+from vertex_emulator.services.resource_engine import listing
+from vertex_emulator.services.resource_engine.names import NESTED_IDS
+from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record, Records
+from vertex_emulator.services.resource_engine.resources import Resources
+from vertex_emulator.services.resource_engine.service import Service
 
 _MAX_PARENTS = 10
 

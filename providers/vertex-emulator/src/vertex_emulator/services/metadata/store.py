@@ -8,8 +8,8 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.services.vertex.operations import V1
-from vertex_emulator.services.vertex.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.operations import V1
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
 
 STORE = f"{V1}.MetadataStore"
 EVENT = f"{V1}.Event"

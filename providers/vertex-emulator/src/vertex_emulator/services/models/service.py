@@ -30,10 +30,10 @@ from vertex_emulator.services.models.uploading import (
     set_aliases,
     upload,
 )
-from vertex_emulator.services.vertex import listing, names
-from vertex_emulator.services.vertex.names import parse_parent
-from vertex_emulator.services.vertex.operations import V1, ResourceOperations
-from vertex_emulator.services.vertex.service import Service
+from vertex_emulator.services.resource_engine import listing, names
+from vertex_emulator.services.resource_engine.names import parse_parent
+from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
+from vertex_emulator.services.resource_engine.service import Service
 
 _OF_MODELS = ("display_name", "description", "labels")
 _OF_VERSIONS = ("version_description", "labels")

@@ -21,9 +21,9 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
-from vertex_emulator.services.vertex.names import name_of, parse_name
-from vertex_emulator.services.vertex.operations import V1
-from vertex_emulator.services.vertex.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.names import name_of, parse_name
+from vertex_emulator.services.resource_engine.operations import V1
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
 
 DEFAULT = "default"
 _ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}")

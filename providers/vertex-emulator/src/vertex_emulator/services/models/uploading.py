@@ -26,8 +26,13 @@ from vertex_emulator.services.models.store import (
     model_name,
     parse_reference,
 )
-from vertex_emulator.services.vertex.names import display_name_problems, label_problems, new_id, parse_name
-from vertex_emulator.services.vertex.server_owned import without_server_owned
+from vertex_emulator.services.resource_engine.names import (
+    display_name_problems,
+    label_problems,
+    new_id,
+    parse_name,
+)
+from vertex_emulator.services.resource_engine.server_owned import without_server_owned
 
 EXPORT_FORMAT = "custom-trained"
 _ARTIFACT = 1

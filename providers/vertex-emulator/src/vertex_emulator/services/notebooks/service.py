@@ -9,11 +9,11 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Violation
-from vertex_emulator.services.vertex import listing, names
-from vertex_emulator.services.vertex.operations import V1, ResourceOperations
-from vertex_emulator.services.vertex.records import Collection, Record, Records
-from vertex_emulator.services.vertex.resources import Resources
-from vertex_emulator.services.vertex.service import StoredService
+from vertex_emulator.services.resource_engine import listing, names
+from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.resources import Resources
+from vertex_emulator.services.resource_engine.service import StoredService
 
 
 class _Templates(Resources):

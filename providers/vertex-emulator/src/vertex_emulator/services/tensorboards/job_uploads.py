@@ -23,13 +23,13 @@ from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
+from vertex_emulator.services.resource_engine.names import name_of, new_id
+from vertex_emulator.services.resource_engine.records import Record, Records
+from vertex_emulator.services.resource_engine.versions import Stamps
 from vertex_emulator.services.tensorboards import event_files
 from vertex_emulator.services.tensorboards.event_files import Part, Scalar
 from vertex_emulator.services.tensorboards.store import POINT, TensorboardStore
 from vertex_emulator.services.tensorboards.time_series import PointMethods
-from vertex_emulator.services.vertex.names import name_of, new_id
-from vertex_emulator.services.vertex.records import Record, Records
-from vertex_emulator.services.vertex.versions import Stamps
 from vertex_training.fields import uris
 
 log = logging.getLogger(__name__)

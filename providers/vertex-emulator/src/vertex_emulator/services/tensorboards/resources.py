@@ -11,13 +11,13 @@ from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError, Violation
 from vertex_emulator.services.datasets.objects import BucketObjects
+from vertex_emulator.services.resource_engine import listing, names
+from vertex_emulator.services.resource_engine.names import NESTED_IDS
+from vertex_emulator.services.resource_engine.operations import ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record, Records
+from vertex_emulator.services.resource_engine.resources import Resources
 from vertex_emulator.services.tensorboards import blobs
 from vertex_emulator.services.tensorboards.store import TensorboardStore
-from vertex_emulator.services.vertex import listing, names
-from vertex_emulator.services.vertex.names import NESTED_IDS
-from vertex_emulator.services.vertex.operations import ResourceOperations
-from vertex_emulator.services.vertex.records import Record, Records
-from vertex_emulator.services.vertex.resources import Resources
 
 _SYSTEM = "aiplatform.googleapis.com/"
 _MAX_PLUGIN_DATA = 65 * 1024

@@ -12,13 +12,13 @@ from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Binding, Streaming, Unary, Violation, invalid_fields
 from vertex_emulator.services.datasets.objects import BucketObjects
+from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_emulator.services.resource_engine.service import Service
 from vertex_emulator.services.tensorboards.job_uploads import JobUploads
 from vertex_emulator.services.tensorboards.resources import Experiments, Runs, Tensorboards, TimeSeries
 from vertex_emulator.services.tensorboards.store import TensorboardStore
 from vertex_emulator.services.tensorboards.time_series import PointMethods
-from vertex_emulator.services.vertex.operations import V1, ResourceOperations
-from vertex_emulator.services.vertex.records import Record
-from vertex_emulator.services.vertex.service import Service
 
 _READING = ("Get", "List", "Read", "BatchRead", "Export")
 """Prefixes of the methods that return what jobs have written."""

@@ -10,11 +10,11 @@ from vertex_emulator.server.rpc.methods import RpcError, Unary, Violation, inval
 from vertex_emulator.server.rpc.paging import page_size, page_token, read_page_token
 from vertex_emulator.services.datasets.contents import DataError
 from vertex_emulator.services.datasets.objects import BucketObjects
+from vertex_emulator.services.resource_engine.operations import V1
+from vertex_emulator.services.resource_engine.records import Record
+from vertex_emulator.services.resource_engine.versions import Stamps
 from vertex_emulator.services.tensorboards import blobs
 from vertex_emulator.services.tensorboards.store import TensorboardStore
-from vertex_emulator.services.vertex.operations import V1
-from vertex_emulator.services.vertex.records import Record
-from vertex_emulator.services.vertex.versions import Stamps
 
 _MAX_POINTS_WRITTEN = 5000
 _MAX_POINTS_READ = 10_000

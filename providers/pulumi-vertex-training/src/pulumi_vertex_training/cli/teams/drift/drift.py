@@ -231,7 +231,7 @@ def _is_cancelled(reading: Reading) -> bool:
     """Return whether a job was cancelled. A job that its timeout stopped may be in the same state."""
     if _state(reading.live) not in _CANCELLED:
         return False
-    from pulumi_vertex_training.core.running.rerun_decision import was_stopped_by_timeout  # only if needed
+    from pulumi_vertex_training.core.running.rerun_facts import was_stopped_by_timeout  # only if needed
 
     return not was_stopped_by_timeout(nested(reading.live, "outputs"))
 

@@ -14,7 +14,7 @@ from vertex_training.catalog.accelerators import NAMES as ACCELERATORS
 from vertex_training.catalog.machines import MACHINES
 from vertex_training.cost.cost import FEE_FOR, NO_FEE, Cost, Gap, Item, cost_of_pools
 from vertex_training.cost.prices import CURRENCY, USES, Price, PriceTable, Use, built_in
-from vertex_training.cost.resources import LOCAL_SSD
+from vertex_training.cost.sku_quantities import LOCAL_SSD
 from vertex_training.fields.document import json_of
 from vertex_training.fields.schema import camel_case
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec

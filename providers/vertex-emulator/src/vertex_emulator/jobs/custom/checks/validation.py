@@ -18,8 +18,8 @@ from vertex_emulator.replicas.sandbox.mounts import file_shares
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError, Violation, invalid_fields
-from vertex_emulator.services.vertex import machine_types
-from vertex_emulator.services.vertex.names import label_problems
+from vertex_emulator.services.resource_engine import machine_types
+from vertex_emulator.services.resource_engine.names import label_problems
 from vertex_training.catalog import accelerators, machines
 from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
 

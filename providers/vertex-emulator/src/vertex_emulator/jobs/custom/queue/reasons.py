@@ -7,7 +7,7 @@ from vertex_emulator.jobs.custom.queue.capacity import Capacity, Demand, FreeCap
 from vertex_emulator.jobs.custom.queue.slots import FreeSlots, replicas_of
 from vertex_emulator.jobs.custom.store import WaitingJob
 from vertex_emulator.services.quotas.limits import FreeQuota
-from vertex_emulator.services.vertex.records import Record
+from vertex_emulator.services.resource_engine.records import Record
 
 
 class Reasons:

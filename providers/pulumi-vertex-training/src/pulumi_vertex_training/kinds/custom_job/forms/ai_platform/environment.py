@@ -23,7 +23,8 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     chief_name,
     role_counts,
 )
-from vertex_training.environment.cluster_variables import (
+from vertex_training.fields import wire
+from vertex_training.replica_environment.cluster_variables import (
     Addresses,
     check_addresses,
     job_digits,
@@ -31,9 +32,8 @@ from vertex_training.environment.cluster_variables import (
     rank_variables,
     service_addresses,
 )
-from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, tuning_variables
-from vertex_training.environment.replica import ReplicaEnvironment
-from vertex_training.fields import wire
+from vertex_training.replica_environment.job_variables import METRIC_FILE, METRIC_TAG, tuning_variables
+from vertex_training.replica_environment.replica import ReplicaEnvironment
 from vertex_training.topology.roles import CHIEF, EVALUATORS, Role
 
 TASKS = ("master", "worker", "ps", "evaluator")

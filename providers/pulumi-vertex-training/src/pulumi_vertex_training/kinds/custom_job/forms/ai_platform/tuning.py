@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import PREFIX
-from vertex_training.environment.job_variables import METRIC_TAG
 from vertex_training.fields.decode import decode
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import nearest, one_of, shown
 from vertex_training.job.rules.job_spec import below
+from vertex_training.replica_environment.job_variables import METRIC_TAG
 from vertex_training.study.study import (
     CategoricalValueSpec,
     DiscreteValueSpec,

@@ -1,4 +1,4 @@
-"""The decision of the rerun table about one job, by what its declaration changes and its state."""
+"""The facts about one job from which the rerun table decides, and the checks that need them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.core.interrupted import deletions
+from pulumi_vertex_training.core.interrupted import deletion_notes
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.running.declaration import RECORD, declared_of
 from pulumi_vertex_training.core.running.job_cache import job_cache_of
@@ -40,9 +40,9 @@ def _last_run_state(gateway: RunGateway, name: str, recorded: Mapping[str, Any])
     Unless a deletion of it was interrupted: an end that was recorded before says nothing of that.
     """
     state, place = recorded.get("state"), target_of(recorded)
-    if place is not None and deletions.has_begun(name):
+    if place is not None and deletion_notes.has_begun(name):
         seen = job_cache_of(gateway.collection).of_job(place, name)
-        if deletions.stopped(seen):
+        if deletion_notes.stopped(seen):
             return LastRun.STOPPED
     if state is None or place is None or has_ended(recorded):
         ended = last_run(state, LookupResult.NO_ANSWER)

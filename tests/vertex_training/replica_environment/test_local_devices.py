@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vertex_training.environment.job_variables import local_device_variables
+from vertex_training.replica_environment.job_variables import local_device_variables
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 
 FLAG = "--xla_force_host_platform_device_count"

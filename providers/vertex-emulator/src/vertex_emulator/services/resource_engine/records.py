@@ -20,8 +20,8 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
-from vertex_emulator.services.vertex import names
-from vertex_emulator.services.vertex.history import ChangeHistory
+from vertex_emulator.services.resource_engine import names
+from vertex_emulator.services.resource_engine.history import ChangeHistory
 
 _BATCH = 200
 _LAST = 2**62

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from vertex_emulator.server.http.messages import Route
 from vertex_emulator.server.rpc.methods import Binding
-from vertex_emulator.services.vertex.resources import Resources
+from vertex_emulator.services.resource_engine.resources import Resources
 
 
 class Service(ABC):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pulumi_vertex_training.core.existing import JobArguments
+from pulumi_vertex_training.core.get_functions import JobArguments
 from pulumi_vertex_training.program.arguments.named_arguments import checked_call
 from pulumi_vertex_training.program.get_functions import read_existing
 

@@ -1,26 +1,19 @@
-"""The facts that a decision about a rerun or a removal is made from, and the removals."""
+"""The change of a declaration and the state of its last run, from which reruns and deletions are decided."""
 
 from __future__ import annotations
-
-import itertools
 
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
-from pulumi_vertex_training.runs.policies import deletion_policy
-from pulumi_vertex_training.runs.policies.deletion_policy import Step, plan
 from pulumi_vertex_training.runs.policies.run_status import (
     ENDED,
     LIVE,
-    STARTED,
     Change,
     LastRun,
     LookupResult,
     change_of,
     last_run,
 )
-
-REMOVALS = tuple(itertools.product(LastRun, (False, True), (False, True)))
 
 
 @pytest.mark.parametrize(
@@ -76,52 +69,3 @@ def test_states_of_the_service(state: JobState) -> None:
 )
 def test_the_state_of_the_last_run(recorded: str | None, seen: str | LookupResult, run: LastRun) -> None:
     assert last_run(recorded, seen) is run
-
-
-def test_every_removal_has_a_row_and_every_row_a_removal() -> None:
-    assert {plan(run, keep_record=keep, protect_running=protect).row for run, keep, protect in REMOVALS} == {
-        row.name for row in deletion_policy.ROWS
-    }
-
-
-def test_a_removal_is_refused_for_a_live_job_under_protection_alone() -> None:
-    for run, keep, protect in REMOVALS:
-        made = plan(run, keep_record=keep, protect_running=protect)
-        assert made.refused == (protect and run in LIVE)
-        assert not (made.refused and made.steps)
-
-
-def test_the_steps_of_a_removal() -> None:
-    for run, keep, _ in REMOVALS:
-        steps = plan(run, keep_record=keep, protect_running=False).steps
-        assert (Step.CANCEL in steps) == (run in LIVE | {LastRun.NOT_KNOWN})
-        assert (Step.WAIT in steps) == (run not in ENDED | {LastRun.NONE, LastRun.GONE})
-        assert (Step.DELETE in steps) == (not keep and run in STARTED and run is not LastRun.GONE)
-        assert steps == tuple(step for step in Step if step in steps)
-
-
-@pytest.mark.parametrize(
-    ("run", "keep", "protect", "sentence"),
-    [
-        pytest.param(
-            LastRun.RUNNING,
-            True,
-            False,
-            "train: it is running, and its record is kept; cancel, wait until it has ended",
-            id="kept",
-        ),
-        pytest.param(LastRun.GONE, False, True, "train: it was deleted; nothing to do", id="gone"),
-        pytest.param(LastRun.GONE, True, False, "train: it was deleted; nothing to do", id="gone, kept"),
-        pytest.param(LastRun.NONE, True, False, "train: it has not run yet; nothing to do", id="never run"),
-        pytest.param(
-            LastRun.RUNNING,
-            False,
-            True,
-            "train cannot be destroyed: it is running and protect_running is set; let it end, cancel it, or "
-            "set protect_running to False and run `pulumi up`, then try again",
-            id="refused",
-        ),
-    ],
-)
-def test_what_a_removal_says(run: LastRun, keep: bool, protect: bool, sentence: str) -> None:
-    assert plan(run, keep_record=keep, protect_running=protect).sentence("train") == sentence

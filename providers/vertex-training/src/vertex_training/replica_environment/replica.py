@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vertex_training.environment.cluster_variables import (
+from vertex_training.fields import uris
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.replica_environment.cluster_variables import (
     Addresses,
     ClusterVariables,
     Contract,
@@ -17,9 +19,12 @@ from vertex_training.environment.cluster_variables import (
     rank_variables,
     service_addresses,
 )
-from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, RunContext, job_variables
-from vertex_training.fields import uris
-from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.replica_environment.job_variables import (
+    METRIC_FILE,
+    METRIC_TAG,
+    RunContext,
+    job_variables,
+)
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import CHIEF, Role, replica_name, replicas, role_of
 from vertex_training.topology.variables import refers_to, with_own_variables

@@ -8,8 +8,8 @@ import pytest
 from google.protobuf import json_format
 
 from vertex_emulator.server.rpc import descriptors
-from vertex_emulator.services.vertex.operations import V1
-from vertex_emulator.services.vertex.server_owned import without_server_owned
+from vertex_emulator.services.resource_engine.operations import V1
+from vertex_emulator.services.resource_engine.server_owned import without_server_owned
 
 TIME = "2026-01-31T12:00:00Z"
 

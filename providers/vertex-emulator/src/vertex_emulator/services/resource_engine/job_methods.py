@@ -9,10 +9,10 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Binding, RpcError, WithHeaders
-from vertex_emulator.services.vertex import listing
-from vertex_emulator.services.vertex.operations import ResourceOperations
-from vertex_emulator.services.vertex.records import Collection, Record, Records
-from vertex_emulator.services.vertex.resources import Resources
+from vertex_emulator.services.resource_engine import listing
+from vertex_emulator.services.resource_engine.operations import ResourceOperations
+from vertex_emulator.services.resource_engine.records import Collection, Record, Records
+from vertex_emulator.services.resource_engine.resources import Resources
 
 
 class JobMethods(Resources):

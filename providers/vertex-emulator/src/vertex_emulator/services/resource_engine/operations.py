@@ -12,7 +12,7 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.operations import Operations
-from vertex_emulator.services.vertex.names import new_id
+from vertex_emulator.services.resource_engine.names import new_id
 
 NUMBERS: Mapping[str, int] = dict(code_pb2.Code.items())
 """The number of each canonical code (google.rpc.Code)."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.core.call import Call, Difference
-from pulumi_vertex_training.core.interrupted import creations, notes
+from pulumi_vertex_training.core.interrupted import creation_notes, notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import CREATED_AGAIN
 from pulumi_vertex_training.core.remote_queries import QUERIES
@@ -80,7 +80,7 @@ def continued(
     that of the resource.
     """
     created_as = created_as or call.id
-    difference = creations.with_removals(difference, created_as, key=call.key, recorded_id=call.id)
+    difference = creation_notes.with_removals(difference, created_as, key=call.key, recorded_id=call.id)
     if not has_begun(call.id):
         return difference
 

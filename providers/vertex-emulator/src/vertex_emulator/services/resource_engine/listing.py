@@ -23,7 +23,7 @@ from vertex_emulator.server.rpc import descriptors, filters
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.server.rpc.paging import page_size, page_token, read_page_token
-from vertex_emulator.services.vertex.names import parse_parent
+from vertex_emulator.services.resource_engine.names import parse_parent
 
 _ORDER = ("=", "!=", "<", "<=", ">", ">=")
 _CAPITAL = re.compile("([A-Z])")

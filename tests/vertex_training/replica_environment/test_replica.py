@@ -17,7 +17,7 @@ from support.ground.specs.environment_views import (
     local_addresses,
     role_names,
 )
-from vertex_training.environment.replica import host_name, job_environments, replica_environment
+from vertex_training.replica_environment.replica import host_name, job_environments, replica_environment
 from vertex_training.topology.roles import Role
 
 

@@ -19,12 +19,12 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import Unary, Violation, invalid_fields
-from vertex_emulator.services.vertex import listing, names
-from vertex_emulator.services.vertex.listing import Listing
-from vertex_emulator.services.vertex.operations import ResourceOperations
-from vertex_emulator.services.vertex.records import Record, Records
-from vertex_emulator.services.vertex.server_owned import without_server_owned
-from vertex_emulator.services.vertex.versions import Stamps
+from vertex_emulator.services.resource_engine import listing, names
+from vertex_emulator.services.resource_engine.listing import Listing
+from vertex_emulator.services.resource_engine.operations import ResourceOperations
+from vertex_emulator.services.resource_engine.records import Record, Records
+from vertex_emulator.services.resource_engine.server_owned import without_server_owned
+from vertex_emulator.services.resource_engine.versions import Stamps
 
 
 class Resources:
