@@ -6,11 +6,14 @@ Dynamic resources have these names. Those of the package have camelCase names an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training import urns
 from vertex_training import type_tokens
 from vertex_training.fields.schema import snake_case
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.package.kinds import PackageKind
 
 
 def in_core_names(resource: Mapping[str, Any], token: str = "") -> Mapping[str, Any]:
@@ -29,7 +32,7 @@ def in_core_names(resource: Mapping[str, Any], token: str = "") -> Mapping[str, 
     return {**resource, **parts}
 
 
-def _inward(kind: Any, props: Mapping[str, Any]) -> dict[str, Any]:
+def _inward(kind: PackageKind, props: Mapping[str, Any]) -> dict[str, Any]:
     """Return properties with the core's names; those in an encrypted secret stay as they are."""
     from pulumi_vertex_training.package.wire.names import EncryptedError  # imported only if needed
 
@@ -62,7 +65,7 @@ def step_in_core_names(step: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _kind_of(token: str) -> Any:
+def _kind_of(token: str) -> PackageKind | None:
     """Return the kind of a type token of the package, None for any other token."""
     if not token.startswith(f"{type_tokens.PACKAGE}:"):
         return None

@@ -71,7 +71,7 @@ def _number(text: str) -> int | float:
         raise _RefusedError from None
 
 
-def _is_within_limits(value: Any) -> bool:
+def _is_within_limits(value: object) -> bool:
     """Return whether the values keep the limits. Works level by level, as nesting may exceed the stack."""
     level, count = [value], 0
     for _ in range(MAX_DEPTH):

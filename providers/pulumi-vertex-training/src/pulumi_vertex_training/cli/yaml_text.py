@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import yaml
 from yaml.events import (
     AliasEvent,
     CollectionEndEvent,
+    CollectionStartEvent,
     DocumentStartEvent,
+    NodeEvent,
     ScalarEvent,
     SequenceStartEvent,
     StreamEndEvent,
@@ -31,6 +33,19 @@ from pulumi_vertex_training.cli.plain_values import (
     too_deep,
     too_many,
 )
+
+_Value: TypeAlias = ScalarEvent | CollectionStartEvent
+"""The first event of a value."""
+
+
+class _Mark(Protocol):
+    """A position in a text, counted from 0."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+
 
 _TAG = "tag:yaml.org,2002:"
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -93,7 +108,7 @@ class _Builder:
     def _next(self) -> Any:
         return next(self._events)
 
-    def _node(self, event: Any, depth: int) -> _Node:
+    def _node(self, event: AliasEvent | _Value, depth: int) -> _Node:
         if isinstance(event, AliasEvent):
             node = self._alias(event)
         else:
@@ -106,7 +121,7 @@ class _Builder:
             raise _at(event.start_mark, too_deep())
         return node
 
-    def _alias(self, event: Any) -> _Node:
+    def _alias(self, event: AliasEvent) -> _Node:
         name = event.anchor
         if name not in self._anchors:
             raise _at(event.start_mark, f"*{name} has no anchor; write &{name} at an earlier value")
@@ -116,7 +131,7 @@ class _Builder:
         self._add(node.size, event, "with aliases expanded, ")
         return node
 
-    def _made(self, event: Any, depth: int) -> _Node:
+    def _made(self, event: _Value, depth: int) -> _Node:
         before = self._count
         self._add(1, event)
         if depth > MAX_DEPTH:
@@ -159,7 +174,7 @@ class _Builder:
                 given[key] = node.value
         return {**merged, **given}, height
 
-    def _key(self, event: Any) -> str:
+    def _key(self, event: AliasEvent | _Value) -> str:
         """Return a key as it is written: `2026: x` has the key "2026", as in JSON."""
         if isinstance(event, ScalarEvent):
             self._add(1, event)
@@ -173,13 +188,13 @@ class _Builder:
                 return node.value
         raise _at(event.start_mark, "a list or a mapping cannot be a key; write a word")
 
-    def _add(self, count: int, event: Any, how: str = "") -> None:
+    def _add(self, count: int, event: NodeEvent, how: str = "") -> None:
         self._count += count
         if self._count > MAX_VALUES:
             raise _at(event.start_mark, how + too_many())
 
 
-def _merged(value: Any, event: Any) -> dict[str, Any]:
+def _merged(value: object, event: NodeEvent) -> dict[str, Any]:
     """Return the keys that `<<` merges in. If several mappings have a key, the first one wins."""
     mappings = value if isinstance(value, list) else [value]
     merged: dict[str, Any] = {}
@@ -190,7 +205,7 @@ def _merged(value: Any, event: Any) -> dict[str, Any]:
     return merged
 
 
-def _scalar(event: Any) -> Any:
+def _scalar(event: ScalarEvent) -> Any:
     text = event.value
     if event.tag in ("!", f"{_TAG}str"):
         return text
@@ -225,29 +240,31 @@ def _resolved(text: str) -> Any:
     return text
 
 
-def _check_tag(event: Any, kind: str) -> None:
+def _check_tag(event: _Value, kind: str) -> None:
     if event.tag not in (None, "!", _TAG + kind):
         raise _refused_tag(event)
 
 
-def _refused_tag(event: Any) -> TextError:
+def _refused_tag(event: _Value) -> TextError:
     return _at(event.start_mark, f"the tag {_tag_in_words(event)} is not supported; leave it out")
 
 
-def _tag_in_words(event: Any) -> str:
+def _tag_in_words(event: _Value) -> str:
     tag = str(event.tag)
     return shown("!!" + tag.removeprefix(_TAG) if tag.startswith(_TAG) else tag)
 
 
-def _at(mark: Any, message: str, *, syntax: bool = False) -> TextError:
+def _at(mark: _Mark | None, message: str, *, syntax: bool = False) -> TextError:
     line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
     return TextError(message, line=line, column=column, syntax=syntax)
 
 
-def _tab_before(text: str, mark: Any) -> TextError | None:
+def _tab_before(text: str, mark: _Mark | None) -> TextError | None:
     """Return a fault about the tab that the line is indented with, or None if there is no tab."""
     lines = text.split("\n")
-    line = lines[mark.line] if mark and mark.line < len(lines) else ""
+    if mark is None or mark.line >= len(lines):
+        return None
+    line = lines[mark.line]
     indent = line[: len(line) - len(line.lstrip(" \t"))]
     if "\t" not in indent:
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -46,7 +47,7 @@ class Lookup(Generic[Arguments, Result]):
         return f"{self.noun} {self.name(arguments)} cannot be looked up: {error}"
 
 
-def not_running(data_dir: Any) -> LauncherError:
+def not_running(data_dir: Path | None) -> LauncherError:
     """Return the error of a function in a preview, which starts no emulator."""
     return LauncherError(
         f"the emulator of {chosen_data_dir(data_dir)} is not running, and a preview starts nothing. Run "

@@ -88,7 +88,7 @@ def read(folder: Path) -> Reports:
     return Reports(inputs=dict(_read(folder)))
 
 
-def public(value: Any) -> Any:
+def public(value: object) -> Any:
     """Return a secret without what may be one: names of machines, and their numbers, stay in it."""
     if isinstance(value, Mapping):
         return {
@@ -110,7 +110,7 @@ def _text(value: object) -> object:
     return ENGINES_UNKNOWN if isinstance(value, Unknown) else str(value)
 
 
-def _hidden_as(new: Any, old: Any) -> Any:
+def _hidden_as(new: object, old: object) -> Any:
     """Hide what is hidden at the same place of another value."""
     if new == HIDDEN:
         return HIDDEN

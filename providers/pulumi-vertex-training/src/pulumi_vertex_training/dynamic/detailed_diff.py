@@ -40,7 +40,7 @@ def take_over() -> bool:
 
 
 def _with_changes(method: Callable[..., Any]) -> Callable[..., Any]:
-    def diff(*arguments: Any) -> Any:
+    def diff(*arguments: object) -> Any:
         _FOUND.set(())
         answer = method(*arguments)
         # Without a change of a property the engine compares the inputs itself.

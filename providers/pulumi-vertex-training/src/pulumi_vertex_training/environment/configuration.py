@@ -39,7 +39,7 @@ class _Rule:
 
 
 def setting(
-    default: Any = dataclasses.MISSING,
+    default: object = dataclasses.MISSING,
     *,
     minimum: int | None = None,
     maximum: int | None = None,

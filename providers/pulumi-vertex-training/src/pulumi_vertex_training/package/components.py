@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextvars
 import dataclasses
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.core.operation import OPERATION
@@ -17,8 +17,13 @@ from pulumi_vertex_training.package.host import EngineHost
 from pulumi_vertex_training.package.wire import sdk
 from vertex_training import __version__
 
+if TYPE_CHECKING:
+    from pulumi.runtime.proto import provider_pb2
 
-def construct(request: Any, host: EngineHost, provider: str) -> Any:
+
+def construct(
+    request: provider_pb2.ConstructRequest, host: EngineHost, provider: str
+) -> provider_pb2.ConstructResponse:
     """Return the answer to a request. `provider` is the reference of the plugin's provider resource."""
     name = request.type.rpartition(":")[2]
     if name not in registry.COMPONENTS or request.type != registry.package_token(name):
@@ -27,4 +32,7 @@ def construct(request: Any, host: EngineHost, provider: str) -> Any:
     component = importlib.import_module(registry.COMPONENTS[name]).COMPONENT
     settings = dataclasses.replace(OPERATION.settings, form="package")
     context = contextvars.copy_context()
-    return context.run(component.construct, request, host.engine, provider, settings)
+    answer: provider_pb2.ConstructResponse = context.run(
+        component.construct, request, host.engine, provider, settings
+    )
+    return answer

@@ -10,10 +10,10 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import grpc
-from google.protobuf import any_pb2, empty_pb2
+from google.protobuf import any_pb2, empty_pb2, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 from pulumi_vertex_training import urns
@@ -32,9 +32,16 @@ from pulumi_vertex_training.package.wire.messages import in_package, schema_text
 from pulumi_vertex_training.timeouts import ORDINARY, timeouts_of
 from vertex_training import __version__
 
+if TYPE_CHECKING:
+    from pulumi_vertex_training.package.adapter import InitError, Request
+
 Q = TypeVar("Q")
 A = TypeVar("A")
 Method = Callable[[Any, Q, grpc.ServicerContext], A]
+ResourceRequest: TypeAlias = (
+    "provider_pb2.CheckRequest | provider_pb2.DiffRequest | provider_pb2.CreateRequest"
+    " | provider_pb2.UpdateRequest | provider_pb2.ReadRequest | provider_pb2.DeleteRequest"
+)
 
 
 def _call(method: Method[Q, A]) -> Method[Q, A]:
@@ -61,7 +68,7 @@ def _call(method: Method[Q, A]) -> Method[Q, A]:
     return call
 
 
-def _details(error: Any) -> bytes:
+def _details(error: InitError) -> bytes:
     from google.rpc import status_pb2  # type: ignore[import-untyped]  # imported only if needed
 
     detail = any_pb2.Any()
@@ -90,10 +97,12 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         self._promotion: str | None = None
         self._reference = ""
 
-    def Handshake(self, _request: object, _context: grpc.ServicerContext) -> Any:  # noqa: N802  the service's names
+    def Handshake(
+        self, _request: object, _context: grpc.ServicerContext
+    ) -> provider_pb2.ProviderHandshakeResponse:
         return provider_pb2.ProviderHandshakeResponse(accept_secrets=True)
 
-    def Attach(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Attach(self, request: plugin_pb2.PluginAttach, _context: grpc.ServicerContext) -> empty_pb2.Empty:
         self.serve(request.address)
         return empty_pb2.Empty()
 
@@ -103,14 +112,16 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         engine.leave_with(address, ORDINARY)
         sys.stdout = host_module.RowWriter(self.host)
 
-    def GetPluginInfo(self, _request: object, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def GetPluginInfo(self, _request: object, _context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=__version__)
 
-    def GetSchema(self, _request: object, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def GetSchema(self, _request: object, _context: grpc.ServicerContext) -> provider_pb2.GetSchemaResponse:
         return provider_pb2.GetSchemaResponse(schema=schema_text())
 
     @_call
-    def CheckConfig(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def CheckConfig(
+        self, request: provider_pb2.CheckRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.CheckResponse:
         from pulumi_vertex_training.package import configuration, stack_key  # imported only if needed
 
         olds, news = properties.read(request.olds), properties.read(request.news)
@@ -130,14 +141,18 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         inputs = {**news.values, stack_key.INPUT: key}
         return provider_pb2.CheckResponse(inputs=properties.write(inputs, news.secrets))
 
-    def DiffConfig(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def DiffConfig(
+        self, request: provider_pb2.DiffRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.DiffResponse:
         """Report a change, which replaces nothing: each resource records where it is."""
         changed = request.old_inputs != request.news
         kinds = provider_pb2.DiffResponse
         return kinds(changes=kinds.DIFF_SOME if changed else kinds.DIFF_NONE)
 
     @_call
-    def Configure(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Configure(
+        self, request: provider_pb2.ConfigureRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.ConfigureResponse:
         from pulumi_vertex_training.package import configuration  # imported only if needed
 
         given = properties.read(request.args).values
@@ -151,7 +166,9 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
     @_call
-    def Check(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Check(
+        self, request: provider_pb2.CheckRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.CheckResponse:
         from pulumi_vertex_training.package import adapter
 
         inputs, reasons = adapter.check(
@@ -162,7 +179,9 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CheckResponse(inputs=_struct(inputs), failures=_failures(reasons))
 
     @_call
-    def Diff(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Diff(
+        self, request: provider_pb2.DiffRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.DiffResponse:
         from pulumi_vertex_training.package import adapter
 
         found = adapter.diff(
@@ -171,7 +190,9 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         return _diff_response(found)
 
     @_call
-    def Create(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Create(
+        self, request: provider_pb2.CreateRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.CreateResponse:
         from pulumi_vertex_training.package import adapter
 
         call = self._request(request, inputs=request.properties, timeout=request.timeout)
@@ -181,7 +202,9 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CreateResponse(id=id_, properties=_struct(outputs))
 
     @_call
-    def Update(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Update(
+        self, request: provider_pb2.UpdateRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.UpdateResponse:
         from pulumi_vertex_training.package import adapter
 
         call = self._request(
@@ -195,7 +218,9 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.UpdateResponse(properties=_struct(outputs))
 
     @_call
-    def Read(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Read(
+        self, request: provider_pb2.ReadRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.ReadResponse:
         from pulumi_vertex_training.package import adapter
 
         call = self._request(request, outputs=request.properties, old_inputs=request.inputs)
@@ -203,14 +228,16 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.ReadResponse(id=id_, properties=_struct(outputs), inputs=_struct(inputs))
 
     @_call
-    def Delete(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Delete(self, request: provider_pb2.DeleteRequest, _context: grpc.ServicerContext) -> empty_pb2.Empty:
         from pulumi_vertex_training.package import adapter
 
         adapter.delete(self._request(request, outputs=request.properties, timeout=request.timeout))
         return empty_pb2.Empty()
 
     @_call
-    def Invoke(self, request: Any, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Invoke(
+        self, request: provider_pb2.InvokeRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.InvokeResponse:
         from pulumi_vertex_training.core.identity.resource_key import STACK_KEY_FUNCTION, STACK_KEY_RESULT
         from pulumi_vertex_training.package import functions
 
@@ -225,18 +252,25 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.InvokeResponse(failures=_failures(reasons), **{"return": _struct(result)})
 
     @_call
-    def Construct(self, request: object, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Construct(
+        self, request: provider_pb2.ConstructRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.ConstructResponse:
         from pulumi_vertex_training.package import components
 
         return components.construct(request, self.host, self._reference)
 
-    def Cancel(self, _request: object, _context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def Cancel(self, _request: object, _context: grpc.ServicerContext) -> empty_pb2.Empty:
         CANCELLED.set()
         return empty_pb2.Empty()
 
     def _request(
-        self, request: Any, *, seed: bytes = b"", timeout: float | None = None, **structs: Any
-    ) -> Any:
+        self,
+        request: ResourceRequest,
+        *,
+        seed: bytes = b"",
+        timeout: float | None = None,
+        **structs: struct_pb2.Struct,
+    ) -> Request:
         from pulumi_vertex_training.package import adapter, kinds
 
         token = urns.parse(request.urn).type
@@ -256,15 +290,15 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         )
 
 
-def _struct(props: properties.Properties) -> Any:
+def _struct(props: properties.Properties) -> struct_pb2.Struct:
     return properties.write(props.values, props.secrets)
 
 
-def _failures(reasons: Sequence[str]) -> list[Any]:
+def _failures(reasons: Sequence[str]) -> list[provider_pb2.CheckFailure]:
     return [provider_pb2.CheckFailure(reason=in_package(reason)) for reason in reasons]
 
 
-def _diff_response(found: Difference) -> Any:
+def _diff_response(found: Difference) -> provider_pb2.DiffResponse:
     kinds = provider_pb2.DiffResponse
     # With an empty map the engine would print all inputs.
     return kinds(
@@ -276,7 +310,7 @@ def _diff_response(found: Difference) -> Any:
     )
 
 
-def _property_diff(change: PropertyChange) -> Any:
+def _property_diff(change: PropertyChange) -> provider_pb2.PropertyDiff:
     """Return a change of a declared input beside the output in the state."""
     name = f"{change.kind.upper()}{'_REPLACE' if change.replaces else ''}"
     return provider_pb2.PropertyDiff(kind=provider_pb2.PropertyDiff.Kind.Value(name), inputDiff=False)

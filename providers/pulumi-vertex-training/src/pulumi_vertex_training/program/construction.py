@@ -19,12 +19,13 @@ import pulumi
 from pulumi.resource import CustomTimeouts, DependencyProviderResource, DependencyResource
 from pulumi.runtime import config, rpc, stack
 from pulumi.runtime import settings as pulumis
-from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, resource_pb2_grpc
+from pulumi.runtime.proto import alias_pb2, engine_pb2, engine_pb2_grpc, resource_pb2_grpc
+from pulumi.runtime.proto.provider_pb2 import ConstructRequest, ConstructResponse
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.settings import Settings
-from pulumi_vertex_training.package.kinds import kind_of
+from pulumi_vertex_training.package.kinds import PackageKind, kind_of
 from pulumi_vertex_training.package.wire import names
 from pulumi_vertex_training.package.wire.messages import in_package
 from pulumi_vertex_training.package.wire.sdk import CHANNEL_OPTIONS
@@ -65,18 +66,25 @@ class Component:
             hints = {**field_types(kind_of(registry.package_token(self.passed_on)).inputs), **hints}
         return dataclasses.make_dataclass("ComponentInputs", hints.items())
 
-    def kind(self, part: str) -> Any:
+    def kind(self, part: str) -> PackageKind:
         return kind_of(registry.package_token(self.parts[part]))
 
-    def construct(self, request: Any, engine: str | None, provider: str, settings: Settings) -> Any:
+    def construct(
+        self, request: ConstructRequest, engine: str | None, provider: str, settings: Settings
+    ) -> ConstructResponse:
         """Return the answer to a request, in an event loop of its own. Raises Failure."""
         CONSTRUCTION.set(construction := Construction(settings=settings))
         with grpc.insecure_channel(request.monitorEndpoint, options=CHANNEL_OPTIONS) as monitor:
             return asyncio.run(self._construct(request, _Engine(engine), monitor, provider, construction))
 
     async def _construct(
-        self, request: Any, engine: _Engine, monitor: grpc.Channel, provider: str, construction: Construction
-    ) -> Any:
+        self,
+        request: ConstructRequest,
+        engine: _Engine,
+        monitor: grpc.Channel,
+        provider: str,
+        construction: Construction,
+    ) -> ConstructResponse:
         pulumis.configure(
             pulumis.Settings(
                 organization=request.organization or "organization",
@@ -109,15 +117,15 @@ class Component:
         return answer
 
 
-async def _answer(made: pulumi.ComponentResource, outputs: Mapping[str, Any]) -> Any:
+async def _answer(made: pulumi.ComponentResource, outputs: Mapping[str, Any]) -> ConstructResponse:
     dependencies: dict[str, list[pulumi.Resource]] = {}
     state = await rpc.serialize_properties(outputs, dependencies)
     urns = {
         name: [urn for each in found if (urn := await each.urn.future())]
         for name, found in dependencies.items()
     }
-    of = provider_pb2.ConstructResponse.PropertyDependencies
-    return provider_pb2.ConstructResponse(
+    of = ConstructResponse.PropertyDependencies
+    return ConstructResponse(
         urn=await made.urn.future() or "",
         state=state,
         stateDependencies={name: of(urns=found) for name, found in urns.items()},
@@ -130,12 +138,12 @@ class _Engine:
     def __init__(self, address: str | None) -> None:
         self._stub = None if address is None else engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
 
-    def Log(self, request: Any, **options: Any) -> Any:  # noqa: N802  the service's name
+    def Log(self, request: engine_pb2.LogRequest, **options: Any) -> Any:  # noqa: N802  the service's name
         request.message = in_package(request.message)
         return self._stub.Log(request, **options) if self._stub is not None else None
 
 
-def _options(request: Any, provider: str) -> pulumi.ResourceOptions:
+def _options(request: ConstructRequest, provider: str) -> pulumi.ResourceOptions:
     """Return the component's options; its children inherit some. They use the plugin that constructs them."""
     references = dict(request.providers)
     if provider:
@@ -156,7 +164,7 @@ def _options(request: Any, provider: str) -> pulumi.ResourceOptions:
     )
 
 
-def _alias(alias: Any) -> str | pulumi.Alias:
+def _alias(alias: alias_pb2.Alias) -> str | pulumi.Alias:
     if alias.urn:
         return str(alias.urn)
     spec = alias.spec

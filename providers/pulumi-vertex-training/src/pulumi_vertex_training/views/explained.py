@@ -121,7 +121,7 @@ def is_bare(spec: CustomJobSpec) -> bool:
     return replace(spec, worker_pool_specs=()) == CustomJobSpec(display_name="", worker_pool_specs=())
 
 
-def without_gaps(value: Any) -> Any:
+def without_gaps(value: object) -> Any:
     """Return JSON without the placeholders of values that could not be read."""
     if isinstance(value, dict):
         return {key: without_gaps(item) for key, item in value.items() if item != NOT_KNOWN}

@@ -25,7 +25,7 @@ class Titles:
     replicas: str = "What the replicas see"
 
 
-def _no_keys(*_: Any) -> dict[str, Any]:
+def _no_keys(*_: object) -> dict[str, Any]:
     return {}
 
 

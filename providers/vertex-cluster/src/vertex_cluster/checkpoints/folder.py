@@ -132,7 +132,7 @@ def sizes_in(checkpoint: Checkpoint, text: bytes) -> Mapping[str, int]:
     return sizes if all(_is_entry(name, size) for name, size in sizes.items()) else {}
 
 
-def _is_entry(name: Any, size: Any) -> bool:
+def _is_entry(name: object, size: object) -> bool:
     if not isinstance(name, str) or not isinstance(size, int) or isinstance(size, bool):
         return False
     return "\0" not in name and not {"", ".", ".."} & set(name.split("/"))
@@ -150,7 +150,7 @@ def _has_size(folder: Path, name: str, size: int) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size == size
 
 
-def complete(checkpoint: Checkpoint, **more: Any) -> None:
+def complete(checkpoint: Checkpoint, **more: object) -> None:
     """Write the marker of a checkpoint, whose files are all closed. Raises CheckpointError, OSError."""
     sizes: Dict[str, int] = {}
     for path, status in _files(checkpoint.path):

@@ -65,7 +65,7 @@ def _document(text: str) -> Any:
         raise ValueError("it is not JSON, or only a part of it") from error
 
 
-def _rows(document: Any) -> Iterator[Price]:
+def _rows(document: object) -> Iterator[Price]:
     """Yield the rows of a file. Raises ValueError for anything else."""
     version = document.get("version") if isinstance(document, Mapping) else None
     if isinstance(version, int) and version > _VERSION:

@@ -41,7 +41,7 @@ def text_of(number: float) -> str:
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
-def without_nan(value: Any) -> Any:
+def without_nan(value: object) -> Any:
     """Return a JSON value with texts for the numbers that are not finite."""
     if isinstance(value, float) and not math.isfinite(value):
         return text_of(value)

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 from vertex_training.fields.schema import field_types, snake_case, without_none
 
 
-def with_lists(cls: type, value: Any) -> Any:
+def with_lists(cls: type, value: object) -> Any:
     """Return the fields of a spec, with a list of one in place of each single value where a list is meant.
 
     A mapping stands for an item only if it has one of the item's fields. Other values stay as they are.
@@ -25,7 +25,7 @@ def with_lists(cls: type, value: Any) -> Any:
     }
 
 
-def _with_lists(hint: Any, value: Any) -> Any:
+def _with_lists(hint: object, value: object) -> Any:
     hint = without_none(hint)
     if get_origin(hint) is tuple:
         item = without_none(get_args(hint)[0])
@@ -38,7 +38,7 @@ def _with_lists(hint: Any, value: Any) -> Any:
     return value
 
 
-def _is_one(item: Any, value: Any) -> bool:
+def _is_one(item: object, value: object) -> bool:
     """Return whether a value is an item of a list, and not a list."""
     if dataclasses.is_dataclass(item) and isinstance(item, type):
         names = field_types(item)

@@ -82,7 +82,7 @@ class FilledParts:
 
 
 def fill_parts(
-    value: Any,
+    value: object,
     *,
     at: Sequence[str] = ("",),
     location: str | Unknown | None = None,
@@ -101,7 +101,7 @@ def fill_parts(
     without_image: list[str] = []
     preset = preset_of(framework)
 
-    def filled(value: Any, path: Sequence[str], whole: str) -> Any:
+    def filled(value: object, path: Sequence[str], whole: str) -> Any:
         if not isinstance(value, Mapping):
             return value
         if not path:

@@ -74,7 +74,7 @@ def with_stall_timeout(value: Mapping[Any, Any], seconds: object) -> Mapping[Any
     return {**value, key: [_with_variable(pool, position, variable) for position, pool in enumerate(pools)]}
 
 
-def _with_variable(pool: Any, position: int, variable: Mapping[str, object]) -> Any:
+def _with_variable(pool: object, position: int, variable: Mapping[str, object]) -> Any:
     if not isinstance(pool, Mapping):
         return pool
     for name in _TASKS:

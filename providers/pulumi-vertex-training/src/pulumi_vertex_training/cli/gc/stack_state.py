@@ -188,7 +188,7 @@ def _deployment(state: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**found, "resources": list(map(_without_stack_outputs, found.get("resources") or []))}
 
 
-def _without_stack_outputs(resource: Any) -> Any:
+def _without_stack_outputs(resource: object) -> Any:
     if not isinstance(resource, Mapping) or resource.get("type") != "pulumi:pulumi:Stack":
         return resource
     return {name: value for name, value in resource.items() if name != "outputs"}

@@ -274,7 +274,7 @@ def _urn(urn: str, tokens: Mapping[str, str]) -> str:
     return f"urn:pulumi:{parts.stack}::{parts.project}::{types}::{parts.name}"
 
 
-def _replaced(value: Any, strings: Mapping[str, str]) -> Any:
+def _replaced(value: object, strings: Mapping[str, str]) -> Any:
     """Return a value with new URNs, wherever one stands alone: parents, dependencies and references."""
     if isinstance(value, str):
         return strings.get(value, value)

@@ -69,7 +69,7 @@ def recorded_places(recorded: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(map(str, recorded.get("locations") or ()))
 
 
-def endpoints_of(endpoint: Endpoint, inputs: Any) -> list[Endpoint]:
+def endpoints_of(endpoint: Endpoint, inputs: JobInputs | None) -> list[Endpoint]:
     """Return the endpoints of all locations in which a job of the declaration may be."""
     return [endpoint.at(location) for location in locations_of(inputs)]
 

@@ -250,7 +250,7 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         return pulumi.Output.all(*facts).apply(_tensorboard_url)
 
 
-def rungs(given: Any) -> Any:
+def rungs(given: object) -> Any:
     """Return the rungs of a ladder with the names of buckets in place of resources."""
     if not isinstance(given, (list, tuple)):
         return given

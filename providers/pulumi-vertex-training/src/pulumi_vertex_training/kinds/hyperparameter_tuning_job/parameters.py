@@ -35,7 +35,7 @@ _NAMED: Mapping[str, Callable[[Any], Any]] = {
 """Fields that accept resources, in either spelling, and the function that returns their names."""
 
 
-def with_names(job_spec: Any) -> Any:
+def with_names(job_spec: object) -> Any:
     """Replace images and a service account that are resources by their names in the job of a trial."""
     if isinstance(job_spec, pulumi.Output):
         return job_spec.apply(with_names)

@@ -14,7 +14,6 @@ from pulumi_vertex_training.core.operation import OPERATION, Operation
 from pulumi_vertex_training.core.remote_queries import QUERIES, RemoteQueries
 from pulumi_vertex_training.core.running.declaration import Counts, JobInputs, JobResourceType, root
 from pulumi_vertex_training.core.running.provider import JobProvider
-from pulumi_vertex_training.core.settings import Target
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.replica_counts import replica_counts
 from pulumi_vertex_training.kinds.model import gateway as models
@@ -121,7 +120,7 @@ _DECIDING = frozenset({"endpoint", "project", "location", "model_id", "parent_mo
 
 
 def conflicting_pipeline(
-    inputs: Any,
+    inputs: TrainingPipelineInputs,
     unknown: Collection[str],
     *,
     operation: Operation = OPERATION,
@@ -155,12 +154,14 @@ def conflicting_pipeline(
     )
 
 
-def _existing_model(inputs: Any, name: str, operation: Operation, questions: RemoteQueries) -> Any:
+def _existing_model(
+    inputs: TrainingPipelineInputs, name: str, operation: Operation, questions: RemoteQueries
+) -> Any:
     """Return the model, `LookupResult.ABSENT` if it does not exist, or None without an answer.
 
     A model of an emulator that does not run is absent.
     """
-    target = Target(inputs.endpoint, inputs.project, inputs.location)
+    target = inputs.target
 
     def ask() -> Any:
         endpoint = connect_if_running(*target, operation.settings)

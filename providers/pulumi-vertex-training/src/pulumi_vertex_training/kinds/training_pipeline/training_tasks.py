@@ -236,7 +236,7 @@ def _reduction_servers(options: TaskOptions) -> dict[str, Any]:
     }
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _given(**values: object) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -35,7 +35,7 @@ def named_arguments(init: Init) -> Init:
     takes_more = any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
 
     @functools.wraps(init)
-    def construct(self: object, *args: Any, **given: Any) -> None:
+    def construct(self: object, *args: object, **given: object) -> None:
         unknown = {name: value for name, value in given.items() if name not in taken}
         missing = [name for name in required if name not in given]
         misspelt = [name for name in unknown if nearest(name, missing)] if takes_more else [*unknown]
@@ -63,7 +63,7 @@ def checked_call(function: Function) -> Function:
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
+    def call(*args: object, **given: object) -> Any:
         try:
             signature.bind(*args, **given)
         except TypeError as error:

@@ -14,7 +14,7 @@ _MISSING: WeakKeyDictionary[asyncio.AbstractEventLoop, list[str]] = WeakKeyDicti
 """The findings of each running program. An inline program of the Automation API has its own event loop."""
 
 
-def check_files(resource: str, source: pulumi.Input[str], **paths: Any) -> pulumi.Input[str]:
+def check_files(resource: str, source: pulumi.Input[str], **paths: object) -> pulumi.Input[str]:
     """Return `source`, or an Output that fails with every missing file of the program.
 
     `paths` are further paths of the resource by argument: one, or a dictionary of them. Paths that are

@@ -147,7 +147,7 @@ def program_waits() -> Waits:
 def _follow(loop: asyncio.AbstractEventLoop, waits: Waits) -> None:
     run: Callable[..., asyncio.Future[Any]] = loop.run_in_executor
 
-    def counted(*arguments: Any) -> asyncio.Future[Any]:
+    def counted(*arguments: object) -> asyncio.Future[Any]:
         answer = run(*arguments)
         waits.called(answer)
         return answer

@@ -227,7 +227,7 @@ def _checkpoints(tasks: Iterable[Mapping[str, Any]]) -> Checkpoints | None:
 def masked(lineage: Lineage, mask: Callable[[str], str]) -> Lineage:
     """Return the lineage with each text passed through `mask`, but its own run and its digests' algorithm."""
 
-    def each(value: Any) -> Any:
+    def each(value: object) -> Any:
         if isinstance(value, str):
             return mask(value)
         if isinstance(value, Mapping):

@@ -274,7 +274,7 @@ def _image_row(wire: Mapping[str, Any], owner: Owner) -> ResourceRow:
     )
 
 
-def _items(pages: Any, name: str) -> list[Mapping[str, Any]]:
+def _items(pages: Iterable[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
     return [item for page in pages for item in page.get(name, ())]
 
 

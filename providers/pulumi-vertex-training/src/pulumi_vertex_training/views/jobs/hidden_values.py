@@ -32,7 +32,7 @@ def has_values(wire: Mapping[str, Any]) -> bool:
     return without_values(wire, show=False) != wire
 
 
-def _hidden(key: str, value: Any) -> Any:
+def _hidden(key: str, value: object) -> Any:
     if isinstance(value, Mapping):
         return {inner: _hidden(inner, item) for inner, item in value.items()}
     if isinstance(value, list):
@@ -41,7 +41,7 @@ def _hidden(key: str, value: Any) -> Any:
     return value
 
 
-def _without_value(variable: Any) -> Any:
+def _without_value(variable: object) -> Any:
     if not isinstance(variable, Mapping) or not variable.get("value"):
         return variable
     if variable.get("name") == VARIABLE and lineage_of(str(variable["value"])):

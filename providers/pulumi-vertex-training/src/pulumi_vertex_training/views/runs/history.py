@@ -147,7 +147,7 @@ def changes_since(before: JobRecord, record: JobRecord, *, arguments: bool = Tru
         return ()
 
 
-def _without_arguments(wire: Any) -> Any:
+def _without_arguments(wire: object) -> Any:
     """Return a spec in its JSON form without the arguments of its tasks."""
     if isinstance(wire, list):
         return [_without_arguments(item) for item in wire]

@@ -137,7 +137,9 @@ def parse_fault(document: object) -> Fault:
     )
 
 
-def _combination_problems(method: Any, *, message: Any, stall: Any, **kinds: Any) -> list[tuple[str, str]]:
+def _combination_problems(
+    method: object, *, message: object, stall: object, **kinds: object
+) -> list[tuple[str, str]]:
     given = [name for name, value in kinds.items() if value is not None]
     problems = []
     if method is None:
@@ -151,20 +153,21 @@ def _combination_problems(method: Any, *, message: Any, stall: Any, **kinds: Any
     return problems
 
 
-def _is_text(given: Any) -> bool:
+def _is_text(given: object) -> bool:
     return isinstance(given, str) and 0 < len(given) <= _MAX_TEXT and given.isprintable()
 
 
-def _is_count(given: Any) -> bool:
+def _is_count(given: object) -> bool:
     return isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= _MAX_COUNT
 
 
-def _is_time(given: Any) -> bool:
-    is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
-    return is_number and 0 <= given <= _MAX_SECONDS  # NaN is not between anything
+def _is_time(given: object) -> bool:
+    if not isinstance(given, (int, float)) or isinstance(given, bool):
+        return False
+    return 0 <= given <= _MAX_SECONDS  # NaN is not between anything
 
 
-def _is_look_back(given: Any) -> bool:
+def _is_look_back(given: object) -> bool:
     if not isinstance(given, Mapping) or len(given) != 1:
         return False
     return ("seconds" in given and _is_time(given["seconds"])) or (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
@@ -198,7 +198,7 @@ class WaitingJobs:
         return tuple(self._jobs.values())
 
 
-def _waiting(row: Any) -> WaitingJob:
+def _waiting(row: sqlite3.Row) -> WaitingJob:
     return WaitingJob(
         id=row["id"],
         starts=row["starts"],

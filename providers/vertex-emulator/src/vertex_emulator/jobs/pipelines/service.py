@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from vertex_emulator.job_folder.outcome import INTERNAL
 from vertex_emulator.jobs.custom import all_jobs
@@ -98,7 +97,7 @@ class PipelineService(Service):
     def end_imported(self, at: str) -> int:
         """End the live pipelines of a snapshot."""
 
-        def end(pipeline: Any) -> None:
+        def end(pipeline: DynamicMessage) -> None:
             state = store.state_of(pipeline)
             if state == store.CANCELLING:
                 code, words = CANCELLED, store.CANCELLED_TEXT

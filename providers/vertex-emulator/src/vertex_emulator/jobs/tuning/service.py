@@ -111,7 +111,7 @@ class TuningService(Service):
     def end_imported(self, at: str) -> int:
         """End the live tuning jobs of a snapshot, with their trials."""
 
-        def end(job: Any) -> None:
+        def end(job: DynamicMessage) -> None:
             all_jobs.end_interrupted(job, at=at)
             for trial in filter(trials.is_live, job.trials):
                 state = trials.state_of(trial)

@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from vertex_emulator.jobs.tuning.study.study import EPSILON, Value, condition_values, enum_name, kind_of, same
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
@@ -87,7 +86,7 @@ def _parameter_problems_at(
     yield from _condition_problems(parameter, path, above | {name}, grid=grid, depth=depth)
 
 
-def _range_problems(values: Any, path: str) -> Iterator[Violation]:
+def _range_problems(values: DynamicMessage, path: str) -> Iterator[Violation]:
     low, high = values.min_value, values.max_value
     if not (math.isfinite(low) and math.isfinite(high)):
         yield Violation(path, f"The bounds must be finite numbers, not {low} and {high}.")
@@ -95,7 +94,7 @@ def _range_problems(values: Any, path: str) -> Iterator[Violation]:
         yield Violation(f"{path}.max_value", f"max_value {high} is less than min_value {low}.")
 
 
-def _list_problems(values: Any, path: str) -> Iterator[Violation]:
+def _list_problems(values: DynamicMessage, path: str) -> Iterator[Violation]:
     numbers = list(values.values)
     if not numbers:
         yield Violation(f"{path}.values", _REQUIRED)
@@ -113,7 +112,7 @@ def _list_problems(values: Any, path: str) -> Iterator[Violation]:
 
 
 def _scale_problems(
-    parameter: DynamicMessage, kind: str | None, values: Any, path: str
+    parameter: DynamicMessage, kind: str | None, values: DynamicMessage, path: str
 ) -> Iterator[Violation]:
     scale = enum_name(parameter, "scale_type")
     if scale == "SCALE_TYPE_UNSPECIFIED":

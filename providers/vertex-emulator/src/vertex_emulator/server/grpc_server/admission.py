@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import grpc
 
@@ -62,7 +62,7 @@ class Pool(ThreadPoolExecutor):
     def is_full(self) -> bool:
         return self._calls >= self.share.most
 
-    def submit(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+    def submit(self, function: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
         """Count a call until its function has returned."""
         with self._lock:
             self._calls += 1

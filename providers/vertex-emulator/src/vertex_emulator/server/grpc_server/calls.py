@@ -65,7 +65,7 @@ class Surroundings:
     host_of: Callable[[str], str | None] = lambda _: None
 
 
-def _read_mask(message: Any) -> None:
+def _read_mask(message: DynamicMessage) -> None:
     """Convert the paths of `update_mask` to the names of fields; some clients send the names in JSON."""
     if "update_mask" in message.DESCRIPTOR.fields_by_name and message.HasField("update_mask"):
         paths = message.update_mask.paths
@@ -278,7 +278,7 @@ class Call:
 def unimplemented(name: str, host_of: Callable[[str], str | None]) -> Callable[..., NoReturn]:
     """Return a handler of any kind of call that names the method and its host, and answers UNIMPLEMENTED."""
 
-    def refuse(_: Any, context: grpc.ServicerContext) -> NoReturn:
+    def refuse(_: object, context: grpc.ServicerContext) -> NoReturn:
         host = host_of(context.peer())
         if host is not None and (lacks := allowed_hosts.refusal(host)) is not None:
             abort(context, RpcError("UNIMPLEMENTED", f"{refusal(name)} {lacks}"))

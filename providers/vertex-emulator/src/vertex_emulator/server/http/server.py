@@ -117,7 +117,7 @@ class EmulatorServer(TCPServer):
                 self.connections.make_room(seconds=_PAUSE_SECONDS)
             raise
 
-    def process_request(self, request: Any, client_address: Any) -> None:
+    def process_request(self, request: Any, client_address: object) -> None:
         thread = threading.Thread(
             target=self._serve_connection, args=(request, client_address), name="connection", daemon=True
         )
@@ -139,7 +139,7 @@ class EmulatorServer(TCPServer):
             return
         self._serve_connection(connection, ("127.0.0.1", 0))
 
-    def _serve_connection(self, request: socket.socket, client_address: Any) -> None:
+    def _serve_connection(self, request: socket.socket, client_address: object) -> None:
         try:
             self.finish_request(request, client_address)
         except OSError:

@@ -37,7 +37,7 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def compare(actual: Any, sign: str, wanted: Any) -> bool:
+def compare(actual: object, sign: str, wanted: object) -> bool:
     """Return whether a comparison by one of = != < <= > and >= holds."""
     return _HOLDS[sign](actual, wanted)
 

@@ -273,7 +273,7 @@ def _handler(
     return handle
 
 
-def _as_beta(value: Any) -> Any:
+def _as_beta(value: object) -> Any:
     """Return the response with the beta version's type names, in operations; the fields are the same."""
     if isinstance(value, dict):
         return {

@@ -145,7 +145,7 @@ def _checked(comparison: filters.Comparison, fields: Sequence[str]) -> filters.C
     return comparison
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value if isinstance(value, (int, str)) else str(value)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
 
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
@@ -186,7 +187,7 @@ def _problem_of_path(path: str, current: DynamicMessage, given: DynamicMessage) 
     return Violation("update_mask", f"{path} cannot be changed in a repository with mode {_MODE_STANDARD}.")
 
 
-def _is_path(field: Any, rest: str) -> bool:
+def _is_path(field: FieldDescriptor, rest: str) -> bool:
     if not rest:
         return True
     if field.is_repeated or field.message_type is None:
@@ -205,7 +206,7 @@ def _fixed_problem(field: str, current: DynamicMessage, given: DynamicMessage) -
     )
 
 
-def _replace(result: Any, given: DynamicMessage, path: str) -> None:
+def _replace(result: DynamicMessage, given: DynamicMessage, path: str) -> None:
     head, _, rest = path.partition(".")
     if rest:
         if given.HasField(head) or result.HasField(head):

@@ -31,7 +31,7 @@ class RegistryError(HttpError):
         code: str,
         message: str,
         *,
-        detail: Any = None,
+        detail: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status, code, message, headers=headers)

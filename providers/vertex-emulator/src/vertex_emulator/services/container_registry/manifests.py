@@ -121,7 +121,7 @@ def _descriptors(value: Mapping[str, Any], name: str) -> Iterator[Descriptor]:
         yield _descriptor(each, f"{name}[{index}]")
 
 
-def _descriptor(value: Any, path: str) -> Descriptor:
+def _descriptor(value: object, path: str) -> Descriptor:
     if not isinstance(value, dict):
         raise manifest_invalid(f"{path} must be a descriptor, an object with mediaType, digest and size.")
     digest, size, media_type = value.get("digest"), value.get("size"), value.get("mediaType", "")
@@ -139,7 +139,7 @@ def _descriptor(value: Any, path: str) -> Descriptor:
     return Descriptor(digest=digest, size=size, media_type=media_type, required=required)
 
 
-def _annotations(value: Any) -> dict[str, str]:
+def _annotations(value: object) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):

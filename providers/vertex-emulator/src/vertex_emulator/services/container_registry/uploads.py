@@ -177,7 +177,7 @@ class Uploads:
                     self._delete(identifier)
                 raise
 
-    def _receive(self, identifier: str, file: Any, body: Body, chunk: Chunk | None) -> _Sum:
+    def _receive(self, identifier: str, file: BinaryIO, body: Body, chunk: Chunk | None) -> _Sum:
         """Append the body. If the client disconnects, the received bytes are kept."""
         total = self._current_sum(identifier, file)
         had = total.size
@@ -207,12 +207,12 @@ class Uploads:
             )
         return total
 
-    def _undo(self, identifier: str, file: Any, size: int) -> None:
+    def _undo(self, identifier: str, file: BinaryIO, size: int) -> None:
         with self._guard:
             self._sums.pop(identifier, None)
         file.truncate(size)
 
-    def _current_sum(self, identifier: str, file: Any) -> _Sum:
+    def _current_sum(self, identifier: str, file: BinaryIO) -> _Sum:
         """Return hash and size of the received bytes, and leave `file` at its end."""
         size = os.fstat(file.fileno()).st_size
         with self._guard:

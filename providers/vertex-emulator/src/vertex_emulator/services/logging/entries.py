@@ -184,7 +184,7 @@ def log_name(source: LogSource, task: str) -> str:
     return f"projects/{source.project}/logs/{quote(log, safe='')}"
 
 
-def read_query(document: Any) -> Query:
+def read_query(document: object) -> Query:
     """Return the query of a request. Raises `RpcError`."""
     if not isinstance(document, dict):
         raise RpcError("INVALID_ARGUMENT", "Invalid JSON payload received. The body is not an object.")
@@ -222,7 +222,7 @@ def read_query(document: Any) -> Query:
     )
 
 
-def _projects(resource_names: Any) -> frozenset[str]:
+def _projects(resource_names: object) -> frozenset[str]:
     if not isinstance(resource_names, list) or not resource_names:
         raise RpcError(
             "INVALID_ARGUMENT", "resource_names must name at least one project, as projects/PROJECT."
@@ -279,11 +279,11 @@ class CloudLogging(Service):
         """Remove the entries that programs wrote; the jobs' own logs are removed with the jobs."""
         self.written.remove_all()
 
-    def list_entries(self, document: Any) -> dict[str, Any]:
+    def list_entries(self, document: object) -> dict[str, Any]:
         """Answer ListLogEntries."""
         return _answer(read_query(document), self.sources, self.written)
 
-    def write(self, document: Any) -> dict[str, Any]:
+    def write(self, document: object) -> dict[str, Any]:
         """Answer WriteLogEntries."""
         self.written.add(read_entries(document, clock=self._clock))
         return {}
@@ -318,7 +318,7 @@ class CloudLogging(Service):
         }
 
 
-def _answered(method: Callable[[Any], dict[str, Any]], argument: Any) -> Response:
+def _answered(method: Callable[[Any], dict[str, Any]], argument: object) -> Response:
     try:
         return json_response(method(argument))
     except RpcError as error:

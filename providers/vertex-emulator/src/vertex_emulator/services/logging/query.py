@@ -169,7 +169,7 @@ def _holds(comparison: Comparison, document: Mapping[str, Any]) -> bool:
     return filters.compare(one, operator, other)
 
 
-def _value_at(document: Any, path: str) -> Any:
+def _value_at(document: object, path: str) -> Any:
     """Return the value at a dotted path; names in an entry may have dots themselves."""
     if not path:
         return document
@@ -183,7 +183,7 @@ def _value_at(document: Any, path: str) -> Any:
     return None
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     """Return all values within a value."""
     if isinstance(value, Mapping):
         return [text for item in value.values() for text in _texts(item)]
@@ -192,7 +192,7 @@ def _texts(value: Any) -> list[str]:
     return [_text(value)]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

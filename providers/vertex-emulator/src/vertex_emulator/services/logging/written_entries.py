@@ -125,7 +125,7 @@ class WrittenEntries:
         self._database.execute("DELETE FROM log_entries")
 
 
-def read_entries(document: Any, *, clock: Clock) -> list[dict[str, Any]]:
+def read_entries(document: object, *, clock: Clock) -> list[dict[str, Any]]:
     """Return the entries of a request, with its common fields and the service's defaults.
 
     Raises `RpcError`.
@@ -140,7 +140,7 @@ def read_entries(document: Any, *, clock: Clock) -> list[dict[str, Any]]:
     return [] if document.get("dryRun") else entries
 
 
-def _entry(value: Any, request: Mapping[str, Any], *, clock: Clock) -> dict[str, Any]:
+def _entry(value: object, request: Mapping[str, Any], *, clock: Clock) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _invalid("An entry must be an object.")
     value = _camel(value)
@@ -182,13 +182,13 @@ def _camel(value: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _labels(value: Any) -> dict[str, str]:
+def _labels(value: object) -> dict[str, str]:
     if value is not None and not isinstance(value, dict):
         raise _invalid("labels must be an object.")
     return {str(name): str(item) for name, item in (value or {}).items() if item is not None}
 
 
-def _time(value: Any, now: str) -> str:
+def _time(value: object, now: str) -> str:
     if value is None:
         return now
     try:
@@ -197,7 +197,7 @@ def _time(value: Any, now: str) -> str:
         raise _invalid(f"Invalid value at 'entries.timestamp': {value!r} is not a time.") from None
 
 
-def _severity(value: Any) -> str:
+def _severity(value: object) -> str:
     """Return a severity by its name, or by the number of google.logging.type.LogSeverity."""
     if isinstance(value, int) and value % 100 == 0 and 0 <= value // 100 < len(SEVERITIES):
         return SEVERITIES[value // 100]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
@@ -116,7 +115,15 @@ def upload(
     return model_name(place, identifier), number
 
 
-def set_aliases(store: ModelStore, place: Place, model_id: str, before: Any, after: Any, *, at: str) -> None:
+def set_aliases(
+    store: ModelStore,
+    place: Place,
+    model_id: str,
+    before: Mapping[int, Iterable[str]],
+    after: Mapping[int, Iterable[str]],
+    *,
+    at: str,
+) -> None:
     """Store the changed aliases of versions."""
     for number, old in before.items():
         if tuple(old) == tuple(after[number]):

@@ -270,7 +270,7 @@ def _checked(comparison: filters.Comparison, fields: Fields) -> filters.Comparis
     return filters.Comparison(f"{head}{dot}{key}", comparison.operator, value)
 
 
-def _holds(comparison: filters.Comparison, record: Any, fields: Fields) -> bool:
+def _holds(comparison: filters.Comparison, record: object, fields: Fields) -> bool:
     head, _, key = comparison.field.partition(".")
     operator, wanted = comparison.operator, comparison.value
     actual = fields[head].value(record)

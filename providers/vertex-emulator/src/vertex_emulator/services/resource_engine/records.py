@@ -328,7 +328,7 @@ class Records:
                 return
             created, number = _position(rows[-1])
 
-    def _record(self, row: Any) -> Record:
+    def _record(self, row: sqlite3.Row) -> Record:
         message = self._message()
         message.ParseFromString(row["message"])
         return Record(

@@ -233,8 +233,8 @@ def checked(policy: Mapping[str, Any], *, uniform: bool, enforced: bool) -> list
     return records
 
 
-def _binding(path: str, value: Any) -> dict[str, Any]:
-    def condition(at: str, item: Any) -> dict[str, Any]:
+def _binding(path: str, value: object) -> dict[str, Any]:
+    def condition(at: str, item: object) -> dict[str, Any]:
         texts = dict.fromkeys(("title", "description", "expression", "location"), checks.text)
         return checks.record(at, item, texts)
 
@@ -247,13 +247,13 @@ def _binding(path: str, value: Any) -> dict[str, Any]:
     return record
 
 
-def _role(path: str, value: Any) -> str:
+def _role(path: str, value: object) -> str:
     if not _ROLE.fullmatch(checks.text(path, value)):
         raise invalid(f"{path} must be a role such as roles/storage.objectViewer, not {value!r}.")
     return str(value)
 
 
-def _members(path: str, value: Any) -> list[str]:
+def _members(path: str, value: object) -> list[str]:
     members = checks.texts(path, value)
     if len(members) > _MAX_MEMBERS:
         raise invalid(f"{path} has {len(members)} entries; the limit is {_MAX_MEMBERS}.")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import google_crc32c
 from google.protobuf import descriptor_pb2, message_factory
@@ -93,7 +93,7 @@ def read(path: Path, *, after: Part | None = None) -> Part:
     return Part(tuple(scalars), end, plugins)
 
 
-def _record(file: Any) -> bytes | None:
+def _record(file: BinaryIO) -> bytes | None:
     """Return the next record, or None without a complete one."""
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size:

@@ -165,7 +165,7 @@ class JobUploads:
         parent: Record,
         resource_id: str,
         display_name: str,
-        **fields: Any,
+        **fields: object,
     ) -> Record:
         path = records.child(parent, resource_id)
         found = records.get(parent.place, path)

@@ -145,7 +145,7 @@ def _goal(plan: object) -> Mapping[str, Any]:
     return comparable if isinstance(comparable, Mapping) else {}
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(value: object) -> Any:
     """Return a part of the engine's plan without what differs from preview to preview.
 
     That is the random seed, the identity of a new job, which is made of it, and the ciphertext of secrets.
@@ -161,13 +161,13 @@ def _comparable(value: Any) -> Any:
     return [_comparable(item) for item in value] if isinstance(value, list) else value
 
 
-def _without_identity(key: str, value: Any) -> Any:
+def _without_identity(key: str, value: object) -> Any:
     if key != HIDDEN_INPUT or not isinstance(value, Mapping):
         return value
     return {name: item for name, item in value.items() if name != "identity"}
 
 
-def _sorted(value: Any) -> Any:
+def _sorted(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _sorted(item) for key, item in value.items()}
     return sorted(value, key=str) if isinstance(value, list) else value

@@ -213,7 +213,7 @@ def _read(kind: JobKind[Any], inputs: Mapping[str, Any]) -> Decoded[Any]:
     return decode(kind.spec, {name: _known(inputs[name]) for name in names if name in inputs})
 
 
-def without_texts(value: Any, *, texts: Collection[str] = (ENGINES_UNKNOWN, HIDDEN)) -> Any:
+def without_texts(value: object, *, texts: Collection[str] = (ENGINES_UNKNOWN, HIDDEN)) -> Any:
     """Replace the engine's texts for unknown values and secrets by the marker of this package."""
     if isinstance(value, Mapping):
         return {key: without_texts(item, texts=texts) for key, item in value.items()}
@@ -222,7 +222,7 @@ def without_texts(value: Any, *, texts: Collection[str] = (ENGINES_UNKNOWN, HIDD
     return UNKNOWN if value in texts else value
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> Any:
     return without_texts(value, texts=(ENGINES_UNKNOWN,))
 
 

@@ -272,7 +272,7 @@ def _package_violations(package: DynamicMessage, path: str) -> Iterator[Violatio
     yield from _task_violations(package, path)
 
 
-def _task_violations(task: Any, path: str) -> Iterator[Violation]:
+def _task_violations(task: DynamicMessage, path: str) -> Iterator[Violation]:
     if sum(map(len, task.args)) > _MAX_ARGS:
         yield Violation(f"{path}.args", f"The arguments have more than {_MAX_ARGS} characters.")
     if len(task.env) > _MAX_ITEMS:

@@ -28,6 +28,7 @@ from vertex_emulator.jobs.tuning.study.study import (
     enum_name,
     every,
 )
+from vertex_emulator.server.rpc.descriptors import DynamicMessage
 
 if TYPE_CHECKING:
     import optuna
@@ -124,7 +125,7 @@ RANDOM_TRIALS = 5
 """Number of random trials before the search learns."""
 
 
-def learns(tuning_job: Any) -> bool:
+def learns(tuning_job: DynamicMessage) -> bool:
     """Return whether the search learns from the trials of a job, for which it needs the extra `tuning`."""
     algorithm = enum_name(tuning_job.study_spec, "algorithm")
     return algorithm not in ("GRID_SEARCH", "RANDOM_SEARCH") and tuning_job.max_trial_count > RANDOM_TRIALS

@@ -36,7 +36,7 @@ _TEAM = re.compile(r"project-(owners|editors|viewers)-(\w+)")
 _SERVICE_MADE = ("kind", "id", "selfLink", "bucket", "object", "generation", "email", "entityId", "domain")
 
 
-def entries(path: str, value: Any, *, roles: Sequence[str]) -> Entries:
+def entries(path: str, value: object, *, roles: Sequence[str]) -> Entries:
     """Check a list of entries. A later entry for an entity replaces an earlier one."""
     if not isinstance(value, list):
         raise invalid(f"{path} must be a list.")
@@ -49,7 +49,7 @@ def entries(path: str, value: Any, *, roles: Sequence[str]) -> Entries:
     return list(by_entity.values())
 
 
-def entry(path: str, value: Any, *, roles: Sequence[str]) -> dict[str, str]:
+def entry(path: str, value: object, *, roles: Sequence[str]) -> dict[str, str]:
     """Check one entry. Raises `StorageError` 400."""
     sent = checks.record(
         path,

@@ -39,7 +39,7 @@ _SERVICE_MADE = frozenset(
 _PLACED = ("customPlacementConfig",)
 
 
-def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[str, Any]:
+def created(body: object, *, moment: str, object_retention: bool = False) -> dict[str, Any]:
     """Return the settings of a new bucket with defaults, without its name.
 
     `object_retention` allows objects to have a retention of their own.
@@ -70,7 +70,7 @@ def imported(settings: Mapping[str, Any], *, moment: str) -> dict[str, Any]:
 
 
 def patched(
-    settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
+    settings: Mapping[str, Any], body: object, *, current: Mapping[str, Any], moment: str
 ) -> dict[str, Any]:
     """Return the settings after a patch: null removes a field or an entry, and objects are merged.
 
@@ -83,7 +83,7 @@ def patched(
 
 
 def replaced(
-    settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
+    settings: Mapping[str, Any], body: object, *, current: Mapping[str, Any], moment: str
 ) -> dict[str, Any]:
     """Return the settings after an update with a whole resource. Missing fields get their defaults."""
     sent = _without_service_made(checks.document(body))
@@ -152,14 +152,14 @@ def _merged(settings: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]
     return settings
 
 
-def _current_spelling(access: Any) -> Any:
+def _current_spelling(access: object) -> Any:
     """Replace bucketPolicyOnly, the old name of uniformBucketLevelAccess, which takes precedence."""
     if not isinstance(access, dict) or "bucketPolicyOnly" not in access:
         return access
     return {"uniformBucketLevelAccess": access["bucketPolicyOnly"], **access}
 
 
-def _merge(old: Any, new: Any, *, whole: bool) -> Any:
+def _merge(old: object, new: object, *, whole: bool) -> Any:
     """Merge two JSON values (RFC 7396)."""
     if whole or not isinstance(new, dict):
         return {} if new is None else new
@@ -172,7 +172,7 @@ def _merge(old: Any, new: Any, *, whole: bool) -> Any:
     return merged
 
 
-def _location(path: str, value: Any) -> str:
+def _location(path: str, value: object) -> str:
     location = checks.text(path, value).upper()
     if location not in _MULTI_REGIONS | _DUAL_REGIONS and not _REGION.fullmatch(location):
         raise invalid(
@@ -182,7 +182,7 @@ def _location(path: str, value: Any) -> str:
     return location
 
 
-def _labels(path: str, value: Any) -> dict[str, str] | None:
+def _labels(path: str, value: object) -> dict[str, str] | None:
     if not isinstance(value, dict):
         raise invalid(f"{path} must be an object of strings.")
     if len(value) > _MAX_LABELS:
@@ -200,7 +200,7 @@ def _labels(path: str, value: Any) -> dict[str, str] | None:
     return dict(value) or None
 
 
-def _access(path: str, value: Any) -> dict[str, Any]:
+def _access(path: str, value: object) -> dict[str, Any]:
     uniform: Mapping[str, checks.Check] = {"enabled": checks.boolean, "lockedTime": checks.moment}
     sent = checks.record(
         path,
@@ -223,7 +223,7 @@ def _access(path: str, value: Any) -> dict[str, Any]:
     }
 
 
-def _soft_delete(path: str, value: Any) -> dict[str, Any]:
+def _soft_delete(path: str, value: object) -> dict[str, Any]:
     sent = checks.record(
         path, value, {"retentionDurationSeconds": checks.whole, "effectiveTime": checks.moment}
     )

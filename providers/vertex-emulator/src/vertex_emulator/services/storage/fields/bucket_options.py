@@ -20,12 +20,12 @@ _ENFORCED = (
 _REGIONS_OF_A_PAIR = 2
 
 
-def _texts(path: str, value: Any) -> list[str]:
+def _texts(path: str, value: object) -> list[str]:
     """Check a list of strings, which may be empty."""
     return [] if value == [] else checks.texts(path, value)
 
 
-def cors(path: str, value: Any) -> list[dict[str, Any]] | None:
+def cors(path: str, value: object) -> list[dict[str, Any]] | None:
     """Check `cors`. Return None without entries."""
     if value == {}:
         return None
@@ -42,7 +42,7 @@ def cors(path: str, value: Any) -> list[dict[str, Any]] | None:
     return [checks.record(f"{path}[{index}]", entry, schema) for index, entry in enumerate(value)] or None
 
 
-def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
+def retention_policy(path: str, value: object) -> dict[str, Any] | None:
     """Check `retentionPolicy`. Return None without a policy."""
     sent = checks.record(
         path,
@@ -62,7 +62,7 @@ def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
     return kept
 
 
-def autoclass(path: str, value: Any) -> dict[str, Any] | None:
+def autoclass(path: str, value: object) -> dict[str, Any] | None:
     """Check `autoclass`, and fill in defaults."""
     sent = checks.record(
         path,
@@ -82,10 +82,10 @@ def autoclass(path: str, value: Any) -> dict[str, Any] | None:
     return kept
 
 
-def encryption(path: str, value: Any) -> dict[str, Any] | None:
+def encryption(path: str, value: object) -> dict[str, Any] | None:
     """Check `encryption`."""
 
-    def config(at: str, item: Any) -> dict[str, Any]:
+    def config(at: str, item: object) -> dict[str, Any]:
         schema: Mapping[str, checks.Check] = {
             "restrictionMode": checks.one_of("NotRestricted", "FullyRestricted"),
             "effectiveTime": checks.moment,
@@ -99,7 +99,7 @@ def encryption(path: str, value: Any) -> dict[str, Any] | None:
     return checks.record(path, value, schema) or None
 
 
-def key_name(path: str, value: Any) -> str:
+def key_name(path: str, value: object) -> str:
     """Check the name of a key of Cloud KMS."""
     name = checks.text(path, value)
     if not _KEY.fullmatch(name):
@@ -109,32 +109,32 @@ def key_name(path: str, value: Any) -> str:
     return name
 
 
-def logging(path: str, value: Any) -> dict[str, Any] | None:
+def logging(path: str, value: object) -> dict[str, Any] | None:
     """Check `logging`."""
     return checks.record(path, value, {"logBucket": checks.text, "logObjectPrefix": checks.text}) or None
 
 
-def website(path: str, value: Any) -> dict[str, Any] | None:
+def website(path: str, value: object) -> dict[str, Any] | None:
     """Check `website`."""
     return checks.record(path, value, {"mainPageSuffix": checks.text, "notFoundPage": checks.text}) or None
 
 
-def billing(path: str, value: Any) -> dict[str, Any] | None:
+def billing(path: str, value: object) -> dict[str, Any] | None:
     """Check `billing`."""
     return checks.record(path, value, {"requesterPays": checks.boolean}) or None
 
 
-def rpo(path: str, value: Any) -> str | None:
+def rpo(path: str, value: object) -> str | None:
     """Check `rpo`."""
     return None if value == {} else checks.one_of("DEFAULT", "ASYNC_TURBO")(path, value)
 
 
-def event_based_hold(path: str, value: Any) -> bool | None:
+def event_based_hold(path: str, value: object) -> bool | None:
     """Check `defaultEventBasedHold`."""
     return None if value == {} else checks.boolean(path, value)
 
 
-def placement(path: str, value: Any) -> dict[str, Any] | None:
+def placement(path: str, value: object) -> dict[str, Any] | None:
     """Check `customPlacementConfig`, which names two regions."""
     locations = checks.record(path, value, {"dataLocations": checks.texts}).get("dataLocations")
     if locations is None:
@@ -144,7 +144,7 @@ def placement(path: str, value: Any) -> dict[str, Any] | None:
     return {"dataLocations": [location.upper() for location in locations]}
 
 
-def hierarchical_namespace(path: str, value: Any) -> dict[str, Any] | None:
+def hierarchical_namespace(path: str, value: object) -> dict[str, Any] | None:
     """Check `hierarchicalNamespace`, which must not be enabled."""
     sent = checks.record(path, value, {"enabled": checks.boolean})
     if sent.get("enabled"):
@@ -155,12 +155,12 @@ def hierarchical_namespace(path: str, value: Any) -> dict[str, Any] | None:
     return sent or None
 
 
-def ip_filter(path: str, _value: Any) -> None:
+def ip_filter(path: str, _value: object) -> None:
     """Reject `ipFilter`."""
     raise unsupported(f"the field {path!r} of a bucket", "It accepts requests from this machine only.")
 
 
-def access_list(path: str, value: Any) -> list[dict[str, str]] | None:
+def access_list(path: str, value: object) -> list[dict[str, str]] | None:
     """Check `acl` or `defaultObjectAcl`. Return None for the default list."""
     roles = access_lists.BUCKET_ROLES if path == "acl" else access_lists.OBJECT_ROLES
     return None if value == {} else access_lists.entries(path, value, roles=roles)
@@ -208,13 +208,13 @@ _ACTION: Mapping[str, checks.Check] = {
 _WITH_ABORT = frozenset({"age", "matchesPrefix", "matchesSuffix"})
 
 
-def check(path: str, value: Any) -> dict[str, Any] | None:
+def check(path: str, value: object) -> dict[str, Any] | None:
     """Check `lifecycle`. Return None without rules. Raises `StorageError` 400."""
     rules = checks.record(path, value, {"rule": _rules}).get("rule", [])
     return {"rule": rules} if rules else None
 
 
-def _rules(path: str, value: Any) -> list[dict[str, Any]]:
+def _rules(path: str, value: object) -> list[dict[str, Any]]:
     if not isinstance(value, list):
         raise invalid(f"{path} must be a list.")
     if len(value) > MAX_RULES:
@@ -222,7 +222,7 @@ def _rules(path: str, value: Any) -> list[dict[str, Any]]:
     return [_rule(f"{path}[{index}]", rule) for index, rule in enumerate(value)]
 
 
-def _rule(path: str, value: Any) -> dict[str, Any]:
+def _rule(path: str, value: object) -> dict[str, Any]:
     rule = checks.record(
         path,
         value,

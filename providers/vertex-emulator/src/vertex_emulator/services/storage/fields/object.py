@@ -13,7 +13,7 @@ from vertex_emulator.services.storage.fields import access_lists, checks, parame
 _MAX_METADATA = 8 * 1024
 
 
-def _line(path: str, value: Any) -> str:
+def _line(path: str, value: object) -> str:
     """Check a string that is sent as a header of responses."""
     text = checks.text(path, value)
     if any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
@@ -21,7 +21,7 @@ def _line(path: str, value: Any) -> str:
     return text
 
 
-def _metadata(path: str, value: Any) -> dict[str, str]:
+def _metadata(path: str, value: object) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise invalid(f"{path} must be an object whose values are strings.")
     if sum(len(key.encode()) + len(item.encode()) for key, item in value.items()) > _MAX_METADATA:
@@ -29,7 +29,7 @@ def _metadata(path: str, value: Any) -> dict[str, str]:
     return dict(value)
 
 
-def _retention(path: str, value: Any) -> dict[str, Any] | None:
+def _retention(path: str, value: object) -> dict[str, Any] | None:
     sent = checks.record(
         path,
         value,
@@ -114,7 +114,7 @@ def copied(settings: Mapping[str, Any], body: Mapping[str, Any], *, bucket: str)
     return {**kept, **{name: value for name, value in sent.items() if name != "contentType"}}
 
 
-def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
+def patched(settings: Mapping[str, Any], body: object) -> dict[str, Any]:
     """Return the settings after a patch. Null removes a field or a key of `metadata`.
 
     Raises `StorageError`.
@@ -139,7 +139,7 @@ def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
     return changed
 
 
-def replaced(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
+def replaced(settings: Mapping[str, Any], body: object) -> dict[str, Any]:
     """Return the settings after an update with a whole resource. Missing fields are removed."""
     sent = checks.document(body)
     missing = {name: None for name in _SETTABLE if name in settings and name not in _KEPT}
@@ -169,6 +169,6 @@ def _check(name: str) -> checks.Check:
     return _SETTABLE[name]
 
 
-def _later(old: str, new: Any) -> None:
+def _later(old: str, new: object) -> None:
     if new is None or times.parse(checks.precise_moment("customTime", new)) < times.parse(old):
         raise invalid(f"customTime cannot be removed or set to an earlier time than {old}.")

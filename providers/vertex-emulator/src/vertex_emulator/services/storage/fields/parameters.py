@@ -128,7 +128,7 @@ class _Mask:
 
     children: dict[str, _Mask] = field(default_factory=dict)
 
-    def apply(self, value: Any) -> Any:
+    def apply(self, value: object) -> Any:
         if not self.children:
             return value
         if isinstance(value, list):

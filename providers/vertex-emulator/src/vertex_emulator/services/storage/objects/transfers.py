@@ -239,7 +239,7 @@ class Transfers:
                     raise invalid("The rewriteToken belongs to another rewrite.", location="rewriteToken")
         return source.size if most is None else min(before + most, source.size)
 
-    def _components(self, bucket: str, listed: Any) -> list[StoredObject]:
+    def _components(self, bucket: str, listed: object) -> list[StoredObject]:
         if not isinstance(listed, list) or not listed:
             raise required("sourceObjects")
         if len(listed) > MAX_COMPONENTS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -240,7 +241,7 @@ class Parts:
                 path.unlink(missing_ok=True)
 
 
-def _upload(row: Any) -> Upload:
+def _upload(row: sqlite3.Row) -> Upload:
     return Upload(
         id=row["id"],
         bucket=row["bucket"],
