@@ -99,7 +99,9 @@ def test_the_overview_shows_all_and_who_declares_it(
     assert f"/jobs/{rerun[1]}" in found.addresses
     row = re.search(rf'<tr role="row" id="job/{rerun[1]}".*?</tr>', html, re.DOTALL)
     assert row is not None
-    assert "digits <small>train/dev</small>" in row[0] and "succeeded" in row[0]
+    declared = re.search(r'data-label="Declared by">(.*?)</td>', row[0])
+    assert declared is not None and "succeeded" in row[0]
+    assert declared[1] == " <small>train/dev</small>", "the job has the name of its resource"
     assert "bucket/data-of-digits" in found.ids and "data <small>train/dev</small>" in html
     assert "<b>emulator</b> · local · us-central1" in html
 

@@ -261,7 +261,7 @@ def test_a_job_that_has_not_started_says_what_it_waits_for(shared_engine: Engine
     write(engine, declare("delayed", "print('done')", more='wait="done"'))
     process = start(engine)
     try:
-        read_output_until(process, "pending, waits for the start delay of 3600 s to pass")
+        read_output_until(process, "pending, waits for the start delay of 1 h to pass")
     finally:
         emulator.set_start_delay(0)
     (job,) = (job for job in jobs(engine) if job.display_name == "delayed")

@@ -144,12 +144,24 @@ def test_every_pending_job_has_a_reason(seen: Visit, dashboard: Dashboard, keys:
     expect(page.locator("#facts .reason")).to_contain_text("It waits for the start delay")
 
 
+TWO_ROUNDS = """() => new Promise((done) => {
+    let rounds = 0;
+    document.addEventListener("parts", () => (rounds += 1) === 2 && done());
+})"""
+"""Wait for two rounds of the stream. The use of replicas differs in each, and new lines of the log follow it."""
+
+
 def test_a_job_of_many_replicas_has_each_notice_once(
     seen: Visit, dashboard: Dashboard, keys: Mapping[str, str]
 ) -> None:
     page = seen.page
     for _ in range(2):  # the second time all lines are in the page, and the stream sends the last ones again
         opened(page, dashboard, "job-live", keys)
-        page.wait_for_timeout(500)
+        page.evaluate(TWO_ROUNDS)
         notices = page.locator("#log li[data-severity=NOTICE] .message").all_inner_texts()
         assert any("is not run" in one for one in notices) and len(notices) == len(set(notices))
+    notice = page.locator("#log li[data-severity=NOTICE]", has_text="is not run")
+    line = notice.bounding_box()["height"]
+    assert line < 30, "a notice is one line"
+    notice.click()
+    assert notice.bounding_box()["height"] >= 2 * line, "and has all its lines when it is chosen"

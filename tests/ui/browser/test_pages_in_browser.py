@@ -56,7 +56,7 @@ def addresses(made: Everything) -> list[str]:
         "experiments",
         f"experiments/{experiments.DIGITS}",
         f"experiments/{experiments.PLAIN}",
-        f"tuning/{made.tuning.partition('/')[2]}",
+        f"jobs/{made.tuning}",
         "compare",
         f"compare?job={made.first}&job={made.second}&job={made.tuning}",
         "resources",
@@ -127,7 +127,7 @@ def trials(page: Page) -> list[str]:
 
 def test_trials_are_sorted_by_keyboard_and_shown_in_the_pictures(seen: Visit, made: Everything) -> None:
     page = seen.page
-    page.goto(f"{page.url}tuning/{made.tuning.partition('/')[2]}")
+    page.goto(f"{page.url}jobs/{made.tuning}")
     assert trials(page) == ["1", "2", "3", "4", "5", "6"]
     heading = page.get_by_role("columnheader", name="accuracy")
     heading.get_by_role("button").focus()
@@ -148,13 +148,14 @@ def test_trials_are_sorted_by_keyboard_and_shown_in_the_pictures(seen: Visit, ma
 def test_trials_appear_while_the_page_is_open_and_stay_sorted(seen: Visit, scene: Scene) -> None:
     page = seen.page
     key = everything.make_tuning(scene, trials=5, waits_for="trials")
-    page.goto(f"{page.url}tuning/{key.partition('/')[2]}")
+    page.goto(f"{page.url}jobs/{key}")
     expect(page.locator("#trials tr")).to_have_count(4)
     expect(page.locator(".point")).to_have_count(4)
     page.get_by_role("columnheader", name="Trial").get_by_role("button").click()
     expect(page.locator("#trials tr").first).to_have_attribute("data-trial", "4")
     scene.raise_flag("trials")
-    expect(page.locator("#summary")).to_contain_text("succeeded: 5 trials in all")
+    expect(page.locator("#state")).to_contain_text("succeeded")
+    expect(page.locator("#strip")).to_contain_text("4 succeeded, 1 infeasible")
     expect(page.locator("#trials tr").first).to_have_attribute("data-trial", "5")
     expect(page.locator(".point.done")).to_have_count(4)
 

@@ -51,10 +51,11 @@ def test_an_experiment_has_a_table_of_runs_and_curves(dashboard: Dashboard, boar
     html = dashboard.text(f"/experiments/{DIGITS}")
     heading = words(html.partition("<thead")[2].partition("</thead>")[0])
     columns = "rate parameter accuracy metric accuracy last value loss last value"
-    assert f"Run State {columns} Created Last change" in heading
+    assert f"Parameter Metric Last values Run State {columns} Age Last change" in heading
     assert "The same in all runs: optimizer adam . " in words(html)
     slow = row_of(html, f"run/{DIGITS}-slow")
-    assert re.search(r"slow ✔ complete 0\.02 0\.99 0\.98 0\.64\d+ ", slow), slow
+    assert re.search(r"slow ✔ complete 0\.02 0\.99 best 0\.98 0\.64\d+ ", slow), slow
+    assert re.search(r"fast ✖ failed 0\.3 0\.7 best 0\.04\d+ ", row_of(html, f"run/{DIGITS}-fast"))
     assert "▶ running" in row_of(html, f"run/{DIGITS}-usual") and "✖ failed" in row_of(
         html, f"run/{DIGITS}-fast"
     )
@@ -64,7 +65,7 @@ def test_an_experiment_has_a_table_of_runs_and_curves(dashboard: Dashboard, boar
 
 def test_an_experiment_without_a_tensorboard_says_so(dashboard: Dashboard, board: str) -> None:
     html = dashboard.text(f"/experiments/{PLAIN}")
-    assert "none: it has no time series" in html and "experiment_tensorboard" in html
+    assert "without a Tensorboard: it has no time series" in html and "experiment_tensorboard" in html
     assert "<figure" not in html
 
 

@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.ui.source import plots
-from pulumi_vertex_training.ui.source.inventory import row_of
 from pulumi_vertex_training.ui.source.tuning import Tuning
 from vertex_training.job.job_spec import JobSpec
 from vertex_training.study.study import (
@@ -55,9 +53,7 @@ def tuning(*trials: Trial, study: StudySpec = STUDY, early: frozenset[str] = fro
     name = "projects/1/locations/us-central1/hyperparameterTuningJobs/1"
     record = JobRecord(name=name, display_name="search", state=JobState.JOB_STATE_RUNNING)
     return Tuning(
-        endpoint=Endpoint(kind="emulator", project="p", location="l", url="http://127.0.0.1:1", token="t"),
         record=record,
-        row=row_of(record),
         spec=TuningSpec(
             study_spec=study,
             max_trial_count=5,
@@ -94,7 +90,7 @@ def test_parameters_have_the_scale_of_the_study() -> None:
     plot = plots.parameter_plot(tuning(*TRIALS))
     assert plot is not None
     assert [axis.name for axis in plot.axes] == ["rate", "optimizer", "loss"]
-    assert [tick.text for tick in plot.axes[0].ticks] == ["0.001", "0.003162", "0.01", "0.03162", "0.1"]
+    assert [tick.text for tick in plot.axes[0].ticks] == ["0.001", "0.01", "0.1"]
     lines = {line.trial: line for line in plot.lines}
     middle = (plot.top + plot.bottom) / 2
     assert lines["4"].path.startswith(f"M{plot.axes[0].x} {middle}")
@@ -102,6 +98,28 @@ def test_parameters_have_the_scale_of_the_study() -> None:
     assert lines["3"].shade == -1 and lines["3"].path.count("L") == 1
     assert lines["2"].shade < lines["1"].shade < lines["4"].shade
     assert lines["5"].path.count("M") == 2, "without the value in the middle, the line has a gap"
+
+
+@pytest.mark.parametrize(
+    "low, high, ticks",
+    [
+        (0.0001, 0.3, ["0.0001", "0.001", "0.01", "0.1", "0.3"]),
+        (0.0009, 1.0, ["0.0009", "0.01", "0.1", "1"]),
+        (2, 9, ["2", "2.913", "4.243", "6.179", "9"]),
+        (1e-24, 1.0, ["1e-24", "1e-22", "1e-19", "1e-16", "1e-13", "1e-10", "1e-07", "0.0001", "1"]),
+    ],
+)
+def test_a_logarithmic_axis_names_its_bounds_and_powers_of_ten(
+    low: float, high: float, ticks: list[str]
+) -> None:
+    bounds = DoubleValueSpec(min_value=low, max_value=high)
+    rate = ParameterSpec(parameter_id="rate", double_value_spec=bounds, scale_type="UNIT_LOG_SCALE")
+    plot = plots.parameter_plot(tuning(*TRIALS, study=replace(STUDY, parameters=(rate,))))
+    assert plot is not None
+    found = plot.axes[0].ticks
+    assert [tick.text for tick in found] == ticks
+    heights = [tick.at for tick in found]
+    assert heights == sorted(heights, reverse=True) and heights[0] == plot.bottom and heights[-1] == plot.top
 
 
 def test_a_trial_that_runs_does_not_look_failed() -> None:

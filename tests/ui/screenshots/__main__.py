@@ -32,7 +32,7 @@ IN_DOCS: tuple[tuple[str, str, Scheme], ...] = (
     ("overview", "", "light"),
     ("job", "jobs/{running}", "light"),
     ("job-dark", "jobs/{running}", "dark"),
-    ("tuning", "tuning/{tuning}", "light"),
+    ("tuning", "jobs/{tuning}", "light"),
     ("experiment", "experiments/digits", "light"),
 )
 """The pictures that the guide and the README show."""
@@ -95,7 +95,7 @@ def _stage(scene: Scene) -> dict[str, str]:
     scenes.make_resources(scene)
     team = stage.make(scene)
     experiments.make(scene, hostile=False)
-    return {"running": team.live, "tuning": team.tuning.partition("/")[2]}
+    return {"running": team.live, "tuning": team.tuning}
 
 
 def _take_for_docs(browser: Browser, dashboard: Dashboard, keys: Mapping[str, str]) -> None:

@@ -23,7 +23,7 @@ STATES = {
     "job-pending": "jobs/{pending}",
     "job-failed": "jobs/{failed}",
     "job-ended": "jobs/{compared}",
-    "tuning": "tuning/{tuning}",
+    "tuning": "jobs/{tuning}",
     "compare": "compare?job={compared}&job={before}",
     "experiment": f"experiments/{LONG}",
     "resources": "resources",
@@ -95,7 +95,7 @@ def make(scene: Scene) -> dict[str, str]:
         "failed": failed,
         "before": before,
         "compared": compared,
-        "tuning": tuning.partition("/")[2],
+        "tuning": tuning,
         "pending": _crowd(scene),
         "bucket": urlencode({"bucket": "train-dev-data", "prefix": "digits/"}),
     }

@@ -40,7 +40,7 @@ def test_the_start_delay(emulator: JobEmulator) -> None:
     emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
     waits = emulator.create(pool(SLEEP))
     found = reason(emulator, waits)
-    assert found == "the start delay of 3600 s to pass (`vertex-training emulator start-delay`)"
+    assert found == "the start delay of 1 h to pass (`vertex-training emulator start-delay`)"
 
 
 def test_machines(emulator: JobEmulator) -> None:

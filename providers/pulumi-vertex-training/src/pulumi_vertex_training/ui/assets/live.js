@@ -109,6 +109,7 @@ function filterTable(body) {
   const wanted = search ? search.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
   let shown = 0;
   let all = 0;
+  let inside = 0; // trials and jobs of pipelines count only if they are asked for
   for (const row of body.children) {
     const text = wanted.length ? row.textContent.toLowerCase() : "";
     const fits =
@@ -116,6 +117,7 @@ function filterTable(body) {
       (!state || !state.value || row.dataset.state === state.value) &&
       (!inner || inner.checked || !row.dataset.inner);
     if (row.hidden === fits) row.hidden = !fits;
+    inside += row.dataset.inner && inner && !inner.checked ? 1 : 0;
     all += 1;
     shown += fits ? 1 : 0;
   }
@@ -123,8 +125,9 @@ function filterTable(body) {
   if (clear) clear.hidden = !(wanted.length || (state && state.value));
   // A first view has the newest rows; the others come as soon as the page is connected.
   const rest = Math.max(Number(body.dataset.all || 0) - all, 0);
-  const some = shown ? `${shown} of ${all + rest} shown` : `none of ${all + rest} fits the filter`;
-  const words = shown === all ? `${all + rest} in all` : some;
+  const whole = all + rest - inside;
+  const some = shown ? `${shown} of ${whole} shown` : `none of ${whole} fits the filter`;
+  const words = shown === all - inside ? `${whole} in all` : some;
   if (note) note.textContent = rest ? `${words}, ${rest} are loading` : words;
   markCounts();
 }
@@ -370,6 +373,10 @@ function startLog() {
   });
   for (const control of [logReplica, logSeverity, logWords]) control.addEventListener("input", filterLog);
   logFollow.addEventListener("input", filterLog);
+  log.addEventListener("click", (event) => {
+    const notice = event.target.closest("[data-severity=NOTICE]");
+    if (notice && getSelection().isCollapsed) notice.classList.toggle("open");
+  });
   new ResizeObserver(() => logFollow.checked && (log.scrollTop = log.scrollHeight)).observe(log);
   // Scrolling up stops following, and scrolling to the end follows again.
   log.addEventListener("scroll", () => {

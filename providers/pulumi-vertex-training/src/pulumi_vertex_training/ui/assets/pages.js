@@ -85,7 +85,7 @@ function sortControls(table) {
 
 for (const table of document.querySelectorAll("table[data-sorts]")) {
   const body = document.getElementById(table.dataset.sorts);
-  const head = table.tHead.rows[0];
+  const head = table.tHead.rows[table.tHead.rows.length - 1]; // groups of columns may be above
   const observer = new MutationObserver(() => sortTable(body, head, observer));
   observer.observe(body, { childList: true });
   const controls = sortControls(table);

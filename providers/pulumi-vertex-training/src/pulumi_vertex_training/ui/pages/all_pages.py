@@ -10,10 +10,9 @@ from pulumi_vertex_training.ui.pages.overview.page import OVERVIEW
 from pulumi_vertex_training.ui.pages.page import Page
 from pulumi_vertex_training.ui.pages.resources.page import RESOURCE_LIST, RESOURCES
 from pulumi_vertex_training.ui.pages.storage.page import STORAGE
-from pulumi_vertex_training.ui.pages.tuning.page import TUNING
 from pulumi_vertex_training.ui.pages.view import View
 
-PAGES: tuple[Page, ...] = (OVERVIEW, JOB, TUNING, EXPERIMENTS, EXPERIMENT, RESOURCES)
+PAGES: tuple[Page, ...] = (OVERVIEW, JOB, EXPERIMENTS, EXPERIMENT, RESOURCES)
 
 VIEWS: tuple[View, ...] = (COMPARE, RESOURCE_LIST, *STORAGE, *IMAGES)
 
@@ -25,6 +24,6 @@ NAVIGATION = (
 
 
 def tab_of(path: str) -> str:
-    """Return the address in the navigation under which a page is; "/" for jobs and trials."""
+    """Return the address in the navigation under which a page is; "/" for jobs."""
     below = (address for _, address in NAVIGATION if address != "/" and f"{path}/".startswith(f"{address}/"))
     return next(below, "/")

@@ -1,4 +1,4 @@
-"""One job with its replicas, events, trials, cause of failure, and what changed since its run before."""
+"""One job with its replicas, events, search, cause of failure, and what changed since its run before."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.monitoring import replica_reports, waits
 from pulumi_vertex_training.runs.monitoring.progress import Report, in_words, warnings_of
 from pulumi_vertex_training.runs.policies.rerun import words_of
-from pulumi_vertex_training.ui.source import costs
+from pulumi_vertex_training.ui.source import costs, tuning
 from pulumi_vertex_training.ui.source.costs import JobCost
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
+from pulumi_vertex_training.ui.source.tuning import Tuning
 from pulumi_vertex_training.ui.source.usage import ReplicaUsage, usage_of
 from pulumi_vertex_training.views import lineage
-from pulumi_vertex_training.views.jobs import lookup, status
+from pulumi_vertex_training.views.jobs import status
 from pulumi_vertex_training.views.jobs.resources import histories
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.metrics.metrics import AllMetrics, Metrics
 from pulumi_vertex_training.views.runs import history
 from pulumi_vertex_training.views.runs.resumes import resumes_of
-from pulumi_vertex_training.views.study_view import job_key, stopped_early, trial_result
+from pulumi_vertex_training.views.study_view import job_key
 from pulumi_vertex_training.views.topology.drawing import Box, Drawing, drawing_of
 from vertex_emulator import machine_clock
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.job.job_kind import JobKind
+from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 
 _MOST_EVENTS = 500
@@ -71,17 +73,6 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
-    """A trial of a tuning job. `job` is the key of its custom job, "" before it has one."""
-
-    id: str
-    state: str
-    parameters: str
-    result: str
-    job: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunBefore:
     """The run of a job, and what changed since the run before.
 
@@ -96,7 +87,10 @@ class RunBefore:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A job as its page shows it. `machines` are the totals, `report` is the latest of a live job."""
+    """A job as its page shows it. `machines` are the totals, `report` is the latest of a live job.
+
+    `tuning` has the trials of a tuning job, and is None for other jobs, and for those of a newer version.
+    """
 
     endpoint: Endpoint
     record: JobRecord
@@ -105,7 +99,7 @@ class Job:
     pools: tuple[Pool, ...]
     machines: str
     events: tuple[Event, ...]
-    trials: tuple[Trial, ...]
+    tuning: Tuning | None
     inner: str
     waits_for: str
     stragglers: tuple[str, ...]
@@ -150,7 +144,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         pools=tuple(_pools(drawing, record, status.replicas(endpoint, record))),
         machines=drawing.totals,
         events=tuple(_events(endpoint, record)),
-        trials=tuple(_trials(endpoint, record)),
+        tuning=_tuning(endpoint, record),
         inner=job_key(inner) if inner and inner != record.name else "",
         shells=tuple(status.web_access(record).items()),
         stragglers=_stragglers(endpoint, record.name, record.state.word, _period()),
@@ -174,8 +168,12 @@ def _now(endpoint: Endpoint, record: JobRecord) -> datetime | None:
 
 
 def _facts(endpoint: Endpoint, record: JobRecord) -> Iterator[tuple[str, str]]:
-    """Yield the facts of the kind, and from where the program resumed."""
-    yield from ((name, value) for name, value in view_of(record).facts(record) if value)
+    """Yield the facts of the kind, and from where the program resumed.
+
+    Those of a tuning job are its best trial and numbers of trials, which the strip has.
+    """
+    if record.collection != registry.TUNING_JOB.collection:
+        yield from ((name, value) for name, value in view_of(record).facts(record) if value)
     resumed = _resumed(endpoint, record.name, record.state.word, _period())
     yield from (("Resumed", words) for words in resumed)
 
@@ -277,22 +275,9 @@ def _own_times(record: JobRecord) -> Iterator[Event]:
         )
 
 
-def _trials(endpoint: Endpoint, record: JobRecord) -> Iterator[Trial]:
-    trials = gateway_of(record.name).trials(record)
-    cancelled = lookup.cancelled_jobs(endpoint, [record]) if trials else frozenset()
-    for one in trials:
-        early = " (stopped early)" if stopped_early(one, cancelled) else ""
-        yield Trial(
-            id=one.id,
-            state=one.state,
-            parameters=", ".join(f"{name} {_short(value)}" for name, value in one.parameters.items()),
-            result=f"{trial_result(one)}{early}",
-            job=job_key(one.custom_job) if one.custom_job else "",
-        )
-
-
-def _short(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _tuning(endpoint: Endpoint, record: JobRecord) -> Tuning | None:
+    spec = spec_of(record)
+    return tuning.of(endpoint, record, spec) if isinstance(spec, TuningSpec) else None
 
 
 def _period() -> int:

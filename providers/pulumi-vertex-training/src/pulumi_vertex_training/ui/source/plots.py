@@ -14,10 +14,14 @@ from pulumi_vertex_training.views.study_view import ENDED
 from vertex_training.study.study import ParameterSpec
 from vertex_training.study.trials import Trial, Value
 
-_WIDTH, _HEIGHT = 560.0, 300.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 14.0, 14.0, 40.0
-_AXIS_GAP, _AXIS_TOP, _AXIS_HEIGHT = 128.0, 40.0, 230.0
+_WIDTH, _HEIGHT = 640.0, 300.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72.0, 14.0, 14.0, 44.0
+_AXIS_GAP, _AXIS_TOP, _AXIS_HEIGHT = 128.0, 40.0, 236.0
 _TICKS = 5
+_MOST_POWERS = 8
+_LEAST_GAP = 0.08
+"""The least distance of two values at an axis of powers, as a share of it."""
+
 _MOST_NAMES = 12
 """Values of a list that an axis names; of a longer list it names only some."""
 
@@ -102,6 +106,11 @@ class ParameterPlot:
     axes: tuple[Axis, ...]
     lines: tuple[TrialLine, ...]
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it scrolls, instead of being as wide as its place."""
+        return self.width > _WIDTH
+
 
 def metric_plot(tuning: Tuning) -> MetricPlot | None:
     """Return the picture of the objective over the trials, or None before a trial has a value."""
@@ -157,7 +166,8 @@ def parameter_plot(tuning: Tuning) -> ParameterPlot | None:
         scales.append(_numbers(*_scale(*_apart(min(known), max(known)))))
         names.append(objective.metric_id)
     bottom = _AXIS_TOP + _AXIS_HEIGHT
-    places = [round(_AXIS_GAP / 2 + _AXIS_GAP * position, 1) for position in range(len(scales))]
+    gap = max(_AXIS_GAP, _WIDTH / len(scales))
+    places = [round(gap / 2 + gap * position, 1) for position in range(len(scales))]
     order = sorted(known, reverse=tuning.objective is not None and tuning.objective.goal == "MINIMIZE")
 
     def line(trial: Trial) -> TrialLine:
@@ -183,7 +193,7 @@ def parameter_plot(tuning: Tuning) -> ParameterPlot | None:
 
     lines = [line(trial) for trial in started]
     return ParameterPlot(
-        width=_AXIS_GAP * len(scales),
+        width=round(gap * len(scales), 1),
         height=bottom + 24,
         top=_AXIS_TOP,
         bottom=bottom,
@@ -290,16 +300,28 @@ def _share(value: float, low: float, high: float) -> float:
 
 
 def _powers(low: float, high: float) -> _Scale:
-    span = math.log(high / low)
+    span = math.log(high) - math.log(low)
 
     def place(value: Value) -> float | None:
-        return None if isinstance(value, str) or value <= 0 else _y(math.log(value / low) / span)
+        return None if isinstance(value, str) or value <= 0 else _y((math.log(value) - math.log(low)) / span)
 
-    values = [low * math.exp(span * part / (_TICKS - 1)) for part in range(_TICKS)]
+    ticks = _round_powers(low, high) or [
+        low * math.exp(span * part / (_TICKS - 1)) for part in range(_TICKS)
+    ]
     return _Scale(
         place=place,
-        ticks=tuple(Tick(at=_y(part / (_TICKS - 1)), text=_short(each)) for part, each in enumerate(values)),
+        ticks=tuple(Tick(at=place(each) or 0.0, text=_short(each)) for each in ticks),
     )
+
+
+def _round_powers(low: float, high: float) -> list[float]:
+    """Return the bounds and the powers of ten between them that are not too close; empty if these are few."""
+    bottom, top = math.log10(low), math.log10(high)
+    least = _LEAST_GAP * (top - bottom)
+    first, last = math.ceil(bottom + least), math.floor(top - least)
+    step = max(math.ceil((last - first + 1) / _MOST_POWERS), 1)
+    powers = [10.0**power for power in range(first, last + 1, step)]
+    return [low, *powers, high] if powers and top - bottom >= 1 else []
 
 
 def _names(values: Sequence[Value]) -> _Scale:

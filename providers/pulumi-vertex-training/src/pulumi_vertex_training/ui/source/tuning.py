@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.runs.gateway import gateway_in
+from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring.waits import in_short, waits_of_trials
-from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
-from pulumi_vertex_training.ui.source.job import kind_of
 from pulumi_vertex_training.views.jobs import lookup
 from pulumi_vertex_training.views.study_view import job_key, stopped_early, why_failed
 from vertex_training.study.description import goal_in_words, number, study_sentences
@@ -22,8 +19,6 @@ from vertex_training.study.tuning import TuningSpec
 
 _STATES = {"ACTIVE": "RUNNING"}
 """States of trials in the words of jobs."""
-
-COLLECTION = registry.TUNING_JOB.collection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +51,12 @@ class TrialRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """A tuning job as its page shows it. `objective` is None for a study without one.
+    """The search of a tuning job, as its page shows it. `objective` is None for a study without one.
 
     `waits` has what the job of a trial waits for, by the trial's id.
     """
 
-    endpoint: Endpoint
     record: JobRecord
-    row: JobRow
     spec: TuningSpec
     trials: tuple[Trial, ...]
     early: frozenset[str]
@@ -97,12 +90,19 @@ class Tuning:
         return tuple(node.spec for node in walk(self.study.parameters, ""))
 
     @property
+    def columns(self) -> tuple[tuple[str, bool], ...]:
+        """The names of parameters and metrics, each with whether its values are numbers."""
+        return (
+            *((spec.parameter_id, spec.categorical_value_spec is None) for spec in self.parameters),
+            *((metric.metric_id, True) for metric in self.study.metrics),
+        )
+
+    @property
     def counts(self) -> tuple[tuple[str, int], ...]:
-        """The numbers of trials in words."""
+        """The numbers of trials by what they do, without those that are 0."""
         states = ["REQUESTED" if trial.id in self.waits else trial.state for trial in self.trials]
         early = len(self.early)
         found = (
-            ("of the job", self.spec.max_trial_count),
             ("running", sum(state in ("ACTIVE", "STOPPING") for state in states)),
             ("waiting", sum(state == "REQUESTED" for state in states)),
             ("succeeded", states.count("SUCCEEDED") - early),
@@ -134,17 +134,12 @@ class Tuning:
         )
 
 
-def read(endpoint: Endpoint, job_id: str) -> Tuning:
-    """Return a tuning job. Raises CloudError, and ValueError for a job of a newer version."""
-    gateway = gateway_in(COLLECTION)
-    record = gateway.get(endpoint, f"{endpoint.parent}/{COLLECTION}/{job_id}")
-    spec = kind_of(record).from_wire(record.wire)
-    trials = gateway.trials(record)
-    cancelled = lookup.cancelled_jobs(endpoint, [record])
+def of(endpoint: Endpoint, record: JobRecord, spec: TuningSpec) -> Tuning:
+    """Return the search of a tuning job. Raises CloudError."""
+    trials = gateway_of(record.name).trials(record)
+    cancelled = lookup.cancelled_jobs(endpoint, [record]) if trials else frozenset()
     return Tuning(
-        endpoint=endpoint,
         record=record,
-        row=row_of(record),
         spec=spec,
         trials=trials,
         early=frozenset(trial.id for trial in trials if stopped_early(trial, cancelled)),

@@ -92,19 +92,19 @@ def rows_of(metrics: Sequence[Metric]) -> list[MetricRow]:
             continue
         base = metric.last[0]
         cells = (metric_text(base), *(_with_difference(base, value) for value in metric.last[1:]))
-        rows.append(MetricRow(name=metric.name, cells=cells, winner=_winner(metric.last, metric.better)))
+        rows.append(MetricRow(name=metric.name, cells=cells, winner=winner(metric.last, metric.better)))
         if any(
             best is not None and best[1] != last for best, last in zip(metric.best, metric.last, strict=True)
         ):
             values = tuple(None if best is None else best[1] for best in metric.best)
             cells = tuple(f"{best[1]:.6g} at {best[0]:g}" if best else "" for best in metric.best)
             rows.append(
-                MetricRow(name=f"{metric.name}, best", cells=cells, winner=_winner(values, metric.better))
+                MetricRow(name=f"{metric.name}, best", cells=cells, winner=winner(values, metric.better))
             )
     return rows
 
 
-def _winner(values: Sequence[object], better: Better | None) -> int | None:
+def winner(values: Sequence[object], better: Better | None) -> int | None:
     """Return the position of the best number; None without a direction, or if all numbers are equal."""
     numbers = {
         position: number for position, value in enumerate(values) if (number := _number(value)) is not None

@@ -43,7 +43,10 @@ def _read(endpoint: Endpoint, parameters: Mapping[str, str]) -> OneExperiment:
 def _parts(model: OneExperiment) -> Mapping[str, Part]:
     return {
         "summary": Fragment(template="experiments/summary.html", values={"found": model}),
-        "runs-head": Fragment(template="experiments/run_head.html", values={"columns": model.columns}),
+        "runs-head": Fragment(
+            template="experiments/run_head.html", values={"columns": model.columns, "numbers": model.numbers}
+        ),
+        "runs-groups": Fragment(template="experiments/run_groups.html", values={"groups": model.groups}),
         "runs": Rows(template="experiments/run.html", items=[(f"run/{row.id}", row) for row in model.rows]),
         "runs-note": Fragment(template="experiments/runs_note.html", values={"found": model}),
         "curves": curves(metric_charts(Metrics(curves=model.curves), sources_are_runs=True)),

@@ -10,6 +10,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.ui.pages.curves.chart import curves
+from pulumi_vertex_training.ui.pages.job import search
 from pulumi_vertex_training.ui.pages.job.charts import metric_charts, usage_charts
 from pulumi_vertex_training.ui.pages.job.strip import tiles
 from pulumi_vertex_training.ui.pages.page import Fragment, MissingError, Page, Part, Rows, missing_if_refused
@@ -57,14 +58,12 @@ def _parts(model: Job) -> Mapping[str, Part]:
         "metric-values": Fragment(template="job/values.html", values={"values": model.metrics.values}),
         "metrics": curves(metric_charts(model.metrics)),
         "usage": curves(usage_charts(model.usage)),
-        "trials": Rows(
-            template="job/trial.html", items=[(f"trial/{trial.id}", trial) for trial in model.trials]
-        ),
         "last-event": Fragment(template="job/last_event.html", values={"events": model.events}),
         "events": Rows(
             template="job/event.html",
             items=[(f"event/{number}", event) for number, event in enumerate(model.events)],
         ),
+        **(search.parts(model.tuning) if model.tuning else {}),
     }
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.ui.pages.curves.chart import number_in_words
 from pulumi_vertex_training.ui.source.job import Job
+from pulumi_vertex_training.ui.source.tuning import Tuning
+from pulumi_vertex_training.views.study_view import ENDED
 
 _MOST_METRICS = 4
 
@@ -33,7 +35,8 @@ class Tile:
 
 def tiles(job: Job) -> tuple[Tile, ...]:
     """Return the tiles of a job, those that change most first."""
-    return (*_progress(job), *_trials(job), *_metrics(job), *_cost(job), *_replicas(job))
+    results = _trials(job.tuning) if job.tuning else _metrics(job)
+    return (*_progress(job), *results, *_cost(job), *_replicas(job))
 
 
 def _progress(job: Job) -> Iterator[Tile]:
@@ -52,14 +55,16 @@ def _progress(job: Job) -> Iterator[Tile]:
         yield Tile(name="Waiting for", since=row.created)
 
 
-def _trials(job: Job) -> Iterator[Tile]:
-    if not job.trials:
-        return
-    ended = sum(one.state in ("SUCCEEDED", "INFEASIBLE") for one in job.trials)
-    whole = str(job.record.wire.get("maxTrialCount") or len(job.trials))
-    running = sum(one.state in ("ACTIVE", "STOPPING") for one in job.trials)
-    under = f"{running} running" if running else "ended"
-    yield Tile(name="Trials", figure=str(ended), unit=f"/{whole}", under=under)
+def _trials(tuning: Tuning) -> Iterator[Tile]:
+    """Yield the result of the best trial, then the number of trials that have ended."""
+    best, objective = tuning.best, tuning.objective
+    value = best.metrics.get(objective.metric_id) if best and objective else None
+    if best and objective and value is not None:
+        figure = number_in_words(value)
+        yield Tile(name=f"Best {objective.metric_id}", figure=figure, under=f"trial {best.id}")
+    ended = sum(one.state in ENDED for one in tuning.trials)
+    under = ", ".join(f"{count} {name}" for name, count in tuning.counts)
+    yield Tile(name="Trials", figure=str(ended), unit=f"/{tuning.spec.max_trial_count}", under=under)
 
 
 def _metrics(job: Job) -> Iterator[Tile]:

@@ -13,6 +13,7 @@ from pulumi_vertex_training.ui.source.experiments import contexts, time_series
 from pulumi_vertex_training.ui.source.experiments.contexts import Experiment, Run
 from pulumi_vertex_training.ui.source.tuning import Cell, value_in_words
 from pulumi_vertex_training.views.curve import Curve
+from pulumi_vertex_training.views.runs import metric_rows
 from pulumi_vertex_training.views.study_view import job_key
 from vertex_training.study.trials import Value
 
@@ -55,7 +56,10 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRow:
-    """A run in the table. `jobs` are keys; `cells` are in the order of the columns."""
+    """A run in the table. `jobs` are keys; `cells` are in the order of the columns.
+
+    `best` has the columns in which the run is the best of all.
+    """
 
     id: str
     name: str
@@ -64,6 +68,7 @@ class RunRow:
     cells: tuple[tuple[Column, Cell], ...]
     created: str
     updated: str
+    best: frozenset[Column] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +95,18 @@ class OneExperiment:
         """The number of shown runs in each state."""
         states = [row.state for row in self.rows]
         return tuple((state, states.count(state)) for state in dict.fromkeys(states) if state)
+
+    @property
+    def groups(self) -> tuple[tuple[str, int], ...]:
+        """The kinds of the columns, each with the number of its columns."""
+        kinds = [column.kind for column in self.columns]
+        return tuple((kind, kinds.count(kind)) for kind in dict.fromkeys(kinds))
+
+    @property
+    def numbers(self) -> frozenset[Column]:
+        """The columns that have numbers alone."""
+        cells = [pair for row in self.rows for pair in row.cells]
+        return frozenset(self.columns) - {column for column, cell in cells if isinstance(cell.order, str)}
 
 
 def read_all(endpoint: Endpoint) -> Experiments:
@@ -174,11 +191,12 @@ def _columns(runs: Iterable[Run], curves: Iterable[Curve]) -> Iterator[Column]:
 
 def _rows(
     endpoint: Endpoint,
-    runs: Iterable[Run],
+    runs: Sequence[Run],
     columns: Sequence[Column],
     last: Mapping[tuple[str, str], float],
 ) -> Iterator[RunRow]:
     jobs = contexts.jobs_of_runs(endpoint)
+    best = {column: _best(column, runs, last) for column in columns if column.kind != "parameter"}
     for run in runs:
         own = [job_key(name) for name in run.jobs if _is_here(endpoint, name)]
         yield RunRow(
@@ -189,7 +207,15 @@ def _rows(
             cells=tuple((column, _cell(column, run, last)) for column in columns),
             created=run.created,
             updated=run.updated,
+            best=frozenset(column for column, found in best.items() if found is run),
         )
+
+
+def _best(column: Column, runs: Sequence[Run], last: Mapping[tuple[str, str], float]) -> Run | None:
+    """Return the best run by a metric, None if its name does not say which values are better."""
+    values = [_cell(column, run, last).order for run in runs]
+    place = metric_rows.winner(values, metric_rows.better_of(column.name))
+    return None if place is None else runs[place]
 
 
 def _is_here(endpoint: Endpoint, job: str) -> bool:

@@ -8,6 +8,7 @@ from vertex_emulator.jobs.custom.queue.slots import FreeSlots, replicas_of
 from vertex_emulator.jobs.custom.store import WaitingJob
 from vertex_emulator.services.quotas.limits import FreeQuota
 from vertex_emulator.services.resource_engine.records import Record
+from vertex_training.findings.words import duration
 
 
 class Reasons:
@@ -25,7 +26,8 @@ class Reasons:
             return self._queued(record)
         if not is_due:
             return (
-                f"the start delay of {one.delay / 1e6:g} s to pass (`vertex-training emulator start-delay`)"
+                f"the start delay of {_in_words(one.delay / 1e6)} to pass "
+                "(`vertex-training emulator start-delay`)"
             )
         wanted = demand_of(record)
         too_few = self._machines.take(wanted)
@@ -68,6 +70,10 @@ class Reasons:
             f"{wanted} {noun}; {self._slots.limit} run at once here{taken} "
             "(`vertex-training emulator replica-limit`)"
         )
+
+
+def _in_words(seconds: float) -> str:
+    return duration(seconds) if seconds >= 1 else f"{seconds:g} s"
 
 
 def demand_of(record: Record) -> Demand:
