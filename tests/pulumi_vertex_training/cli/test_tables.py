@@ -45,6 +45,19 @@ def test_rows_of_one_line_are_cut_and_the_first_column_is_whole(
     assert ("…" in lines[1]) == (columns < 80)
 
 
+@pytest.mark.parametrize("columns", [120, 60])
+def test_a_narrow_terminal_has_no_spared_column(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ids = [("1", "SUCCEEDED", "0.0111371", "a long name of a category", "7092632641367219362")] * 2
+    headings = ("TRIAL", "STATE", "rate", "category", "JOB")
+    Output(as_json=False, terminal=True).table(headings, ids, spared=("JOB",))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3, "no cell is broken"
+    assert ("7092632641367219362" in lines[1]) == ("JOB" in lines[0]) == (columns == 120)
+
+
 def test_a_fact_continues_below_its_text_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import from_wire
+from pulumi_vertex_training.runs.monitoring.progress import Report
 from pulumi_vertex_training.views.jobs.listing import Jobs, Listing
 from pulumi_vertex_training.views.output import Output
 from support import json_schema
@@ -430,3 +431,35 @@ def test_a_terminal_shows_the_newest_twenty_in_a_line_each(
     assert len(rows) == 21 and max(map(len, rows)) <= 80 and rows[1].startswith("50 ")
     assert shown[None, True].err == "30 more; --last 0 lists all.\n"
     assert [len(shown[key].out.splitlines()) for key in ((0, True), (3, True), (None, False))] == [51, 4, 51]
+
+
+@pytest.mark.parametrize(
+    "columns, headings",
+    [
+        (80, "ID NAME STATE RAN FOR DETAILS"),
+        (120, "ID NAME STACK STATE RAN FOR DETAILS"),
+        (160, "ID KIND NAME STACK STATE CREATED RAN FOR DETAILS"),
+    ],
+)
+def test_a_terminal_has_the_results_of_ended_jobs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int, headings: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    records = [
+        from_wire(custom(number, f"run-{number}", "SUCCEEDED", labels={"pulumi-stack": f"stack-{number}"}))
+        for number in (2, 1)
+    ]
+    listing = Listing(
+        selected=tuple(records),
+        records={f"customJobs/{one.job_id}": one for one in records},
+        inner={},
+        cancelled=frozenset(),
+        results={records[0].name: Report(metrics={"loss": 0.25, "accuracy": 0.875})},
+    )
+    endpoint = Endpoint(
+        kind="emulator", project="local", location="us-central1", url="http://127.0.0.1:1", token="t"
+    )
+    Jobs(endpoint=endpoint, listing=listing).show(Output(as_json=False, terminal=True))
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert " ".join(head.split()) == headings
+    assert first.rstrip().endswith("loss 0.25, accuracy 0.875") and "loss" not in second

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -103,11 +104,13 @@ class ShownMessages:
     """The messages of a job's log for people, without what they have read already.
 
     With `raw` they stay as they are. `with_tails` keeps the end of a replica's log in the message about its
-    failure, for a log in which the replica's own lines may be missing.
+    failure, for a log in which the replica's own lines may be missing. With `is_brief` the emulator's notices
+    have only what stands in for an image, and their warnings.
     """
 
-    def __init__(self, *, raw: bool = False, with_tails: bool = False) -> None:
+    def __init__(self, *, raw: bool = False, with_tails: bool = False, is_brief: bool = False) -> None:
         self._raw = raw
+        self._is_brief = is_brief
         self._with_tails = with_tails
         self._notices: set[str] = set()
 
@@ -119,6 +122,8 @@ class ShownMessages:
             if entry.message in self._notices:
                 return None
             self._notices.add(entry.message)
+            if self._is_brief:
+                return drawn(_in_brief(entry.message))
         is_of_service = entry.task.rpartition("/")[2] in ("", SERVICE)
         message = entry.message
         if is_of_service and not self._with_tails:
@@ -128,6 +133,16 @@ class ShownMessages:
 
 _OF_EMULATOR = "Emulator: "
 """Beginning of the emulator's notices about how it runs a replica."""
+
+_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
+_WHERE = re.compile(r" \(/[^)]*\)|, with those packages of \S+ that the image has")
+"""Where the Python of a replica is, and its packages."""
+
+
+def _in_brief(notice: str) -> str:
+    first, *others = _SENTENCES.split(notice)
+    return " ".join([_WHERE.sub("", first), *(one for one in others if one.startswith("WARNING"))])
+
 
 LOCAL_LOG_PACE = Pace(first=0.2, most=1.0)
 CLOUD_LOG_PACE = Pace(first=4.0, most=20.0)
@@ -167,7 +182,7 @@ class LogLines:
         self._counted_at = clock()
         self._noticed_at = float("-inf")
         self._left_out = 0
-        self._messages = ShownMessages()
+        self._messages = ShownMessages(is_brief=True)
         self.complete = True
         """True unless a line was omitted."""
 

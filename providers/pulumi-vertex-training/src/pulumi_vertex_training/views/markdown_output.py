@@ -60,6 +60,7 @@ class MarkdownOutput(Output):
         indent: int = 0,  # noqa: ARG002
         optional: Collection[str] = (),
         one_line: Collection[str] = (),  # noqa: ARG002  of a terminal
+        spared: Collection[str] = (),  # noqa: ARG002
     ) -> None:
         print("\n" + "\n".join(_table(*used_columns(headings, rows, optional))))
 

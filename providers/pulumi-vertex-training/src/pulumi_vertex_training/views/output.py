@@ -183,14 +183,19 @@ class Output:
         indent: int = 0,
         optional: Collection[str] = (),
         one_line: Collection[str] = (),
+        spared: Collection[str] = (),
     ) -> None:
         """Print rows of the same kind, without `optional` columns that have no entry.
+
+        A terminal that is too narrow for all columns has none of the `spared` ones.
 
         On a terminal, the column STATE is coloured by the state and other columns by `styles`; the detail of
         a cell is below its text there, else after it. With `one_line` each row has one line there: these
         columns are cut where the terminal is too narrow for them, and the others never.
         """
         headings, rows = used_columns(headings, rows, optional)
+        if self.terminal and sum(_widths(headings, rows)) > shutil.get_terminal_size().columns - indent:
+            headings, rows = without_columns(headings, rows, spared)
         lines = list(_one_line_each(rows))
         if not self.terminal:
             plain = [[_in_one_line(cell) for cell in row] for row in (headings, *lines)]
@@ -298,6 +303,20 @@ def used_columns(
         if heading not in optional or any(row[column] for row in rows)
     ]
     return [headings[column] for column in kept], [[row[column] for column in kept] for row in rows]
+
+
+def without_columns(
+    headings: Sequence[str], rows: Sequence[Sequence[Cell]], left_out: Collection[str]
+) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """Return a table without some columns."""
+    kept = [column for column, heading in enumerate(headings) if heading not in left_out]
+    return [headings[column] for column in kept], [[row[column] for column in kept] for row in rows]
+
+
+def _widths(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[int]:
+    """Return the width of each column with its gap."""
+    lines = [headings, *_one_line_each(rows)]
+    return [_GAP + max(len(part) for line in lines for part in _parts(line[i])) for i in range(len(headings))]
 
 
 def _one_line_each(rows: Sequence[Sequence[Cell]]) -> Iterator[Sequence[Line]]:

@@ -83,7 +83,7 @@ def print_trials(trials: Collection[Trial], cancelled: Collection[str], output: 
         for trial in trials
     ]
     output.line()
-    output.table(("TRIAL", "STATE", *parameters, *metrics, "JOB"), rows)
+    output.table(("TRIAL", "STATE", *parameters, *metrics, "JOB"), rows, spared=("JOB",))
 
 
 def metric(trial: Trial, name: str | None) -> str:

@@ -35,11 +35,13 @@ from vertex_training.findings.words import did_you_mean, visible
 from vertex_training.job.job_kind import JobKind
 
 
-def list_jobs(options: argparse.Namespace, _: Output) -> Answer:
+def list_jobs(options: argparse.Namespace, output: Output) -> Answer:
     """Run the command `jobs`."""
     endpoint = target.resolve(target.of_options(options))
     stack = stack_filter.of_options(options)
     found = listing.read_jobs(endpoint, kind=options.kind, live=options.live, inner=options.all, stack=stack)
+    if output.terminal:
+        found = listing.with_results(endpoint, found, options.last)
     return listing.Jobs(endpoint=endpoint, listing=found, inner=options.all, stack=stack, most=options.last)
 
 
@@ -104,7 +106,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     width = max(map(len, tasks))
     numbers = {task: number for number, task in enumerate(tasks)}
     any_entry = False
-    messages = ShownMessages(raw=options.raw, with_tails=bool(options.task))
+    messages = ShownMessages(raw=options.raw, with_tails=bool(options.task), is_brief=not options.task)
     for entry in entries:
         any_entry = True
         task = entry.task or SERVICE

@@ -93,7 +93,7 @@ class SnapshotReader:
         self._recent: deque[LogEntry] = deque(maxlen=self._keep)
         self._new: list[LogEntry] = []
         self._log = RunLog()
-        self._messages = ShownMessages()
+        self._messages = ShownMessages(is_brief=True)
         self._tasks: tuple[str, ...] = ()
         self._report: Report | None = None
         self._quiet_reads = 0

@@ -97,7 +97,7 @@ class _Lines:
     _words: str = ""
     _words_at: float = 0.0
     _numbers: dict[str, int] = field(default_factory=dict)
-    _messages: ShownMessages = field(default_factory=ShownMessages)
+    _messages: ShownMessages = field(default_factory=lambda: ShownMessages(is_brief=True))
 
     def show(self, snapshot: Snapshot) -> None:
         """Print what changed since the snapshot before."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import Inner, gateway_of, gateways
 from pulumi_vertex_training.runs.monitoring import waits
-from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words
+from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words, metrics_in_words
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
@@ -34,8 +35,9 @@ from pulumi_vertex_training.views.study_view import (
 
 _HEADINGS = ("ID", "KIND", "NAME", "STACK", "STATE", "CREATED", "RAN FOR", "DETAILS")
 _ON_TERMINAL = 20
-_WIDE = 120
-_LEFT_OUT = ("KIND", "CREATED")
+_LEFT_OUT = {"KIND": 150, "CREATED": 150, "STACK": 100}
+"""Columns that a narrower terminal does not have: names and details need the space."""
+
 _INDENT = "  "
 
 Row = tuple[Cell, ...]
@@ -47,8 +49,8 @@ class Listing:
 
     `selected` are the records to show, newest first. `records` are all that were read and `inner` the jobs
     that these run, both by key. `cancelled` are keys of cancelled custom jobs. `live` means that only jobs
-    that have not ended were read. `reports` are running jobs' and `waits` what live jobs wait for, by full
-    name.
+    that have not ended were read. `reports` are running jobs', `results` the last ones of some ended jobs, and
+    `waits` what live jobs wait for, by full name.
     """
 
     selected: tuple[JobRecord, ...]
@@ -58,6 +60,7 @@ class Listing:
     live: bool = False
     reports: Mapping[str, Report] = field(default_factory=dict)
     waits: Mapping[str, str] = field(default_factory=dict)
+    results: Mapping[str, Report] = field(default_factory=dict)
 
 
 def read_jobs(
@@ -113,6 +116,23 @@ def read_jobs(
     )
 
 
+def with_results(endpoint: Endpoint, listing: Listing, most: int | None) -> Listing:
+    """Return the listing with the last reports of the newest custom jobs that have ended. Raises CloudError.
+
+    `most` is as in `Jobs`; the results of at most `_ON_TERMINAL` jobs are read.
+    """
+    count = min(most or _ON_TERMINAL, _ON_TERMINAL)
+    own = [record for record in listing.selected if job_key(record.name) not in listing.inner]
+    ended = [
+        record
+        for record in own[:count]
+        if record.state.is_terminal and record.collection == registry.CUSTOM_JOB.collection
+    ]
+    found = call_each(lambda record: status.report_of(endpoint, record), ended)
+    results = {record.name: report for record, report in zip(ended, found, strict=True) if report}
+    return replace(listing, results=results)
+
+
 def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
     """Return the JSON of one job, see docs/reference/json.md."""
     inner = listing.inner.get(job_key(record.name))
@@ -164,14 +184,14 @@ class Jobs(Answer):
 
 
 def _table(rows: Sequence[Row], output: Output) -> None:
-    """Print the rows; on a terminal each has one line, where it is narrow without kind and time.
+    """Print the rows; on a terminal each has one line, where it is narrow without kind, time and stack.
 
-    There the stack is left out, too, if it is the same in all rows.
+    The stack is left out of any terminal if it is the same in all rows.
     """
-    narrow = output.terminal and shutil.get_terminal_size().columns < _WIDE
-    left_out = _LEFT_OUT if narrow else ()
-    if narrow and len({str(row[_HEADINGS.index("STACK")]) for row in rows}) == 1:
-        left_out = (*left_out, "STACK")
+    width = shutil.get_terminal_size().columns
+    left_out = {heading for heading, least in _LEFT_OUT.items() if output.terminal and width < least}
+    if output.terminal and len({str(row[_HEADINGS.index("STACK")]) for row in rows}) == 1:
+        left_out.add("STACK")
     kept = [column for column, heading in enumerate(_HEADINGS) if heading not in left_out]
     output.table(
         [_HEADINGS[column] for column in kept],
@@ -262,6 +282,8 @@ def details_of(listing: Listing, record: JobRecord) -> str:
         words = (*words, waits.in_short(listing.waits[record.name]))
     if report:
         words = (*words, in_words(report))
+    if record.name in listing.results:
+        words = (*words, *metrics_in_words(listing.results[record.name]))
     if words:
         return ", ".join((*words, why) if why else words)
     backing = job_lookup.backing_of(record)
