@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,38 +108,15 @@ def test_search_finds_a_page_and_loads_nothing_from_elsewhere(
     assert elsewhere == []
 
 
-QUESTIONS = {
-    "run a failed job again": "questions.html#run-a-failed-job-again-or-retry-it",
-    "How do I use a GPU with a spot machine?": "questions.html#gpus-and-spot-machines",
-    # Users type this term; the check of words wants "adopt".
-    f"{'take'} over a bucket that exists": "questions.html#use-or-adopt-an-existing-bucket",
-    "why is my preview refused: quota": "questions.html#quota-exceeded-a-preview-or-a-job-is-refused",
-    "give replicas an environment variable": "questions.html#give-replicas-an-environment-variable",
-    "kill a replica to test my checkpoint": "questions.html#kill-a-replica-to-test-checkpoints",
-    "train stays: it failed, and rerun is on_change": "questions.html#run-a-failed-job-again-or-retry-it",
-    "Who pays?": "questions.html#is-it-free-who-pays-for-a-run",
-    "how much does a run cost": "questions.html#how-much-does-a-job-or-a-run-cost",
-    "How do I limit the cost?": "questions.html#limit-the-cost-or-set-a-budget",
-    "is my quota enough": "questions.html#is-my-quota-enough",
-    "am I allowed to run this job": "questions.html#am-i-allowed-to-run-this-job",
-    "how do I run a job every night": "questions.html#run-a-job-every-night",
-    "forbid GPUs in dev": "questions.html#forbid-gpus-in-dev",
-}
+ROW = re.compile(r"^\| (?P<question>[^|]+) \| (?P<place>[123]) \| \[[^]]+\]\(docs/(?P<answer>[^)]+)\) \|$", re.MULTILINE)
+QUESTIONS = [found.groupdict() for found in ROW.finditer((ROOT / "CONTRIBUTING.md").read_text())]
+"""The table of questions in CONTRIBUTING.md, with the last place that the answer may have."""
 
 
-FIRST = {
-    "run on google cloud": "questions.html#run-on-google-cloud",
-    "difference to terraform": "questions.html#what-is-the-difference-to-terraform",
-    "is it free": "questions.html#is-it-free",
-    "what is a reduction server": "glossary.html#reduction-server",
-    "who pays": "questions.html#is-it-free-who-pays-for-a-run",
-    "limit the cost": "limit.html",
-    "no capacity": "capacity.html",
-    "resume": "questions.html#resume-or-continue-from-a-checkpoint",
-    "yaml": "yaml.html",
-    "typescript": "typescript.html",
-}
-"""Short questions, each answered by the first result. Guides come before the reference."""
+def test_the_table_has_the_questions_that_were_measured() -> None:
+    places = [int(row["place"]) for row in QUESTIONS]
+    assert len(places) == 24
+    assert places[:10] == [1] * 10
 
 
 def test_questions_are_answered_by_the_first_results(server: str, browser: Browser) -> None:
@@ -147,13 +125,12 @@ def test_questions_are_answered_by_the_first_results(server: str, browser: Brows
     page.goto(f"{server}/index.html")
     page.keyboard.press("/")
     field = page.get_by_role("combobox", name="Search")
-    for question, answer in {**QUESTIONS, **FIRST}.items():
+    for row in QUESTIONS:
         field.fill("")
         expect(page.locator("ol > li a[href]")).to_have_count(0)
-        field.fill(question)
-        path, _, anchor = answer.partition("#")
-        place = 1 if question in FIRST else 3
-        wanted = f"ol > li:nth-child(-n+{place}) a[href*='{path}']"
+        field.fill(row["question"].replace("&nbsp;", " "))
+        path, _, anchor = row["answer"].replace(".md", ".html").partition("#")
+        wanted = f"ol > li:nth-child(-n+{row['place']}) a[href*='{path}']"
         wanted += f"[href*='#{anchor}']" if anchor else ""
         expect(page.locator(wanted)).to_be_visible()
     page.close()

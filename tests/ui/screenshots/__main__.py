@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE.parents[1]), str(ROOT)]
 
-from playwright.sync_api import Browser, Page, expect  # noqa: E402
+from playwright.sync_api import Browser, FloatRect, Page, expect  # noqa: E402
 
 from support.client.ui import everything as scenes  # noqa: E402
 from support.client.ui import experiments, stage, states  # noqa: E402
@@ -32,6 +32,8 @@ IN_DOCS: tuple[tuple[str, str, Scheme], ...] = (
     ("overview", "", "light"),
     ("job", "jobs/{running}", "light"),
     ("job-dark", "jobs/{running}", "dark"),
+    ("job-small", "jobs/{running}", "light"),
+    ("job-small-dark", "jobs/{running}", "dark"),
     ("tuning", "jobs/{tuning}", "light"),
     ("experiment", "experiments/digits", "light"),
 )
@@ -39,6 +41,9 @@ IN_DOCS: tuple[tuple[str, str, Scheme], ...] = (
 
 FIRST_SCREEN = ("job", "job-dark")
 """The pictures that show the first screen, not the whole page."""
+
+SMALL, SMALL_HEIGHT = (960, 860), 478
+"""The window and the height of the small pictures, which begin below the header."""
 
 
 def main(arguments: list[str]) -> int:
@@ -100,11 +105,22 @@ def _stage(scene: Scene) -> dict[str, str]:
 
 def _take_for_docs(browser: Browser, dashboard: Dashboard, keys: Mapping[str, str]) -> None:
     for name, path, scheme in IN_DOCS:
-        with visit(browser, dashboard.url, dashboard.host, scheme=scheme, size=WIDE) as seen:
+        is_small = "-small" in name
+        size = SMALL if is_small else WIDE
+        with visit(browser, dashboard.url, dashboard.host, scheme=scheme, size=size) as seen:
             seen.page.goto(f"http://{dashboard.host}/{path.format(**keys)}")
             _settled(seen.page)
-            seen.page.screenshot(path=DOCS / f"{name}.png", full_page=name not in FIRST_SCREEN)
+            if is_small:
+                seen.page.screenshot(path=DOCS / f"{name}.png", clip=_below_header(seen.page))
+            else:
+                seen.page.screenshot(path=DOCS / f"{name}.png", full_page=name not in FIRST_SCREEN)
             assert seen.problems == [], seen.problems
+
+
+def _below_header(page: Page) -> FloatRect:
+    header = page.locator("header").first.bounding_box()
+    assert header is not None
+    return {"x": 0, "y": header["height"], "width": SMALL[0], "height": SMALL_HEIGHT}
 
 
 def _settled(page: Page) -> None:
