@@ -157,6 +157,10 @@ def test_tables_and_lists_of_arguments_fit_a_phone(site: Path, browser: Browser)
     row = page.locator("tr:has(td:first-child code:text-is('--kms-key'))").first
     _fits(row.locator("td").last)
     assert "encryption_spec=" in row.locator("td").last.inner_text()
+    page.goto((site / "reference" / "reruns.html").as_uri())
+    cells = page.locator("table").first.locator("tbody tr").first.locator("td")
+    heads = cells.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell, '::before').content)")
+    assert heads == ["none", *(f'"{each}: "' for each in ("on_change", "on_failure", "always", "never"))]
     page.goto((site / "reference" / "resources" / "CustomJob.html").as_uri())
     argument = page.locator("li:has(> code:text-is('run_token'))").first
     _fits(argument)
