@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +23,10 @@ from support.waiting import TIMEOUT_SCALE, eventually
 from vertex_emulator.client.addresses import variables
 from vertex_emulator.client.launcher import Emulator
 from vertex_emulator.daemon.daemon import Daemon, Settings
+from vertex_emulator.daemon.vertex_ai import open_vertex
 from vertex_emulator.kernel.timeouts import DAEMON
+from vertex_emulator.replicas.sandbox.probe import probe
+from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 PROJECT = "local"
 
@@ -46,11 +50,19 @@ class Answer:
         return str(self.json()["error"]["message"])
 
 
+@cache
+def found_sandbox() -> Sandbox:
+    """Return the best sandbox of this machine. A process of tests asks once: three processes look for it."""
+    return probe()
+
+
 @contextmanager
 def running(data_dir: Path, **settings: Any) -> Iterator[Daemon]:
     """Run an emulator in threads of this process, with the timeouts of a slow machine."""
     settings.setdefault("timeouts", DAEMON.at_least(TIMEOUT_SCALE))
-    daemon = Daemon(Settings(data_dir=data_dir, **settings))
+    daemon = Daemon(
+        Settings(data_dir=data_dir, **settings), open_jobs=partial(open_vertex, sandbox=found_sandbox())
+    )
     try:
         daemon.start()
         yield daemon

@@ -7,6 +7,7 @@ import select
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from support.emulated.changes import until_true
 from support.emulated.emulator import Answer, call
 from support.waiting import TIMEOUT, TIMEOUT_SCALE, eventually
 from vertex_emulator.daemon.daemon import Daemon, Settings
-from vertex_emulator.daemon.vertex_ai import VertexService
+from vertex_emulator.daemon.vertex_ai import open_vertex
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel.timeouts import DAEMON
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
@@ -175,19 +176,7 @@ def running_jobs(
     """Run an emulator with the given sandbox and a short grace period."""
     daemon = Daemon(
         Settings(data_dir=data_dir, timeouts=DAEMON.at_least(timeout_scale)),
-        open_jobs=lambda folder, database, clock, scheduler, images, object_store, timeouts: VertexService(
-            folder.root,
-            folder.buckets,
-            database=database,
-            images=images,
-            clock=clock,
-            scheduler=scheduler,
-            object_store=object_store,
-            timeouts=timeouts,
-            sandbox=sandbox,
-            grace_seconds=grace,
-            **options,
-        ),
+        open_jobs=partial(open_vertex, sandbox=sandbox, grace_seconds=grace, **options),
     )
     try:
         daemon.start()

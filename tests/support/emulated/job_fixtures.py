@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from support.emulated.emulator import found_sandbox
 from support.emulated.job_emulator import JobEmulator, running_jobs, wait_until_gone
-from vertex_emulator.replicas.sandbox.probe import probe
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
     """Return the best sandbox that this machine allows."""
-    return probe()
+    return found_sandbox()
 
 
 @pytest.fixture

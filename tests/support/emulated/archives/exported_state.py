@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from support.emulated.archives.members import Members, control, unpacked
-from support.emulated.emulator import ask
+from support.emulated.emulator import ask, found_sandbox
 from support.emulated.job_emulator import pool, running_jobs
 from support.waiting import eventually
 from vertex_emulator.daemon.daemon import Daemon
-from vertex_emulator.replicas.sandbox.probe import probe
 
 BUCKETS = "/storage/v1/b?project=local"
 
@@ -50,7 +49,7 @@ LINE = {"t": "2026-01-01T00:00:00.000000Z", "s": "INFO", "n": 0, "m": "hello"}
 
 def exported(folder: Path, *names: str) -> Members:
     """Return the members of a snapshot with a job that has ended and a bucket with objects of these names."""
-    with running_jobs(folder, sandbox=probe()) as emulator:
+    with running_jobs(folder, sandbox=found_sandbox()) as emulator:
         daemon = emulator.daemon
         assert emulator.call("POST", BUCKETS, {"name": "some-bucket"}).status == 200
         for name in names:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from support.emulated.emulator import found_sandbox
 from support.emulated.job_emulator import (
     DONE,
     SLEEP,
@@ -27,7 +28,6 @@ from support.emulated.job_emulator import (
 from support.waiting import eventually
 from vertex_emulator.client.control import Control, ControlError
 from vertex_emulator.replicas.network import forwarding
-from vertex_emulator.replicas.sandbox.probe import probe
 
 SERVES = """
 import json, os, socket, threading
@@ -99,7 +99,7 @@ def task(name: str, code: str = "", *, service: int = 0, **options: Any) -> dict
 def observe(folder: Path) -> dict[str, Any]:
     """Run the jobs in a new data folder. Return what was found, as JSON values."""
     with (
-        running_jobs(folder / "data", sandbox=probe(), restart_seconds=0.0) as emulator,
+        running_jobs(folder / "data", sandbox=found_sandbox(), restart_seconds=0.0) as emulator,
         socket.create_server(("127.0.0.1", 0)) as service,
     ):
         control = Control(url=emulator.daemon.url, token=emulator.daemon.token)

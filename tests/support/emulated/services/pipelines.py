@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from support.emulated.changes import until_true
-from support.emulated.emulator import Answer
+from support.emulated.emulator import Answer, found_sandbox
 from support.emulated.job_emulator import PARENT, JobEmulator, pool, running_jobs
 from support.waiting import TIMEOUT
-from vertex_emulator.replicas.sandbox.probe import probe
 
 DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
 METADATA = "gs://google-cloud-aiplatform/schema/dataset/metadata/"
@@ -142,7 +141,7 @@ class Pipelines:
 @contextmanager
 def emulating(data_dir: Path) -> Iterator[JobEmulator]:
     """Run an emulator for many tests, with the best sandbox of this machine."""
-    with running_jobs(data_dir, sandbox=probe(), restart_seconds=0.0) as emulator:
+    with running_jobs(data_dir, sandbox=found_sandbox(), restart_seconds=0.0) as emulator:
         yield emulator
 
 

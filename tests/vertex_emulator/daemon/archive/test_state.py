@@ -18,7 +18,7 @@ import pytest
 
 from support.emulated.archives.exported_state import BUCKETS, assert_empty, buckets, get, objects
 from support.emulated.archives.members import control, rows, unpacked
-from support.emulated.emulator import call, running
+from support.emulated.emulator import call, found_sandbox, running
 from support.emulated.job_emulator import (
     SLEEP,
     JobEmulator,
@@ -35,7 +35,6 @@ from vertex_emulator.client.control import Control, ControlError
 from vertex_emulator.daemon.archive.tables import LEFT_OUT
 from vertex_emulator.daemon.daemon import Daemon
 from vertex_emulator.jobs.custom.reconciler import Reconciler
-from vertex_emulator.replicas.sandbox.probe import probe
 
 
 def upload(daemon: Daemon, bucket: str, name: str, data: bytes, kind: str = "text/plain") -> None:
@@ -61,7 +60,7 @@ def fill(emulator: JobEmulator) -> str:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[JobEmulator]:
-    with running_jobs(tmp_path / "source", sandbox=probe()) as emulator:
+    with running_jobs(tmp_path / "source", sandbox=found_sandbox()) as emulator:
         yield emulator
 
 
@@ -72,7 +71,7 @@ def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -
     assert (archive.stat().st_size, archive.stat().st_mode & 0o777) == (size, 0o600)
     expected = (objects(source.daemon, "some-models"), buckets(source.daemon), source.get(name))
     assert len(expected[0]) == 7
-    with running_jobs(tmp_path / "other", sandbox=probe()) as other:
+    with running_jobs(tmp_path / "other", sandbox=found_sandbox()) as other:
         added = control(other.daemon).import_state(archive)
         expected_counts = {"jobs": 1, "endedJobs": 0, "buckets": 1, "objects": 7}
         assert added == {**expected_counts, "images": 0, "repositories": 0, "resources": {}}
@@ -172,7 +171,7 @@ def test_live_jobs_have_ended_after_an_import(source: JobEmulator, tmp_path: Pat
     archive = tmp_path / "state.tar"
     control(source.daemon).export_state(archive)
     assert source.get(runs)["state"] == "JOB_STATE_RUNNING", "an export disturbs nobody"
-    with running_jobs(tmp_path / "other", sandbox=probe()) as other:
+    with running_jobs(tmp_path / "other", sandbox=found_sandbox()) as other:
         assert control(other.daemon).import_state(archive)["endedJobs"] == 2
         for name, state in ((runs, "JOB_STATE_RUNNING"), (waits, "JOB_STATE_PENDING")):
             found = other.get(name)
@@ -346,7 +345,7 @@ def test_a_reset_starts_no_job_that_was_queued(source: JobEmulator, monkeypatch:
 def test_a_reset_ends_what_is_created_meanwhile(tmp_path: Path) -> None:
     """Let a program ignore SIGTERM until there is another job."""
     stubborn = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + raise_flag("ready")
-    with running_jobs(tmp_path / "source", sandbox=probe(), grace=600) as source:
+    with running_jobs(tmp_path / "source", sandbox=found_sandbox(), grace=600) as source:
         name = source.create(pool(stubborn + wait_for_flags("created")))
         eventually((source.flags / "ready").exists)
         reset = threading.Thread(target=control(source.daemon).reset, daemon=True)

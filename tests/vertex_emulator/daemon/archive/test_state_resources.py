@@ -11,12 +11,11 @@ import pytest
 
 from support.emulated.archives.exported_resources import KINDS, PLACE, VIEWS, rows_left
 from support.emulated.archives.members import control
-from support.emulated.emulator import running
+from support.emulated.emulator import found_sandbox, running
 from support.emulated.job_emulator import PARENT, SLEEP, JobEmulator, pool, running_jobs
 from support.emulated.services.pipelines import SAVE, Pipelines, pipeline, serving
 from support.emulated.services.tuning import create as create_tuning
 from support.emulated.services.tuning import wait_for_trials
-from vertex_emulator.replicas.sandbox.probe import probe
 from vertex_emulator.services.datasets.contents import DataError, Item
 from vertex_emulator.services.datasets.store import DatasetStore
 
@@ -85,7 +84,7 @@ def fill(emulator: JobEmulator) -> Pipelines:
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
     """Run an emulator with one resource of each kind."""
-    with running_jobs(tmp_path_factory.mktemp("source"), sandbox=probe()) as emulator:
+    with running_jobs(tmp_path_factory.mktemp("source"), sandbox=found_sandbox()) as emulator:
         fill(emulator)
         yield emulator
 
@@ -100,14 +99,14 @@ def archive(source: JobEmulator, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.fixture(scope="module")
 def added(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JobEmulator, Any]]:
     """Run an emulator with the imported archive, and yield it with the response. Tests do not change it."""
-    with running_jobs(tmp_path_factory.mktemp("other"), sandbox=probe()) as emulator:
+    with running_jobs(tmp_path_factory.mktemp("other"), sandbox=found_sandbox()) as emulator:
         yield emulator, control(emulator.daemon).import_state(archive)
 
 
 @pytest.fixture
 def other(tmp_path: Path, archive: Path) -> Iterator[JobEmulator]:
     """Run an emulator with the imported archive that the test may change."""
-    with running_jobs(tmp_path / "own", sandbox=probe()) as emulator:
+    with running_jobs(tmp_path / "own", sandbox=found_sandbox()) as emulator:
         control(emulator.daemon).import_state(archive)
         yield emulator
 
@@ -163,7 +162,7 @@ def test_a_job_runs_on_an_imported_persistent_resource(other: JobEmulator) -> No
 
 
 def test_what_was_going_on_has_ended(tmp_path: Path) -> None:
-    with running_jobs(tmp_path / "source", sandbox=probe()) as source:
+    with running_jobs(tmp_path / "source", sandbox=found_sandbox()) as source:
         work = Pipelines(source)
         tuning = create_tuning(source, pool(SLEEP))
         wait_for_trials(source, tuning, 1, "ACTIVE")
@@ -177,7 +176,7 @@ def test_what_was_going_on_has_ended(tmp_path: Path) -> None:
         control(source.daemon).export_state(tmp_path / "state.tar")
         assert source.get(tuning)["state"] == "JOB_STATE_RUNNING", "an export disturbs nobody"
         control(source.daemon).reset()
-    with running_jobs(tmp_path / "other", sandbox=probe()) as other:
+    with running_jobs(tmp_path / "other", sandbox=found_sandbox()) as other:
         assert control(other.daemon).import_state(tmp_path / "state.tar")["endedJobs"] == 5
         found = other.get(tuning)
         assert (found["state"], found["error"]["code"]) == ("JOB_STATE_FAILED", 13)
@@ -201,7 +200,7 @@ def test_what_was_going_on_has_ended(tmp_path: Path) -> None:
 
 
 def test_a_reset_leaves_no_row_of_anything(tmp_path: Path) -> None:
-    with running_jobs(tmp_path / "data", sandbox=probe()) as emulator:
+    with running_jobs(tmp_path / "data", sandbox=found_sandbox()) as emulator:
         work = fill(emulator)
         create_tuning(emulator, pool(SLEEP))
         work.create(pipeline(SLEEP))
@@ -239,7 +238,7 @@ def test_a_dataset_that_was_deleted_gets_no_items(tmp_path: Path) -> None:
 
 
 def test_an_item_that_could_not_be_written_again_is_refused(tmp_path: Path) -> None:
-    with running_jobs(tmp_path / "data", sandbox=probe()) as emulator:
+    with running_jobs(tmp_path / "data", sandbox=found_sandbox()) as emulator:
         data = Pipelines(emulator)
         name = data.dataset(kind="text")
         config = {

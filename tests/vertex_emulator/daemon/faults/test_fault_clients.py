@@ -13,11 +13,10 @@ from google.api_core.retry import Retry
 from google.cloud import aiplatform_v1
 from google.cloud.aiplatform_v1.services.job_service.transports import JobServiceRestTransport
 
-from support.emulated.emulator import storage_client
+from support.emulated.emulator import found_sandbox, storage_client
 from support.emulated.job_emulator import IMAGE, SLEEP, JobEmulator, Token, running_jobs
 from support.waiting import eventually
 from vertex_emulator.client.control import Control
-from vertex_emulator.replicas.sandbox.probe import probe
 
 PARENT = "projects/local/locations/us-central1"
 LIST = "JobService.ListCustomJobs"
@@ -25,7 +24,7 @@ LIST = "JobService.ListCustomJobs"
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[JobEmulator]:
-    with running_jobs(tmp_path / "data", sandbox=probe()) as found:
+    with running_jobs(tmp_path / "data", sandbox=found_sandbox()) as found:
         yield found
         Control(url=found.daemon.url, token=found.daemon.token).clear_faults()
         names = [each["name"] for each in found.call("GET", "/_local/jobs").json()["jobs"]]

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from support.emulated.emulator import ask, is_alive, kill
+from support.emulated.emulator import ask, found_sandbox, is_alive, kill
 from support.emulated.job_emulator import PARENT, JobEmulator, job_id, pool, running_jobs
 from support.emulated.job_emulator import job as custom_job
 from support.notifications.receiver import Receiver, receiver
@@ -22,7 +22,6 @@ from vertex_emulator.client.lookup import Emulator
 from vertex_emulator.jobs.notifications import subscriptions
 from vertex_emulator.jobs.notifications.service import PAUSES
 from vertex_emulator.jobs.notifications.subscriptions import Subscription
-from vertex_emulator.replicas.sandbox.probe import probe
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_training.notifications.notification import Notification
 
@@ -40,7 +39,7 @@ FAILS = "import sys; sys.exit(7)"
 
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
-    return probe()
+    return found_sandbox()
 
 
 @pytest.fixture(scope="module")

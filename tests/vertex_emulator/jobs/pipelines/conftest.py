@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.emulated.emulator import found_sandbox
 from support.emulated.job_emulator import SLEEP, JobEmulator
 from support.emulated.services.pipelines import Pipelines, emptied, emulating, pipeline
-from vertex_emulator.replicas.sandbox.probe import probe
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
     """Return the strongest sandbox that this machine supports."""
-    return probe()
+    return found_sandbox()
 
 
 @pytest.fixture(scope="module")

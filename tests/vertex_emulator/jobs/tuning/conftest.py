@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from support.emulated.emulator import found_sandbox
 from support.emulated.job_emulator import JobEmulator, running_jobs
 from support.emulated.services.tuning import end_tuning
-from vertex_emulator.replicas.sandbox.probe import probe
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> Sandbox:
     """Return the strongest sandbox that this machine supports."""
-    return probe()
+    return found_sandbox()
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from support.emulated.emulator import found_sandbox
 from support.emulated.job_emulator import running_jobs
-from vertex_emulator.replicas.sandbox.probe import probe
 from vertex_emulator.server.rpc.patterns import MAX_PROGRAM, PatternError, compiled
 from vertex_emulator.services.logging import query as logging_query
 from vertex_emulator.services.logging import query as patterns
@@ -57,7 +57,7 @@ def test_other_threads_run_meanwhile() -> None:
 def test_a_query_with_such_a_pattern_ends(tmp_path: Path) -> None:
     entry = {"logName": "projects/local/logs/own", "resource": {"type": "global"}, "textPayload": "a" * 5000}
     query = {"resourceNames": ["projects/local"], "filter": 'textPayload=~"(a+)+$!"'}
-    with running_jobs(tmp_path / "data", sandbox=probe()) as emulator:
+    with running_jobs(tmp_path / "data", sandbox=found_sandbox()) as emulator:
         assert emulator.call("POST", "/v2/entries:write", {"entries": [entry]}).status == 200
         found = emulator.call("POST", "/v2/entries:list", query)
     assert (found.status, found.json().get("entries", [])) == (200, [])

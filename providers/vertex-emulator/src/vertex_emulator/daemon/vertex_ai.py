@@ -243,8 +243,9 @@ def open_vertex(
     images: Images,
     object_store: ObjectStore,
     timeouts: DaemonTimeouts,
+    **job_options: Any,
 ) -> VertexService:
-    """Return Vertex AI of a data folder."""
+    """Return Vertex AI of a data folder. `job_options` are `JobService`'s."""
     return VertexService(
         folder.root,
         folder.buckets,
@@ -254,4 +255,5 @@ def open_vertex(
         images=images,
         object_store=object_store,
         timeouts=timeouts,
+        **job_options,
     )
