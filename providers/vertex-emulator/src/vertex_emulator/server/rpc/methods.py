@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
@@ -228,7 +229,8 @@ def _methods(service: str) -> Iterable[Method]:
         yield Method(name=method.name, request=method.request, rules=rules)
 
 
-def _compiled(uri: str) -> tuple[str, list[str]]:
+@cache  # several emulators may run in one process, as in a suite of tests
+def _compiled(uri: str) -> tuple[str, tuple[str, ...]]:
     """Compile a path template to a regular expression for the raw path, with the field of each group."""
     pattern, position, names = "", 0, []
     for variable in _VARIABLE.finditer(uri):
@@ -238,7 +240,7 @@ def _compiled(uri: str) -> tuple[str, list[str]]:
         pattern += f"{re.escape(uri[position : variable.start()])}({'/'.join(segments)})"
         names.append(variable.group(1))
         position = variable.end()
-    return pattern + re.escape(uri[position:]), names
+    return pattern + re.escape(uri[position:]), tuple(names)
 
 
 def _segment(text: str) -> str:
