@@ -58,7 +58,7 @@ def test_without_the_languages_all_are_missing(
 def test_a_failure_is_reported_and_the_other_one_is_installed(
     here: Layout, report: Report, tmp_path: Path, printed: io.StringIO
 ) -> None:
-    ensure(here, report, tmp_path, go=_BROKEN, npm=_NPM)
+    ensure(here, report, tmp_path, go=_BROKEN, npm=_NPM, mvn=_MAVEN, javac=_JAVAC)
     assert "no network" in printed.getvalue()
     assert "without google-client-go" in printed.getvalue()
     assert google_clients.program(here, google_clients.NODE).exists()
