@@ -65,8 +65,7 @@ def sdk(folder: Path, language: str) -> Path:
 
 
 def prepare_yaml(_folder: Path) -> None:
-    if not client_tools.yaml_host(layout()).exists():
-        tool("pulumi-language-yaml")
+    tool("pulumi-language-yaml", path=client_tools.path(layout(), os.environ["PATH"]))
 
 
 def prepare_typescript(folder: Path) -> None:

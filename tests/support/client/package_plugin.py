@@ -33,7 +33,6 @@ def with_plugin(engine: Engine, *, is_cold: bool = False) -> Engine:
     """Return an engine that finds the plugin and runs programs in YAML; skip the test without the host."""
     environment = dict(engine.environment)
     environment["PATH"] = client_tools.path(layout(), environment["PATH"])
-    if not client_tools.yaml_host(layout()).exists():
-        tool("pulumi-language-yaml")
+    tool("pulumi-language-yaml", path=environment["PATH"])
     install_plugin(environment, is_cold=is_cold)
     return Engine(folder=engine.folder, environment=environment)

@@ -21,9 +21,9 @@ _REMEDIES = {
 }
 
 
-def tool(name: str) -> Path:
-    """Return the path of a program. Without it the test is skipped, or fails if CI is set."""
-    if (found := shutil.which(name)) is None:
+def tool(name: str, *, path: str | None = None) -> Path:
+    """Return a program on `path`, or on PATH. Without it the test is skipped, or fails if CI is set."""
+    if (found := shutil.which(name, path=path)) is None:
         missing(f"{name} is not on PATH. To run this test: {_REMEDIES.get(name, f'install {name}')}")
     return Path(found)
 
