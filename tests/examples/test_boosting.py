@@ -11,7 +11,10 @@ import pytest
 from support.client.engine import Result
 from support.client.examples.example import NewExample
 
-pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),  # the first deployment fetches and installs packages
+]
 
 FRAMEWORKS = ("xgboost", "lightgbm")
 

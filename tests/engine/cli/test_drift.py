@@ -26,6 +26,8 @@ from support.client.services.drifting import (
 )
 from vertex_emulator.client import launcher
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run:

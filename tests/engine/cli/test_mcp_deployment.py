@@ -12,6 +12,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 from support.client.engine import Engine
 from support.warm import warm_python
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = 'vt.StagingBucket("data", force_destroy=True)\n'
 
 

@@ -13,6 +13,8 @@ from support.client.shared_engine import shared_engine as shared_engine
 from support.emulated import command
 from support.emulated.command import Ended
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
 secret = vt.EnvVarArgs(name="API_KEY", value=pulumi.Output.secret("hunter2"))

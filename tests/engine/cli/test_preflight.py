@@ -21,6 +21,8 @@ from support.client.shared_engine import mentions
 from support.client.shared_engine import shared_engine as shared_engine
 from support.emulated.emulator import call
 
+pytestmark = pytest.mark.slow
+
 PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 ACCOUNT = "trainer@local.iam.gserviceaccount.com"
 BUCKET = 'vt.StagingBucket("out", name="preflight-out", location="us-central1", force_destroy=True)'

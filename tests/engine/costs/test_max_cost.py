@@ -11,6 +11,8 @@ from support.client.engine import Engine, Result
 from support.client.shared_engine import diagnostics
 from support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 image = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 

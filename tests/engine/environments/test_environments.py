@@ -14,6 +14,8 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.client.engine import Engine, Result
 from support.client.shared_engine import diagnostics, mentions, operation
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT = Path(__file__).parents[3] / "environment"
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
 TRAINING = f"""

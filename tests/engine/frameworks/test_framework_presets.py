@@ -19,6 +19,8 @@ from support.tables import not_empty
 from support.waiting import eventually
 from vertex_training.topology.presets.launchers import command
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parent / "launched"
 """The program of the replicas, which prints what it finds, and a stand-in for torchrun."""
 

@@ -19,6 +19,8 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
 from support.client.engine import Engine, Result
 from support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 LAUNCHED = Path(__file__).parent / "launched"
 DOCKERFILE = (
     "FROM python:3.11-slim\nWORKDIR /app\nENV PYTHONPATH=/app\nCOPY . /app\n"

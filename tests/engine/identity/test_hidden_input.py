@@ -10,6 +10,8 @@ import pytest
 
 from support.client.engine import Engine
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 def pool(count, **env):
     return {

@@ -14,6 +14,8 @@ from support.client.engine import Engine, Result
 from support.client.shared_engine import mentions
 from vertex_training.fields.labels import KEY_LABEL
 
+pytestmark = pytest.mark.slow
+
 URN = f"urn:pulumi:test::engine-test::{type_token('StagingBucket')}::"
 PROGRAM = """
 class Part(pulumi.ComponentResource):

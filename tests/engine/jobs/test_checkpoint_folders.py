@@ -10,6 +10,8 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.client.engine import Engine
 
+pytestmark = pytest.mark.slow
+
 VARIABLE = "VERTEX_CLUSTER_CHECKPOINT_DIR"
 PROGRAM = f"""
 bucket = vt.StagingBucket("folders", force_destroy=True)

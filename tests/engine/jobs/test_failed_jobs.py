@@ -15,6 +15,8 @@ import pytest
 from support.client.engine import Engine, Result
 from support.client.shared_engine import diagnostics
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 image = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
 

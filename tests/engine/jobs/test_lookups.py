@@ -12,6 +12,8 @@ from pulumi_vertex_training.kinds.custom_job import gateway as jobs
 from support.client.engine import Engine, Result
 from support.client.shared_engine import diagnostics, operation
 
+pytestmark = pytest.mark.slow
+
 PREBUILT = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 MISSING_IMAGE = "us-central1-docker.pkg.dev/local/images/trainer:2"
 PROGRAM = f"""

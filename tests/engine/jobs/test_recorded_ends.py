@@ -12,6 +12,8 @@ import pytest
 from pulumi_vertex_training.runs.gateway import gateways
 from support.client.engine import Engine, Result
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hush-hush-hush"
 REPORT = "import hypertune as h; h.HyperTune().report_hyperparameter_tuning_metric('loss', 1, 1)"
 PROGRAM = f"""

@@ -20,6 +20,8 @@ from support.tables import not_empty
 from support.waiting import eventually
 from vertex_emulator.jobs.notifications import subscriptions
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "t0k3n-of-the-webhook"
 WORD = "w0rd-of-the-command"
 REPORT = """

@@ -186,6 +186,7 @@ def _the_other_form_is_refused(engine: Engine) -> None:
     engine.set("vertex-training:form", "package")
 
 
+@pytest.mark.slow
 def test_a_stack_moves_there_and_back_with_a_live_job(engine: Engine) -> None:
     engine.set("vertex-training:form", None)
     engine.write(LIVE)

@@ -12,6 +12,8 @@ import pytest
 from support.client import engine
 from support.client.pages.pages import DOCS, blocks, execute
 
+pytestmark = pytest.mark.slow
+
 PAGE = DOCS / "guides" / "testing-infrastructure.md"
 TRAIN = "import sys\nprint('trained with', *sys.argv[1:], flush=True)\n"
 

@@ -11,6 +11,8 @@ import pytest
 from support.client.engine import Engine
 from support.client.services.drifting import call
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 changed = config.get_bool("changed")
 

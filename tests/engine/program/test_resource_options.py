@@ -12,6 +12,8 @@ from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.runs import secret_arguments
 from support.client.engine import Engine, Result
 
+pytestmark = pytest.mark.slow
+
 URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::"
 HEAD = """
 bucket = vt.StagingBucket("staging", name="options-bucket", force_destroy=True)

@@ -17,6 +17,8 @@ from vertex_emulator.client import extras
 from vertex_emulator.client.interpreter import VARIABLE
 from vertex_emulator.daemon import reset as emulator_reset
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 bucket = vt.StagingBucket("staging", name="base", force_destroy=True)
 package = vt.StagedPackage("trainer", bucket=bucket, source="trainer.py", format="wheel")

@@ -21,6 +21,8 @@ from support.client.shared_engine import mentions
 from support.emulated import command
 from support.emulated.command import Ended
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 config.require("epochs")
 bucket = vt.StagingBucket("staging", force_destroy=True)

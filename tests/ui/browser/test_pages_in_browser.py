@@ -73,6 +73,7 @@ def addresses(made: Everything) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
     browser: Browser, dashboard: Dashboard, made: Everything
 ) -> None:

@@ -144,7 +144,7 @@ def test_never_and_a_folder_of_the_program_are_updated_in_place(trial: Trial) ->
     ("trial", "record"),
     [
         pytest.param(False, "keep", id="dynamic-keep"),
-        pytest.param(True, "delete", id="package-delete"),
+        pytest.param(True, "delete", id="package-delete", marks=pytest.mark.slow),
         pytest.param(False, "delete", id="dynamic-delete", marks=pytest.mark.slow),
         pytest.param(True, "keep", id="package-keep", marks=pytest.mark.slow),
     ],
