@@ -34,11 +34,7 @@ def read_json(text: str) -> Any:
     """Read a JSON text. Raises TextError."""
     try:
         value = json.loads(
-            text,
-            object_pairs_hook=_mapping,
-            parse_constant=_refuse,
-            parse_float=_number,
-            parse_int=_number,
+            text, object_pairs_hook=_mapping, parse_constant=_refuse, parse_float=_number, parse_int=_number
         )
         if not _is_within_limits(value):
             raise _RefusedError

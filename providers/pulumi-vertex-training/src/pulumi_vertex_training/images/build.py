@@ -171,26 +171,7 @@ def _assembled(
     if base:
         document["annotations"] = {BASE_NAME: base.name, BASE_DIGEST: base.digest}
     manifest = canonical_json(document)
-    blobs = [
-        Blob(
-            digest=layer["digest"],
-            size=layer["size"],
-            media_type=layer["mediaType"],
-            mounted_from=repository_of(base.name) if base else None,
-            urls=tuple(layer.get("urls") or ()),
-        )
-        for layer in below
-    ]
-    blobs += [
-        Blob(
-            digest=layer.digest,
-            size=layer.size,
-            media_type=LAYER_TYPE,
-            path=layer.path,
-            mounted_from=layer.source if isinstance(layer, WheelLayer) else None,
-        )
-        for layer in layers
-    ]
+    blobs = [*_blobs_of_base(below, repository_of(base.name) if base else None), *map(_blob_of, layers)]
     return BuiltImage(
         manifest=manifest,
         media_type=MANIFEST_TYPE,
@@ -199,6 +180,29 @@ def _assembled(
         config_digest=config_digest,
         blobs=tuple({blob.digest: blob for blob in reversed(blobs)}.values())[::-1],
         problems=problems,
+    )
+
+
+def _blobs_of_base(layers: Sequence[Mapping[str, Any]], repository: str | None) -> list[Blob]:
+    return [
+        Blob(
+            digest=layer["digest"],
+            size=layer["size"],
+            media_type=layer["mediaType"],
+            mounted_from=repository,
+            urls=tuple(layer.get("urls") or ()),
+        )
+        for layer in layers
+    ]
+
+
+def _blob_of(layer: Layer | WheelLayer) -> Blob:
+    return Blob(
+        digest=layer.digest,
+        size=layer.size,
+        media_type=LAYER_TYPE,
+        path=layer.path,
+        mounted_from=layer.source if isinstance(layer, WheelLayer) else None,
     )
 
 

@@ -103,10 +103,7 @@ def plan_image(source: ImageSource) -> ImagePlan:
     dockerfile = replace(dockerfile, contexts=tuple(sorted(source.build_contexts)))
     defaults = () if source.dockerfile else DEFAULT_EXCLUDES
     ignore, ignore_problems = ignore_rules(
-        source.source,
-        source.dockerfile,
-        source.exclude,
-        defaults=defaults,
+        source.source, source.dockerfile, source.exclude, defaults=defaults
     )
     problems += [*findings, *ignore_problems]
     lock = None
@@ -166,11 +163,7 @@ def _dockerfile(source: ImageSource) -> tuple[Dockerfile, list[Problem]]:
     except OSError as error:
         raise PackagingError([unreadable(source.dockerfile, error)]) from error
     return read_dockerfile(
-        text,
-        source.dockerfile,
-        build_args=source.build_args,
-        platform=source.platform,
-        target=source.target,
+        text, source.dockerfile, build_args=source.build_args, platform=source.platform, target=source.target
     )
 
 
@@ -284,15 +277,8 @@ def _content_hash(
         "escape": dockerfile.escape,
         "arguments": {name: value for name, value in source.build_args.items() if name in declared},
         "global_arguments": dict(arguments),
-        "stages": [
-            [stage.index, stage.base, [_instruction_facts(each) for each in stage.instructions]]
-            for stage in stages
-        ],
-        "files": [
-            [stage, position, picked.name, picked.is_folder, [_facts(node) for node in picked.nodes]]
-            for (stage, position), selection in sorted(copier.selections.items())
-            for picked in selection.picked
-        ],
+        "stages": [_stage_facts(stage) for stage in stages],
+        "files": _selected_facts(copier.selections),
         "context": [] if whole is None else [_facts(node) for node in copier.whole(None)],
         "requirements": [[pin.requirement, pin.hashes] for pin in lock.pins] if lock else None,
         "python_version": source.python_version if lock else None,
@@ -307,6 +293,19 @@ def _content_hash(
     if whole:
         content["contexts"] = {name: [_facts(node) for node in copier.whole(name)] for name in whole}
     return hashlib.sha256(canonical_json(content)).hexdigest()
+
+
+def _stage_facts(stage: Stage) -> list[object]:
+    return [stage.index, stage.base, [_instruction_facts(each) for each in stage.instructions]]
+
+
+def _selected_facts(selections: Selections) -> list[list[object]]:
+    """Return the files that each instruction copies."""
+    return [
+        [stage, position, picked.name, picked.is_folder, [_facts(node) for node in picked.nodes]]
+        for (stage, position), selection in sorted(selections.items())
+        for picked in selection.picked
+    ]
 
 
 def _requirements_hash(source: ImageSource, lock: Lock) -> str:

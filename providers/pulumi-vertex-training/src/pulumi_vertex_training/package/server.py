@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf import any_pb2, empty_pb2, struct_pb2
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc
+from pulumi.runtime.proto import provider_pb2 as messages
 
 from pulumi_vertex_training import urns
 from pulumi_vertex_training.configuration_keys import PROMOTED
@@ -37,10 +38,11 @@ if TYPE_CHECKING:
 
 Q = TypeVar("Q")
 A = TypeVar("A")
-Method = Callable[[Any, Q, grpc.ServicerContext], A]
+Context: TypeAlias = grpc.ServicerContext
+Method = Callable[[Any, Q, Context], A]
 ResourceRequest: TypeAlias = (
-    "provider_pb2.CheckRequest | provider_pb2.DiffRequest | provider_pb2.CreateRequest"
-    " | provider_pb2.UpdateRequest | provider_pb2.ReadRequest | provider_pb2.DeleteRequest"
+    "messages.CheckRequest | messages.DiffRequest | messages.CreateRequest"
+    " | messages.UpdateRequest | messages.ReadRequest | messages.DeleteRequest"
 )
 
 
@@ -48,7 +50,7 @@ def _call(method: Method[Q, A]) -> Method[Q, A]:
     """Answer a request on the row of its resource, and errors as the engine reads them."""
 
     @functools.wraps(method)
-    def call(self: Server, request: Q, context: grpc.ServicerContext) -> A:
+    def call(self: Server, request: Q, context: Context) -> A:
         host_module.ROW.set(getattr(request, "urn", ""))
         try:
             return method(self, request, context)
@@ -73,7 +75,7 @@ def _details(error: InitError) -> bytes:
 
     detail = any_pb2.Any()
     detail.Pack(
-        provider_pb2.ErrorResourceInitFailed(
+        messages.ErrorResourceInitFailed(
             id=error.id,
             properties=_struct(error.outputs),
             reasons=[in_package(str(error))],
@@ -97,12 +99,10 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         self._promotion: str | None = None
         self._reference = ""
 
-    def Handshake(
-        self, _request: object, _context: grpc.ServicerContext
-    ) -> provider_pb2.ProviderHandshakeResponse:
-        return provider_pb2.ProviderHandshakeResponse(accept_secrets=True)
+    def Handshake(self, _request: object, _context: Context) -> messages.ProviderHandshakeResponse:
+        return messages.ProviderHandshakeResponse(accept_secrets=True)
 
-    def Attach(self, request: plugin_pb2.PluginAttach, _context: grpc.ServicerContext) -> empty_pb2.Empty:
+    def Attach(self, request: plugin_pb2.PluginAttach, _context: Context) -> empty_pb2.Empty:
         self.serve(request.address)
         return empty_pb2.Empty()
 
@@ -112,47 +112,39 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         engine.leave_with(address, ORDINARY)
         sys.stdout = host_module.RowWriter(self.host)
 
-    def GetPluginInfo(self, _request: object, _context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:
+    def GetPluginInfo(self, _request: object, _context: Context) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=__version__)
 
-    def GetSchema(self, _request: object, _context: grpc.ServicerContext) -> provider_pb2.GetSchemaResponse:
-        return provider_pb2.GetSchemaResponse(schema=schema_text())
+    def GetSchema(self, _request: object, _context: Context) -> messages.GetSchemaResponse:
+        return messages.GetSchemaResponse(schema=schema_text())
 
     @_call
-    def CheckConfig(
-        self, request: provider_pb2.CheckRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.CheckResponse:
+    def CheckConfig(self, request: messages.CheckRequest, _context: Context) -> messages.CheckResponse:
         from pulumi_vertex_training.package import configuration, stack_key  # imported only if needed
 
         olds, news = properties.read(request.olds), properties.read(request.news)
         if wrong := launcher.other_version(self._launcher, __version__):
-            return provider_pb2.CheckResponse(
-                inputs=request.news, failures=[provider_pb2.CheckFailure(reason=wrong)]
-            )
+            return messages.CheckResponse(inputs=request.news, failures=[messages.CheckFailure(reason=wrong)])
         timeouts = timeouts_of(os.environ)
         try:
             key, self._is_new_key = stack_key.chosen(request.urn, olds.values, timeouts)
         except Failure as error:
-            return provider_pb2.CheckResponse(inputs=request.news, failures=_failures([str(error)]))
+            return messages.CheckResponse(inputs=request.news, failures=_failures([str(error)]))
         if found := list(configuration.problems(news.values)):
-            return provider_pb2.CheckResponse(inputs=request.news, failures=_failures(found))
+            return messages.CheckResponse(inputs=request.news, failures=_failures(found))
         for warning in configuration.warnings(news.values, news.secrets, urns.parse(request.urn).stack):
             self.host.report("", f"warning: {warning}", passing=False)
         inputs = {**news.values, stack_key.INPUT: key}
-        return provider_pb2.CheckResponse(inputs=properties.write(inputs, news.secrets))
+        return messages.CheckResponse(inputs=properties.write(inputs, news.secrets))
 
-    def DiffConfig(
-        self, request: provider_pb2.DiffRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.DiffResponse:
+    def DiffConfig(self, request: messages.DiffRequest, _context: Context) -> messages.DiffResponse:
         """Report a change, which replaces nothing: each resource records where it is."""
         changed = request.old_inputs != request.news
-        kinds = provider_pb2.DiffResponse
+        kinds = messages.DiffResponse
         return kinds(changes=kinds.DIFF_SOME if changed else kinds.DIFF_NONE)
 
     @_call
-    def Configure(
-        self, request: provider_pb2.ConfigureRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.ConfigureResponse:
+    def Configure(self, request: messages.ConfigureRequest, _context: Context) -> messages.ConfigureResponse:
         from pulumi_vertex_training.package import configuration  # imported only if needed
 
         given = properties.read(request.args).values
@@ -163,12 +155,10 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         if self._is_new_key:
             OPERATION.note_made(self._stack_key)
         carry_out(lambda _: OPERATION.configure(configuration.getter(given), self.host), Call())
-        return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
+        return messages.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
     @_call
-    def Check(
-        self, request: provider_pb2.CheckRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.CheckResponse:
+    def Check(self, request: messages.CheckRequest, _context: Context) -> messages.CheckResponse:
         from pulumi_vertex_training.package import adapter
 
         inputs, reasons = adapter.check(
@@ -176,12 +166,10 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
                 request, inputs=request.news, old_inputs=request.olds, seed=bytes(request.randomSeed)
             )
         )
-        return provider_pb2.CheckResponse(inputs=_struct(inputs), failures=_failures(reasons))
+        return messages.CheckResponse(inputs=_struct(inputs), failures=_failures(reasons))
 
     @_call
-    def Diff(
-        self, request: provider_pb2.DiffRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.DiffResponse:
+    def Diff(self, request: messages.DiffRequest, _context: Context) -> messages.DiffResponse:
         from pulumi_vertex_training.package import adapter
 
         found = adapter.diff(
@@ -190,21 +178,17 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         return _diff_response(found)
 
     @_call
-    def Create(
-        self, request: provider_pb2.CreateRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.CreateResponse:
+    def Create(self, request: messages.CreateRequest, _context: Context) -> messages.CreateResponse:
         from pulumi_vertex_training.package import adapter
 
         call = self._request(request, inputs=request.properties, timeout=request.timeout)
         if request.preview:
-            return provider_pb2.CreateResponse(properties=_struct(adapter.created_in_preview(call)))
+            return messages.CreateResponse(properties=_struct(adapter.created_in_preview(call)))
         id_, outputs = adapter.create(call)
-        return provider_pb2.CreateResponse(id=id_, properties=_struct(outputs))
+        return messages.CreateResponse(id=id_, properties=_struct(outputs))
 
     @_call
-    def Update(
-        self, request: provider_pb2.UpdateRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.UpdateResponse:
+    def Update(self, request: messages.UpdateRequest, _context: Context) -> messages.UpdateResponse:
         from pulumi_vertex_training.package import adapter
 
         call = self._request(
@@ -215,51 +199,45 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
             timeout=request.timeout,
         )
         outputs = adapter.updated_in_preview(call) if request.preview else adapter.update(call)
-        return provider_pb2.UpdateResponse(properties=_struct(outputs))
+        return messages.UpdateResponse(properties=_struct(outputs))
 
     @_call
-    def Read(
-        self, request: provider_pb2.ReadRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.ReadResponse:
+    def Read(self, request: messages.ReadRequest, _context: Context) -> messages.ReadResponse:
         from pulumi_vertex_training.package import adapter
 
         call = self._request(request, outputs=request.properties, old_inputs=request.inputs)
         id_, outputs, inputs = adapter.read(call)
-        return provider_pb2.ReadResponse(id=id_, properties=_struct(outputs), inputs=_struct(inputs))
+        return messages.ReadResponse(id=id_, properties=_struct(outputs), inputs=_struct(inputs))
 
     @_call
-    def Delete(self, request: provider_pb2.DeleteRequest, _context: grpc.ServicerContext) -> empty_pb2.Empty:
+    def Delete(self, request: messages.DeleteRequest, _context: Context) -> empty_pb2.Empty:
         from pulumi_vertex_training.package import adapter
 
         adapter.delete(self._request(request, outputs=request.properties, timeout=request.timeout))
         return empty_pb2.Empty()
 
     @_call
-    def Invoke(
-        self, request: provider_pb2.InvokeRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.InvokeResponse:
+    def Invoke(self, request: messages.InvokeRequest, _context: Context) -> messages.InvokeResponse:
         from pulumi_vertex_training.core.identity.resource_key import STACK_KEY_FUNCTION, STACK_KEY_RESULT
         from pulumi_vertex_training.package import functions
 
         if request.tok == STACK_KEY_FUNCTION:
             found: dict[str, Any] = {"return": properties.write({STACK_KEY_RESULT: self._stack_key})}
-            return provider_pb2.InvokeResponse(**found)
+            return messages.InvokeResponse(**found)
         try:
             lookup = functions.lookup_of(request.tok)
         except KeyError:
             raise Failure(f"{request.tok} is no function of this package (version {__version__})") from None
         result, reasons = functions.invoke(lookup, properties.read(request.args))
-        return provider_pb2.InvokeResponse(failures=_failures(reasons), **{"return": _struct(result)})
+        return messages.InvokeResponse(failures=_failures(reasons), **{"return": _struct(result)})
 
     @_call
-    def Construct(
-        self, request: provider_pb2.ConstructRequest, _context: grpc.ServicerContext
-    ) -> provider_pb2.ConstructResponse:
+    def Construct(self, request: messages.ConstructRequest, _context: Context) -> messages.ConstructResponse:
         from pulumi_vertex_training.package import components
 
         return components.construct(request, self.host, self._reference)
 
-    def Cancel(self, _request: object, _context: grpc.ServicerContext) -> empty_pb2.Empty:
+    def Cancel(self, _request: object, _context: Context) -> empty_pb2.Empty:
         CANCELLED.set()
         return empty_pb2.Empty()
 
@@ -294,12 +272,12 @@ def _struct(props: properties.Properties) -> struct_pb2.Struct:
     return properties.write(props.values, props.secrets)
 
 
-def _failures(reasons: Sequence[str]) -> list[provider_pb2.CheckFailure]:
-    return [provider_pb2.CheckFailure(reason=in_package(reason)) for reason in reasons]
+def _failures(reasons: Sequence[str]) -> list[messages.CheckFailure]:
+    return [messages.CheckFailure(reason=in_package(reason)) for reason in reasons]
 
 
-def _diff_response(found: Difference) -> provider_pb2.DiffResponse:
-    kinds = provider_pb2.DiffResponse
+def _diff_response(found: Difference) -> messages.DiffResponse:
+    kinds = messages.DiffResponse
     # With an empty map the engine would print all inputs.
     return kinds(
         changes=kinds.DIFF_SOME if found.changes else kinds.DIFF_NONE,
@@ -310,7 +288,7 @@ def _diff_response(found: Difference) -> provider_pb2.DiffResponse:
     )
 
 
-def _property_diff(change: PropertyChange) -> provider_pb2.PropertyDiff:
+def _property_diff(change: PropertyChange) -> messages.PropertyDiff:
     """Return a change of a declared input beside the output in the state."""
     name = f"{change.kind.upper()}{'_REPLACE' if change.replaces else ''}"
-    return provider_pb2.PropertyDiff(kind=provider_pb2.PropertyDiff.Kind.Value(name), inputDiff=False)
+    return messages.PropertyDiff(kind=messages.PropertyDiff.Kind.Value(name), inputDiff=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +41,7 @@ def read_extras(extra_files: Mapping[str, Path], *, exclude: Sequence[str], limi
             )
         elif outside.is_dir():
             listing = list_files(outside, exclude=exclude, limit=limit)
-            entries = [
-                Entry(
-                    path=f"{inside}/{file.path}",
-                    content=file.content,
-                    size=file.size,
-                    executable=file.executable,
-                )
-                for file in listing.files
-            ]
+            entries = [replace(file, path=f"{inside}/{file.path}") for file in listing.files]
             files += entries
             left_out += listing.left_out
             problems += (

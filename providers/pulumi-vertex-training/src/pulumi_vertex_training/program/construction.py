@@ -103,9 +103,7 @@ class Component:
         try:
             given = component_inputs.read(request.inputs, request.inputDependencies)
             made = self.made(
-                request.name,
-                **names.inward(given, self.inputs),
-                opts=_options(request, provider),
+                request.name, **names.inward(given, self.inputs), opts=_options(request, provider)
             )
             answer = await _answer(made, construction.outputs)
             await stack.wait_for_rpcs(await_all_outstanding_tasks=False)

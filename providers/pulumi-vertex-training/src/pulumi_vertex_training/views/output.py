@@ -197,40 +197,10 @@ class Output:
         if self.terminal and sum(_widths(headings, rows)) > shutil.get_terminal_size().columns - indent:
             headings, rows = without_columns(headings, rows, spared)
         lines = list(_one_line_each(rows))
-        if not self.terminal:
-            plain = [[_in_one_line(cell) for cell in row] for row in (headings, *lines)]
-            widths = [max(map(len, column)) for column in zip(*plain, strict=True)]
-            for line in plain:
-                padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-                print((" " * indent + "  ".join(padded)).rstrip())
-            return
-        from rich.console import Console
-        from rich.padding import Padding
-        from rich.table import Table
-        from rich.text import Text
-
-        console = Console()
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        widest = max((len(line) for row in lines for line in _parts(row[0])), default=0)
-        widths = _cut_widths(headings, lines, one_line, console.width - indent)
-        for index, heading in enumerate(headings):
-            if one_line:
-                table.add_column(
-                    Text(visible(heading)), overflow="ellipsis", no_wrap=True, width=widths[index]
-                )
-                continue
-            # The first column is not broken, for copying, if it leaves half a line to the others.
-            table.add_column(
-                Text(visible(heading)), overflow="fold", no_wrap=index == 0 and widest <= console.width // 2
-            )
-        for row in lines:
-            cells = []
-            for index, (cell, style) in enumerate(zip_longest(row, styles[: len(row)], fillvalue="")):
-                main, detail = _parts(cell)
-                state = STATE_STYLES.get(main.upper(), "") if headings[index] == "STATE" else style
-                cells.append(Text(main, state).append(f"\n{detail}" if detail else "", "dim"))
-            table.add_row(*cells)
-        console.print(Padding(table, (0, 0, 0, indent)))
+        if self.terminal:
+            _print_terminal_table(headings, lines, styles=styles, indent=indent, one_line=one_line)
+        else:
+            _print_plain_table(headings, lines, indent=indent)
 
     def log_line(
         self,
@@ -368,3 +338,46 @@ def for_streams(*, as_json: bool) -> Output:
 
 def _wants_colour(stream: Any) -> bool:
     return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _print_plain_table(headings: Sequence[str], lines: Sequence[Sequence[Line]], *, indent: int) -> None:
+    plain = [[_in_one_line(cell) for cell in row] for row in (headings, *lines)]
+    widths = [max(map(len, column)) for column in zip(*plain, strict=True)]
+    for line in plain:
+        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print((" " * indent + "  ".join(padded)).rstrip())
+
+
+def _print_terminal_table(
+    headings: Sequence[str],
+    lines: Sequence[Sequence[Line]],
+    *,
+    styles: Sequence[str],
+    indent: int,
+    one_line: Collection[str],
+) -> None:
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    widest = max((len(line) for row in lines for line in _parts(row[0])), default=0)
+    widths = _cut_widths(headings, lines, one_line, console.width - indent)
+    for index, heading in enumerate(headings):
+        if one_line:
+            table.add_column(Text(visible(heading)), overflow="ellipsis", no_wrap=True, width=widths[index])
+            continue
+        # The first column is not broken, for copying, if it leaves half a line to the others.
+        table.add_column(
+            Text(visible(heading)), overflow="fold", no_wrap=index == 0 and widest <= console.width // 2
+        )
+    for row in lines:
+        cells = []
+        for index, (cell, style) in enumerate(zip_longest(row, styles[: len(row)], fillvalue="")):
+            main, detail = _parts(cell)
+            state = STATE_STYLES.get(main.upper(), "") if headings[index] == "STATE" else style
+            cells.append(Text(main, state).append(f"\n{detail}" if detail else "", "dim"))
+        table.add_row(*cells)
+    console.print(Padding(table, (0, 0, 0, indent)))

@@ -366,7 +366,28 @@ class Daemon:
         self.storage.clock_changed()
 
     def _serve_at(self, listener: socket.socket, services: Sequence[Route]) -> EmulatorServer:
-        requests, authenticator = self._requests, self._authenticator
+        reserve = self._database.reserve
+        all_services = (*services, *self.storage.xml_routes(shared_with_services=True))
+        router = Router([*self._controls(services), *with_reserve(reserve, all_services)])
+        storage_router = Router(with_reserve(reserve, (*self.storage.routes(), *self.storage.xml_routes())))
+        metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
+        return EmulatorServer(
+            listener,
+            authenticator=self._authenticator,
+            router=router,
+            requests=self._requests,
+            data_dir=self.folder.root,
+            on_request=self._request_began,
+            faults=self._faults,
+            gate=self._projects.gate,
+            storage_router=storage_router,
+            metadata_router=metadata_router,
+            limits=Limits(timeouts=self._timeouts),
+        )
+
+    def _controls(self, services: Sequence[Route]) -> Sequence[Route]:
+        """Return the routes of the emulator's own calls."""
+        requests, faults = self._requests, self._faults
         admin = Admin(
             version=__version__,
             instance=self.instance,
@@ -377,9 +398,7 @@ class Daemon:
             shut_down=self.request_stop,
         )
         calls = frozenset(route.call for route in services if route.call)
-        faults = self._faults
         clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
-        controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
 
         def forget() -> None:
             faults.clear()
@@ -398,32 +417,16 @@ class Daemon:
             version=__version__,
             forget=forget,
         )
-        controls += [
+        return [
+            *admin.routes(),
+            *fault_routes(faults, calls),
+            *clock.routes(),
             *state.routes(),
             *self.storage.controls(),
             *self._projects.controls(),
             *self._allowed_hosts.routes(),
             *token_routes(self._assertions, self.storage.key, data_folder.service_token(self.token)),
         ]
-        reserve = self._database.reserve
-        all_services = (*services, *self.storage.xml_routes(shared_with_services=True))
-        router = Router([*controls, *with_reserve(reserve, all_services)])
-        storage_router = Router(with_reserve(reserve, (*self.storage.routes(), *self.storage.xml_routes())))
-        metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
-
-        return EmulatorServer(
-            listener,
-            authenticator=authenticator,
-            router=router,
-            requests=requests,
-            data_dir=self.folder.root,
-            on_request=self._request_began,
-            faults=faults,
-            gate=self._projects.gate,
-            storage_router=storage_router,
-            metadata_router=metadata_router,
-            limits=Limits(timeouts=self._timeouts),
-        )
 
     def _new_grpc_server(self, port: int) -> GrpcServer:
         from vertex_emulator.server.grpc_server.calls import Surroundings

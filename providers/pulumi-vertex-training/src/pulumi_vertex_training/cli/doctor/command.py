@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import re
@@ -13,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +35,8 @@ LITTLE_SPACE = 2 * 1024**3
 NO_SPACE = 1024**2
 """Free bytes below which the emulator can store nothing."""
 
+_MODULES = {"pulumi": "pulumi", "cloudml-hypertune": "hypertune"}
+"""The packages that programs and tuning jobs import, with a module of each."""
 _PLUGINS = ("pulumi-language-python", "pulumi-resource-pulumi-python")
 
 
@@ -355,11 +357,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         damages=tuple(state_check.damages(root)),
         interrupted=tuple(state_check.interrupted(root)),
         missing_plugins=tuple(name for name in _PLUGINS if shutil.which(name) is None),
-        missing_packages=tuple(
-            package
-            for package, module in (("pulumi", "pulumi"), ("cloudml-hypertune", "hypertune"))
-            if importlib.util.find_spec(module) is None
-        ),
+        missing_packages=tuple(name for name, module in _MODULES.items() if find_spec(module) is None),
         installer=next((name for name in ("pip", "ensurepip") if PathFinder.find_spec(name)), None),
         missing_extras=tuple(extra for extra in extras.ALL if extras.missing(extra)),
         data_dir=folder,

@@ -50,6 +50,7 @@ def emulator_options(command: Parser) -> None:
         "delete the unpacked images and installed packages that no live job uses; data stays",
         "commands:prune",
     )
+    _add_requests(command)
     _add_faults(command)
     _add_clock(command)
     _add_quota(command)
@@ -58,9 +59,14 @@ def emulator_options(command: Parser) -> None:
     _add_secret(command)
     _add_settings(command)
     _add_replica(command)
-    export = command.command("export", "write a snapshot of the emulator to a file", "commands:export")
+    _add_snapshots(command)
+
+
+def _add_snapshots(emulator: Parser) -> None:
+    """Add `export` and `import`."""
+    export = emulator.command("export", "write a snapshot of the emulator to a file", "commands:export")
     export.value("file", "FILE", "a new file, such as state.tar", type=Path)
-    importing = command.command("import", "fill an empty emulator with a snapshot", "commands:import_state")
+    importing = emulator.command("import", "fill an empty emulator with a snapshot", "commands:import_state")
     importing.value("file", "FILE", "file written by `emulator export`", type=Path)
 
 
@@ -254,17 +260,17 @@ def _limit(text: str) -> int:
     return whole_number(text, least=0, most=_LARGEST)
 
 
-def _add_faults(emulator: Parser) -> None:
-    """Add `fault` and `requests`."""
+def _add_requests(emulator: Parser) -> None:
     requests = emulator.command(
-        "requests",
-        "show the last requests and the number of calls of each method",
-        "faults:requests",
+        "requests", "show the last requests and the number of calls of each method", "faults:requests"
     )
     requests.value(
         "--last", "N", "number of requests to show (default: 20; 2,000 are kept)", type=_count, default=20
     )
     requests.flag("--forget", "clear the recorded requests and the counts")
+
+
+def _add_faults(emulator: Parser) -> None:
     fault = emulator.command("fault", "make calls fail, hang or lose their response")
     fault.group("fault_action")
     add = fault.command(

@@ -30,6 +30,16 @@ def explain_options(command: Parser) -> None:
     )
     command.flag("--cost", "print each part of the cost, and the sources of the prices")
     command.value("--replica", "NAME", "print only the environment of this replica, such as workerpool1-0")
+    _add_pictures(command)
+    command.value(
+        "--persistent-resource",
+        "FILE",
+        "check that the job fits on this persistent resource: the output of "
+        "`gcloud ai persistent-resources describe`",
+    )
+
+
+def _add_pictures(command: Parser) -> None:
     pictures = command.add_mutually_exclusive_group()
     pictures.add_argument(
         "--mermaid",
@@ -45,12 +55,6 @@ def explain_options(command: Parser) -> None:
         "--svg",
         action="store_true",
         help="print only this picture as SVG, with a mark for each replica, for a page in light or dark",
-    )
-    command.value(
-        "--persistent-resource",
-        "FILE",
-        "check that the job fits on this persistent resource: the output of "
-        "`gcloud ai persistent-resources describe`",
     )
 
 

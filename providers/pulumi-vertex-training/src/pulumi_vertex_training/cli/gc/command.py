@@ -126,6 +126,8 @@ def _stacks(
 
 Snapshot = tuple[list[KnownStack], str]
 """The stacks, and the text of the specs of live jobs."""
+RefusalOf = Callable[[Callable[[Snapshot], Decision | None]], str]
+"""Why a resource stays, by a decision about it; "" if it is deleted."""
 
 
 def _again(urls: Sequence[str], run: Pulumi, before: Sequence[KnownStack], endpoint: Endpoint) -> Snapshot:
@@ -166,37 +168,13 @@ def _delete_one(
             return decision.reason
         return ""
 
+    def report(words: str) -> None:
+        output.note(f"{finding.label}: {words}")
+
     if isinstance(finding, JobFinding):
-
-        def job_refusal(record: JobRecord) -> str:
-            if record.labels.get(RUN_LABEL) != finding.record.labels[RUN_LABEL]:
-                return "it no longer has its ownership label"
-            return refusal_of(lambda snapshot: decide_job(record, snapshot[0]))
-
-        return delete_job(
-            gateway_of(finding.record.name),
-            endpoint,
-            finding.record.name,
-            refusal=job_refusal,
-            report=lambda words: output.note(f"{finding.label}: {words}"),
-        )
-
+        return _delete_found_job(finding, endpoint, refusal_of, report)
     if isinstance(finding, PersistentFinding):
-
-        def persistent_refusal(record: PersistentRecord) -> str:
-            before = finding.record
-            if (record.marks, record.create_time) != (before.marks, before.create_time):
-                return "another resource has its name now"
-            return refusal_of(lambda snapshot: decide_persistent(record, snapshot[0], endpoint))
-
-        return delete_persistent(
-            finding.kind,
-            endpoint,
-            finding.record.name,
-            refusal=persistent_refusal,
-            report=lambda words: output.note(f"{finding.label}: {words}"),
-        )
-
+        return _delete_found_persistent(finding, endpoint, refusal_of, report)
     if isinstance(finding, LineageFinding):
         uri = finding.record.uri
 
@@ -214,6 +192,30 @@ def _delete_one(
         )
 
     return delete_object(endpoint, finding.record.bucket, finding.record.name, refusal=object_refusal)
+
+
+def _delete_found_job(
+    finding: JobFinding, endpoint: Endpoint, refusal_of: RefusalOf, report: Callable[[str], None]
+) -> Outcome:
+    def refusal(record: JobRecord) -> str:
+        if record.labels.get(RUN_LABEL) != finding.record.labels[RUN_LABEL]:
+            return "it no longer has its ownership label"
+        return refusal_of(lambda snapshot: decide_job(record, snapshot[0]))
+
+    name = finding.record.name
+    return delete_job(gateway_of(name), endpoint, name, refusal=refusal, report=report)
+
+
+def _delete_found_persistent(
+    finding: PersistentFinding, endpoint: Endpoint, refusal_of: RefusalOf, report: Callable[[str], None]
+) -> Outcome:
+    def refusal(record: PersistentRecord) -> str:
+        before = finding.record
+        if (record.marks, record.create_time) != (before.marks, before.create_time):
+            return "another resource has its name now"
+        return refusal_of(lambda snapshot: decide_persistent(record, snapshot[0], endpoint))
+
+    return delete_persistent(finding.kind, endpoint, finding.record.name, refusal=refusal, report=report)
 
 
 def _named(words: Sequence[str], findings: Sequence[Finding], endpoint: Endpoint) -> list[Finding]:

@@ -157,9 +157,7 @@ def _contents_of_resource(resource: Mapping[str, Any], *, is_begun: bool) -> Sta
             prefix=name.rsplit("/", 2)[0] if name.count("/") > 1 else "",
         )
         return replace(
-            contents,
-            objects=frozenset({f"gs://{folder.bucket}/{name}"}),
-            staging_folders=frozenset({folder}),
+            contents, objects=frozenset({f"gs://{folder.bucket}/{name}"}), staging_folders=frozenset({folder})
         )
     return contents
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pulumi_vertex_training import registry
@@ -15,6 +15,7 @@ from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, has_failed
 from pulumi_vertex_training.runs.gateway import gateway_of
@@ -103,6 +104,17 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
 
     following = logs.follow(endpoint, log, ended=ended, reconnect=again)
     entries = following if options.follow else log.poll(endpoint)
+    any_entry = _print_entries(entries, tasks, options, output)
+    if options.follow:
+        output.note(f"Job {record.job_id}: {last.state.word}.{reason_of(last)}")
+    elif not any_entry:
+        output.note(f"Job {record.job_id} ({record.state.word}) has no log entries yet.")
+
+
+def _print_entries(
+    entries: Iterable[LogEntry], tasks: Sequence[str], options: argparse.Namespace, output: Output
+) -> bool:
+    """Print a log, and return whether it has an entry."""
     width = max(map(len, tasks))
     numbers = {task: number for number, task in enumerate(tasks)}
     any_entry = False
@@ -123,10 +135,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
                 time=status_view.time_of_day(entry.timestamp) if options.times else "",
                 raw=options.raw,
             )
-    if options.follow:
-        output.note(f"Job {record.job_id}: {last.state.word}.{reason_of(last)}")
-    elif not any_entry:
-        output.note(f"Job {record.job_id} ({record.state.word}) has no log entries yet.")
+    return any_entry
 
 
 def cancel(options: argparse.Namespace, output: Output) -> Answer:

@@ -173,11 +173,7 @@ class _Provider:
 
 
 def _converted(
-    listed: list[Resource],
-    tokens: Mapping[str, str],
-    provider: _Provider,
-    gone: set[str],
-    convert: Convert,
+    listed: list[Resource], tokens: Mapping[str, str], provider: _Provider, gone: set[str], convert: Convert
 ) -> list[Resource]:
     """Return the resources with another provider, and with new types, URNs and properties."""
     strings = {one["urn"]: _urn(one["urn"], tokens) for one in listed}
@@ -194,12 +190,7 @@ def _converted(
     return found
 
 
-def _with_names(
-    one: Resource,
-    kind: PackageKind,
-    convert: Convert,
-    gone: set[str],
-) -> Resource:
+def _with_names(one: Resource, kind: PackageKind, convert: Convert, gone: set[str]) -> Resource:
     rename = names.wire_name if convert is _packaged else snake_case
     changed = {name: value for name, value in one.items() if name != "initErrors"}
     for part in ("inputs", "outputs"):

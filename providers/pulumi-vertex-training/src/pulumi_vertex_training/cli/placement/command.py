@@ -142,19 +142,7 @@ def _print_plan(strategy: PlacementStrategy, plan: Plan, output: Output, *, titl
     ]
     output.table(("SUBNETWORK", "TRAINERS", "PARAMETER SERVERS"), subnetworks)
     output.line()
-    counts = plan.counted_costs
-    costs = [
-        (
-            one.name.replace("_", " "),
-            f"{one.figure:g}",
-            one.formula,
-            str(counts[one.name]),
-            one.meaning,
-        )
-        for one in _costs(strategy, plan)
-    ]
-    output.table(("COST", "ORDER", "FORMULA", "COUNTED", "MEANING"), costs)
-    output.line("m workers, n parameter servers, k subnetworks. ORDER leaves out constant factors.")
+    _print_costs(strategy, plan, output)
     output.line()
     dropped = plan.dropped_subnetworks
     output.line(
@@ -164,6 +152,16 @@ def _print_plan(strategy: PlacementStrategy, plan: Plan, output: Output, *, titl
     )
     for warning in plan_warnings(plan):
         output.line(f"Warning: {with_flags(warning)}")
+
+
+def _print_costs(strategy: PlacementStrategy, plan: Plan, output: Output) -> None:
+    counts = plan.counted_costs
+    costs = [
+        (one.name.replace("_", " "), f"{one.figure:g}", one.formula, str(counts[one.name]), one.meaning)
+        for one in _costs(strategy, plan)
+    ]
+    output.table(("COST", "ORDER", "FORMULA", "COUNTED", "MEANING"), costs)
+    output.line("m workers, n parameter servers, k subnetworks. ORDER leaves out constant factors.")
 
 
 def _costs(strategy: PlacementStrategy, plan: Plan) -> tuple[Cost, ...]:

@@ -169,33 +169,15 @@ def federate(
     """
     from pulumi_gcp import iam, serviceaccount
 
-    is_github = settings.github_repository is not None
-    repository = settings.github_repository or settings.gitlab_project or ""
-    claim = "repository" if is_github else "project_path"
     pool = iam.WorkloadIdentityPool(
         f"{scope.name}-pool",
         project=scope.project,
         workload_identity_pool_id=scope.identifier("ci", longest=32),
         display_name="Continuous integration",
-        description=f"Deploys trainings from {repository}",
+        description=f"Deploys trainings from {settings.github_repository or settings.gitlab_project or ''}",
         opts=scope.opts,
     )
-    provider = iam.WorkloadIdentityPoolProvider(
-        f"{scope.name}-provider",
-        project=scope.project,
-        workload_identity_pool_id=pool.workload_identity_pool_id,
-        workload_identity_pool_provider_id="github" if is_github else "gitlab",
-        attribute_mapping={
-            "google.subject": "assertion.sub",
-            "attribute.repository": f"assertion.{claim}",
-            "attribute.environment": "assertion.environment",
-        },
-        attribute_condition=f'assertion.{claim} == "{repository}"',
-        oidc=iam.WorkloadIdentityPoolProviderOidcArgs(
-            issuer_uri="https://token.actions.githubusercontent.com" if is_github else settings.gitlab_url
-        ),
-        opts=scope.opts,
-    )
+    provider = _identity_provider(scope, pool.workload_identity_pool_id, settings)
     environment = settings.environment or pulumi.get_stack()
     environments: Mapping[Who, str] = {"deployer": environment, "planner": f"{environment}-plan"}
     for who, name in environments.items():
@@ -209,7 +191,34 @@ def federate(
                 ),
                 opts=scope.opts,
             )
-    return provider.name
+    return provider
+
+
+def _identity_provider(
+    scope: Scope, pool_id: pulumi.Output[str], settings: WorkloadIdentityArgs
+) -> pulumi.Output[str]:
+    """Trust the tokens of the workflows of one repository. Return the full name of the provider."""
+    from pulumi_gcp import iam
+
+    is_github = settings.github_repository is not None
+    repository = settings.github_repository or settings.gitlab_project or ""
+    claim = "repository" if is_github else "project_path"
+    return iam.WorkloadIdentityPoolProvider(
+        f"{scope.name}-provider",
+        project=scope.project,
+        workload_identity_pool_id=pool_id,
+        workload_identity_pool_provider_id="github" if is_github else "gitlab",
+        attribute_mapping={
+            "google.subject": "assertion.sub",
+            "attribute.repository": f"assertion.{claim}",
+            "attribute.environment": "assertion.environment",
+        },
+        attribute_condition=f'assertion.{claim} == "{repository}"',
+        oidc=iam.WorkloadIdentityPoolProviderOidcArgs(
+            issuer_uri="https://token.actions.githubusercontent.com" if is_github else settings.gitlab_url
+        ),
+        opts=scope.opts,
+    ).name
 
 
 def service_agents(scope: Scope) -> dict[str, pulumi.Output[str]]:

@@ -66,18 +66,7 @@ def give_access(
 ) -> Access:
     """Make accounts with their roles, and all that an environment is watched with."""
     scope = scope.after(ground.depends_on)
-    by_role: dict[Who, Account] = {}
-    requested: dict[Who, ServiceAccountLike | bool] = {
-        "deployer": request.deployer_account,
-        "planner": request.planner_account,
-        "scheduler": request.scheduler_account,
-        "replicas": request.replica_account,
-    }
-    for who, given in requested.items():
-        if given is not False:
-            by_role[who] = (
-                accounts.make_account(scope, who) if given is True else accounts.existing_account(given)
-            )
+    by_role = _accounts(scope, request)
     grants: Sequence[pulumi.CustomResource] = ()
     if request.grant_roles:
         targets = Targets(
@@ -109,6 +98,21 @@ def give_access(
         log_bucket=_log_bucket(scope, request, ground),
         notification_channels=channels,
     )
+
+
+def _accounts(scope: Scope, request: Request) -> dict[Who, Account]:
+    """Make or look up the accounts that are wanted."""
+    requested: dict[Who, ServiceAccountLike | bool] = {
+        "deployer": request.deployer_account,
+        "planner": request.planner_account,
+        "scheduler": request.scheduler_account,
+        "replicas": request.replica_account,
+    }
+    return {
+        who: accounts.make_account(scope, who) if given is True else accounts.existing_account(given)
+        for who, given in requested.items()
+        if given is not False
+    }
 
 
 def _log_bucket(scope: Scope, request: Request, ground: Ground) -> pulumi.Input[str] | None:

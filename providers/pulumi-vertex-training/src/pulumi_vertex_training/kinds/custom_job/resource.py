@@ -264,9 +264,7 @@ def rungs(given: object) -> Any:
 
 
 def _machines(
-    job: str,
-    resource_id: PersistentResource | pulumi.Input[str] | None,
-    resource: PersistentResource | None,
+    job: str, resource_id: PersistentResource | pulumi.Input[str] | None, resource: PersistentResource | None
 ) -> dict[str, Any]:
     """Return `persistent_resource_inputs`; that module is imported only if the job may have a resource."""
     if resource is None and (resource_id is None or isinstance(resource_id, (str, pulumi.Output))):

@@ -106,14 +106,7 @@ def model_problems(
     yield from _schema_problems(spec, path)
     if spec.explanation_spec is not None:
         yield from explanation_problems(spec.explanation_spec, f"{path}explanation_spec")
-    source = spec.base_model_source
-    if source is not None and (source.model_garden_source is None) == (source.genie_source is None):
-        both = ("model_garden_source", "genie_source")
-        yield MODEL_SOURCE.broken(
-            f"{path}base_model_source",
-            f"has {all_of(both) if source.genie_source else 'neither of ' + all_of(both)}; give one of them",
-            rests_on=tuple(f"{path}base_model_source.{name}" for name in both),
-        )
+    yield from _source_problems(spec, path)
     for problem in label_problems(spec.labels, path=f"{path}labels", spare=MAX_PROVIDER_LABELS):
         yield envelope_rules.LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)
     yield from envelope_rules.key_problems(spec.encryption_spec, options, f"{path}encryption_spec")
@@ -170,6 +163,17 @@ def _alias_problems(alias: str, path: str) -> Iterator[Problem]:
             "letter and ends with a lowercase letter, a digit or a dash"
         )
     yield MODEL_ALIAS.broken(path, f"{shown(alias)} {what}")
+
+
+def _source_problems(spec: ModelSpec, path: str) -> Iterator[Problem]:
+    source = spec.base_model_source
+    if source is not None and (source.model_garden_source is None) == (source.genie_source is None):
+        both = ("model_garden_source", "genie_source")
+        yield MODEL_SOURCE.broken(
+            f"{path}base_model_source",
+            f"has {all_of(both) if source.genie_source else 'neither of ' + all_of(both)}; give one of them",
+            rests_on=tuple(f"{path}base_model_source.{name}" for name in both),
+        )
 
 
 def _schema_problems(spec: ModelSpec, path: str) -> Iterator[Problem]:

@@ -66,24 +66,42 @@ def build(
     if not build_id:
         raise UnexpectedAnswer(f"Could not {action} ({endpoint}): the answer names no build.")
     tell(f"Cloud Build is building {image}: {running.get('logUrl', build_id)}")
-    deadline, pause = clock() + BUILD_TIMEOUT + endpoint.timeouts.build_answer, _FIRST_PAUSE
-    while running.get("status", "STATUS_UNKNOWN") in _WAITING:
-        if clock() >= deadline:
-            raise DeadlineExceeded(
-                f"Could not {action} ({endpoint}): build {build_id} has not ended after {BUILD_TIMEOUT} s. "
-                f"Its log: {running.get('logUrl', '')}"
-            )
-        sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+    def read() -> Mapping[str, Any]:
         with translated(endpoint, action, if_denied=denied):
-            running = rest.call(endpoint, "GET", f"{url}/{build_id}")
-    if running["status"] != "SUCCESS":
-        raise _failed(endpoint, action, running)
-    images = (running.get("results") or {}).get("images") or [{}]
+            return rest.call(endpoint, "GET", f"{url}/{build_id}")
+
+    ended = _ended(endpoint, action, running, read, clock=clock, sleep=sleep)
+    if ended["status"] != "SUCCESS":
+        raise _failed(endpoint, action, ended)
+    images = (ended.get("results") or {}).get("images") or [{}]
     digest = images[0].get("digest")
     if not digest:
         raise UnexpectedAnswer(f"Could not {action} ({endpoint}): build {build_id} names no digest.")
     return str(digest)
+
+
+def _ended(
+    endpoint: Endpoint,
+    action: str,
+    running: Mapping[str, Any],
+    read: Callable[[], Mapping[str, Any]],
+    *,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Mapping[str, Any]:
+    """Wait for the end of a build, and return it. Raises DeadlineExceeded."""
+    deadline, pause = clock() + BUILD_TIMEOUT + endpoint.timeouts.build_answer, _FIRST_PAUSE
+    while running.get("status", "STATUS_UNKNOWN") in _WAITING:
+        if clock() >= deadline:
+            raise DeadlineExceeded(
+                f"Could not {action} ({endpoint}): build {running.get('id')} has not ended after "
+                f"{BUILD_TIMEOUT} s. Its log: {running.get('logUrl', '')}"
+            )
+        sleep(pause)
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
+        running = read()
+    return running
 
 
 def _failed(endpoint: Endpoint, action: str, ended: Mapping[str, Any]) -> CloudError:

@@ -172,27 +172,12 @@ def _task(task: Mapping[str, Mapping[str, Any]], given: TaskOptions) -> dict[str
         raise pulumi.RunError(f"{unknown[0]!r} is not an option of a task; {hint}")
     options: TaskOptions = {**_DEFAULTS, **given}
     ((name, spec),) = task.items()
-    machine = _given(
-        machine_type=options["machine_type"],
-        accelerator_type=options.get("accelerator_type"),
-        accelerator_count=options.get("accelerator_count") or None,
-        tpu_topology=options.get("tpu_topology"),
-        reservation_affinity=_given(
-            reservation_affinity_type=options.get("reservation_affinity_type"),
-            key=options.get("reservation_affinity_key"),
-            values=options.get("reservation_affinity_values"),
-        )
-        or None,
-    )
-    disk = {
-        "boot_disk_type": options["boot_disk_type"],
-        "boot_disk_size_gb": options["boot_disk_size_gb"],
-    }
+    disk = {"boot_disk_type": options["boot_disk_type"], "boot_disk_size_gb": options["boot_disk_size_gb"]}
     variables = [
         {"name": key, "value": value} for key, value in (options.get("environment_variables") or {}).items()
     ]
     pool = {
-        "machine_spec": machine,
+        "machine_spec": _machine(options),
         "disk_spec": disk,
         name: _given(**spec, args=_texts(options.get("args")), env=variables or None),
     }
@@ -200,17 +185,10 @@ def _task(task: Mapping[str, Mapping[str, Any]], given: TaskOptions) -> dict[str
     if options.get("reduction_server_replica_count"):
         pools += [{}] * (2 - len(pools))
         pools.append(_reduction_servers(options))
-    scheduling = _given(
-        timeout=_seconds(options.get("timeout")),
-        restart_job_on_worker_restart=options.get("restart_job_on_worker_restart") or None,
-        disable_retries=options.get("disable_retries") or None,
-        strategy=options.get("scheduling_strategy"),
-        max_wait_duration=_seconds(options.get("max_wait_duration")),
-    )
     return _given(
         worker_pool_specs=pools,
         base_output_directory=options.get("base_output_dir"),
-        scheduling=scheduling or None,
+        scheduling=_scheduling(options) or None,
         service_account=service_account_email(options.get("service_account")),
         enable_web_access=options.get("enable_web_access") or None,
         enable_dashboard_access=options.get("enable_dashboard_access") or None,
@@ -218,6 +196,31 @@ def _task(task: Mapping[str, Mapping[str, Any]], given: TaskOptions) -> dict[str
         tensorboard=options.get("tensorboard"),
         persistent_resource_id=options.get("persistent_resource_id"),
         psc_interface_config=options.get("psc_interface_config"),
+    )
+
+
+def _machine(options: TaskOptions) -> dict[str, Any]:
+    affinity = _given(
+        reservation_affinity_type=options.get("reservation_affinity_type"),
+        key=options.get("reservation_affinity_key"),
+        values=options.get("reservation_affinity_values"),
+    )
+    return _given(
+        machine_type=options["machine_type"],
+        accelerator_type=options.get("accelerator_type"),
+        accelerator_count=options.get("accelerator_count") or None,
+        tpu_topology=options.get("tpu_topology"),
+        reservation_affinity=affinity or None,
+    )
+
+
+def _scheduling(options: TaskOptions) -> dict[str, Any]:
+    return _given(
+        timeout=_seconds(options.get("timeout")),
+        restart_job_on_worker_restart=options.get("restart_job_on_worker_restart") or None,
+        disable_retries=options.get("disable_retries") or None,
+        strategy=options.get("scheduling_strategy"),
+        max_wait_duration=_seconds(options.get("max_wait_duration")),
     )
 
 

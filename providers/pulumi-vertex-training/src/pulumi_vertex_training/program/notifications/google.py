@@ -93,6 +93,43 @@ class _Parts:
         """Declare an alert policy, and a channel for a webhook."""
         from pulumi_gcp import monitoring  # imported only if needed
 
+        monitoring.AlertPolicy(
+            self._own,
+            project=self._project,
+            display_name=f"{self._name}: end of a run",
+            combiner="OR",
+            conditions=[
+                monitoring.AlertPolicyConditionArgs(
+                    display_name=f"{self._name}: the job has ended",
+                    condition_matched_log=monitoring.AlertPolicyConditionConditionMatchedLogArgs(
+                        filter=self._filter, label_extractors={"state": f'EXTRACT(labels."{STATE_LABEL}")'}
+                    ),
+                )
+            ],
+            alert_strategy=monitoring.AlertPolicyAlertStrategyArgs(
+                auto_close=_AUTO_CLOSE,
+                notification_rate_limit=monitoring.AlertPolicyAlertStrategyNotificationRateLimitArgs(
+                    period=_RATE_LIMIT
+                ),
+                notification_prompts=["OPENED"],
+            ),
+            documentation=monitoring.AlertPolicyDocumentationArgs(
+                subject=f"{self._name}: ${{log.extracted_label.state}}",
+                content=f"{self._name}: job ${{resource.label.job_id}} has ended, state "
+                "${log.extracted_label.state}.",
+                mime_type="text/markdown",
+            ),
+            notification_channels=pulumi.Output.all(*self._channels()).apply(
+                lambda lists: [channel for each in lists for channel in each]
+            ),
+            user_labels=self._labels,
+            opts=self._opts,
+        )
+
+    def _channels(self) -> list[pulumi.Output[Sequence[str]]]:
+        """Return the names of the channels, and declare the one of a webhook."""
+        from pulumi_gcp import monitoring  # imported only if needed
+
         channels: list[pulumi.Output[Sequence[str]]] = []
         if "channel" in self._one:
             given: pulumi.Output[Sequence[str]] = pulumi.Output.from_input(self._one["channel"])
@@ -111,39 +148,7 @@ class _Parts:
                 ),
             )
             channels.append(channel.name.apply(lambda known: [known]))
-        monitoring.AlertPolicy(
-            self._own,
-            project=self._project,
-            display_name=f"{self._name}: end of a run",
-            combiner="OR",
-            conditions=[
-                monitoring.AlertPolicyConditionArgs(
-                    display_name=f"{self._name}: the job has ended",
-                    condition_matched_log=monitoring.AlertPolicyConditionConditionMatchedLogArgs(
-                        filter=self._filter,
-                        label_extractors={"state": f'EXTRACT(labels."{STATE_LABEL}")'},
-                    ),
-                )
-            ],
-            alert_strategy=monitoring.AlertPolicyAlertStrategyArgs(
-                auto_close=_AUTO_CLOSE,
-                notification_rate_limit=monitoring.AlertPolicyAlertStrategyNotificationRateLimitArgs(
-                    period=_RATE_LIMIT
-                ),
-                notification_prompts=["OPENED"],
-            ),
-            documentation=monitoring.AlertPolicyDocumentationArgs(
-                subject=f"{self._name}: ${{log.extracted_label.state}}",
-                content=f"{self._name}: job ${{resource.label.job_id}} has ended, state "
-                "${log.extracted_label.state}.",
-                mime_type="text/markdown",
-            ),
-            notification_channels=pulumi.Output.all(*channels).apply(
-                lambda lists: [channel for each in lists for channel in each]
-            ),
-            user_labels=self._labels,
-            opts=self._opts,
-        )
+        return channels
 
     def sink(self) -> None:
         """Declare a sink that publishes the entries, and its right to publish to the topic."""

@@ -70,11 +70,7 @@ def demand_of(job: DynamicMessage) -> Mapping[str, int]:
 
 
 CUSTOM_JOB = "google.cloud.aiplatform.v1.CustomJob"
-CUSTOM_JOBS = Collection.of(
-    CUSTOM_JOB,
-    state_of=state_of,
-    is_live=lambda state: state not in TERMINAL,
-)
+CUSTOM_JOBS = Collection.of(CUSTOM_JOB, state_of=state_of, is_live=lambda state: state not in TERMINAL)
 _SCHEMA = (
     """
     CREATE TABLE custom_jobs (

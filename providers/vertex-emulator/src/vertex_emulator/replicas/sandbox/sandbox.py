@@ -224,27 +224,9 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
             ns.bind("/proc", str(proc))
     masks.mask(root)
     if image is not None and image.own:
-        ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
-        with contextlib.suppress(OSError):  # the image is read-only and lacks the path
-            ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
-        for path, source in view.shown.items():
-            with contextlib.suppress(OSError):  # as above
-                ns.bind_at(root, path, source)
-        ns.set_hostname(view.hostname)
+        _fill_image(root, view)
     else:
-        closed = _close_private_folders(root, view) if user is not None else frozenset[Path]()
-        if image is not None:
-            notes += mount_layers(image, root, apart=user is not None)
-        _private_temporary_folders(root, view)
-        if view.system_only:
-            _show_visible(root, view)
-        _show_in(closed, root, view)
-        _hide_data_folder(root, view)
-        if (view.folder / PROFILE).is_file() and (root / "etc/profile").is_file():
-            ns.bind_at(root, "etc/profile", view.folder / PROFILE, file=True)
-        if (root / "etc/hosts").is_file():
-            ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
-            ns.set_hostname(view.hostname)
+        notes += _fill_host_folders(root, view, own_user=user is not None)
     if view.resolver is not None:
         masks.replace_resolver(root, view.folder / "resolv.conf", own=image is not None and image.own)
     if device is None:
@@ -254,6 +236,34 @@ def apply_view(sandbox: Sandbox, view: View, user: HostUser | None = None) -> li
     for at, folder in view.shares.items():
         _mount_share(root, at, folder)
     ns.pivot_root(root)
+    return notes
+
+
+def _fill_image(root: Path, view: View) -> None:
+    """Show the job's own folders and files in an image that is the whole root."""
+    ns.bind_at(root, "tmp", view.folder / "tmp", writable=True)
+    with contextlib.suppress(OSError):  # the image is read-only and lacks the path
+        ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
+    for path, source in view.shown.items():
+        with contextlib.suppress(OSError):  # as above
+            ns.bind_at(root, path, source)
+    ns.set_hostname(view.hostname)
+
+
+def _fill_host_folders(root: Path, view: View, *, own_user: bool) -> list[str]:
+    """Close, hide and replace folders of a root that is this machine's. Return lines for the log."""
+    closed = _close_private_folders(root, view) if own_user else frozenset[Path]()
+    notes = mount_layers(view.image, root, apart=own_user) if view.image is not None else []
+    _private_temporary_folders(root, view)
+    if view.system_only:
+        _show_visible(root, view)
+    _show_in(closed, root, view)
+    _hide_data_folder(root, view)
+    if (view.folder / PROFILE).is_file() and (root / "etc/profile").is_file():
+        ns.bind_at(root, "etc/profile", view.folder / PROFILE, file=True)
+    if (root / "etc/hosts").is_file():
+        ns.bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
+        ns.set_hostname(view.hostname)
     return notes
 
 

@@ -266,9 +266,7 @@ def _handler(
         except RpcError as error:
             raise error.http_error() from error
         document = json_format.MessageToDict(
-            answer,
-            use_integers_for_enums=_wants_numbers(request),
-            descriptor_pool=descriptors.pool(),
+            answer, use_integers_for_enums=_wants_numbers(request), descriptor_pool=descriptors.pool()
         )
         return json_response(_as_beta(document) if request.path.startswith(f"/{_BETA}/") else document)
 

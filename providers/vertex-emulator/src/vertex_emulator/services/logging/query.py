@@ -17,17 +17,7 @@ from vertex_emulator.server.rpc import filters
 from vertex_emulator.server.rpc.filters import And, Comparison, Expression, FilterError, Not, Or
 from vertex_emulator.server.rpc.patterns import PatternError, compiled
 
-SEVERITIES = (
-    "DEFAULT",
-    "DEBUG",
-    "INFO",
-    "NOTICE",
-    "WARNING",
-    "ERROR",
-    "CRITICAL",
-    "ALERT",
-    "EMERGENCY",
-)
+SEVERITIES = ("DEFAULT", "DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY")
 FIELDS = (
     "resource.type",
     "resource.labels",

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TypeAlias
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
@@ -24,6 +25,9 @@ from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.services.resource_engine.names import name_of, parse_name
 from vertex_emulator.services.resource_engine.operations import V1
 from vertex_emulator.services.resource_engine.records import Collection, Record, Records
+
+Aliases: TypeAlias = Mapping[int, Sequence[str]]
+"""The aliases of each version of a model."""
 
 DEFAULT = "default"
 _ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}")
@@ -68,7 +72,7 @@ def is_alias(text: str) -> bool:
     return _ALIAS.fullmatch(text) is not None
 
 
-def find_version(aliases: Mapping[int, Sequence[str]], version: str) -> int | None:
+def find_version(aliases: Aliases, version: str) -> int | None:
     """Return the version of a number or an alias, or None if there is no such version.
 
     "" means the default version.
@@ -79,9 +83,7 @@ def find_version(aliases: Mapping[int, Sequence[str]], version: str) -> int | No
     return next((number for number, each in aliases.items() if wanted in each), None)
 
 
-def add_version(
-    aliases: Mapping[int, Sequence[str]], version: int, wanted: Sequence[str]
-) -> dict[int, tuple[str, ...]]:
+def add_version(aliases: Aliases, version: int, wanted: Sequence[str]) -> dict[int, tuple[str, ...]]:
     """Return the aliases of all versions after a version is added. Its aliases move from other versions.
 
     The first version is the default version. Raises `AliasError`.
@@ -92,9 +94,7 @@ def add_version(
     return _moved({**aliases, version: ()}, version, checked, removed=())
 
 
-def merge_aliases(
-    aliases: Mapping[int, Sequence[str]], version: int, changes: Sequence[str]
-) -> dict[int, tuple[str, ...]]:
+def merge_aliases(aliases: Aliases, version: int, changes: Sequence[str]) -> dict[int, tuple[str, ...]]:
     """Return the aliases of all versions after MergeVersionAliases; `-ALIAS` removes one.
 
     Raises `AliasError`.
@@ -114,7 +114,7 @@ def merge_aliases(
 
 
 def _moved(
-    aliases: Mapping[int, Sequence[str]], version: int, added: Sequence[str], *, removed: Sequence[str]
+    aliases: Aliases, version: int, added: Sequence[str], *, removed: Sequence[str]
 ) -> dict[int, tuple[str, ...]]:
     after: dict[int, tuple[str, ...]] = {}
     for number, present in aliases.items():
@@ -156,7 +156,7 @@ class ModelVersions:
         return self.model.name
 
     @property
-    def aliases(self) -> Mapping[int, Sequence[str]]:
+    def aliases(self) -> Aliases:
         return {number: each.message.version_aliases for number, each in self.versions.items()}
 
     def message(self, number: int | None = None, *, versioned: bool = False) -> DynamicMessage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
@@ -18,6 +18,7 @@ from vertex_emulator.services.models.store import (
     MODEL,
     MODELS,
     AliasError,
+    Aliases,
     ModelStore,
     add_version,
     is_alias,
@@ -116,13 +117,7 @@ def upload(
 
 
 def set_aliases(
-    store: ModelStore,
-    place: Place,
-    model_id: str,
-    before: Mapping[int, Iterable[str]],
-    after: Mapping[int, Iterable[str]],
-    *,
-    at: str,
+    store: ModelStore, place: Place, model_id: str, before: Aliases, after: Aliases, *, at: str
 ) -> None:
     """Store the changed aliases of versions."""
     for number, old in before.items():

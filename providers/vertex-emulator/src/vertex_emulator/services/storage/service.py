@@ -145,6 +145,9 @@ class StorageService:
 
     def _calls(self) -> Sequence[Route]:
         """Return the routes that a batch may call as well."""
+        return (*self._bucket_calls(), *self._object_calls(), *self._related_calls())
+
+    def _bucket_calls(self) -> Sequence[Route]:
         return (
             Route("GET", f"{_BUCKETS}/?", self._buckets.list, "storage.buckets.list"),
             Route("POST", f"{_BUCKETS}/?", self._buckets.insert, "storage.buckets.insert"),
@@ -168,6 +171,10 @@ class StorageService:
                 self._policies.test,
                 "storage.buckets.testIamPermissions",
             ),
+        )
+
+    def _object_calls(self) -> Sequence[Route]:
+        return (
             Route("GET", f"{_OBJECTS}/?", self._listing.list, "storage.objects.list"),
             Route("GET", _OBJECT, self._objects.get, "storage.objects.get"),
             Route("PATCH", _OBJECT, self._objects.patch, "storage.objects.patch"),
@@ -180,11 +187,12 @@ class StorageService:
             Route(
                 "POST", f"{_OBJECT}/rewriteTo{_TARGET}", self._transfers.rewrite, "storage.objects.rewrite"
             ),
+        )
+
+    def _related_calls(self) -> Sequence[Route]:
+        return (
             Route(
-                "GET",
-                f"{_BUCKET}/storageLayout",
-                self._related.layout,
-                "storage.buckets.getStorageLayout",
+                "GET", f"{_BUCKET}/storageLayout", self._related.layout, "storage.buckets.getStorageLayout"
             ),
             Route(
                 "GET",

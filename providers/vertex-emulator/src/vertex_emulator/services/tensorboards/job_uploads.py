@@ -148,24 +148,14 @@ class JobUploads:
         known = {each.message.display_name: each for each in self._store.time_series.below(run)}
         for tag, points in by_tag.items():
             series = known.get(tag) or self._ensure(
-                self._store.time_series,
-                run,
-                new_id(),
-                tag,
-                value_type=_SCALAR,
-                plugin_name="scalars",
+                self._store.time_series, run, new_id(), tag, value_type=_SCALAR, plugin_name="scalars"
             )
             if series.message.value_type == _SCALAR:
                 for start in range(0, len(points), _BATCH):
                     self._points.add_points(series, points[start : start + _BATCH])
 
     def _ensure(
-        self,
-        records: Records,
-        parent: Record,
-        resource_id: str,
-        display_name: str,
-        **fields: object,
+        self, records: Records, parent: Record, resource_id: str, display_name: str, **fields: object
     ) -> Record:
         path = records.child(parent, resource_id)
         found = records.get(parent.place, path)

@@ -87,19 +87,9 @@ def apply(options: argparse.Namespace, output: Output) -> Answer:
     if refused:
         return _refused(refused, saved, options)
     if not options.yes:
-        if broken := _broken_policies(previewed, folder):
-            errors = tuple(("", f"{_REFUSED}: {one}") for one in broken)
-            lines = (f"{_REFUSED}, and nothing was changed.", *(f"  {one}" for one in broken))
-            return Applied(saved=saved, code=FAILED, errors=errors, lines=lines)
-        still = f"{_title(saved)} still applies: {summary_of(found)}."
-        return Applied(saved=saved, lines=(still, "To deploy it, add --yes."))
+        return _compared(saved, previewed, folder)
     ended = deploy(
-        options.plan.absolute(),
-        saved,
-        folder,
-        options.stack,
-        output,
-        configuration=previewed.configuration,
+        options.plan.absolute(), saved, folder, options.stack, output, configuration=previewed.configuration
     )
     if ended.differs:
         message = "a secret has another value than in the plan"
@@ -110,6 +100,16 @@ def apply(options: argparse.Namespace, output: Output) -> Answer:
         errors = (("", f"{failure}: {ended.message}"),)
         return Applied(saved=saved, code=FAILED, errors=errors, lines=(f"{failure}. {state}; plan again.",))
     return Applied(saved=saved, deployed=True)
+
+
+def _compared(saved: SavedPlan, previewed: Preview, folder: Path) -> Applied:
+    """Return the answer without a deployment: the plan applies, or policies refuse it."""
+    if broken := _broken_policies(previewed, folder):
+        errors = tuple(("", f"{_REFUSED}: {one}") for one in broken)
+        lines = (f"{_REFUSED}, and nothing was changed.", *(f"  {one}" for one in broken))
+        return Applied(saved=saved, code=FAILED, errors=errors, lines=lines)
+    still = f"{_title(saved)} still applies: {summary_of(previewed.plan)}."
+    return Applied(saved=saved, lines=(still, "To deploy it, add --yes."))
 
 
 def _failure(ended: Ended) -> str:

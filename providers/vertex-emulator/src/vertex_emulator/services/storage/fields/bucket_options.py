@@ -149,8 +149,7 @@ def hierarchical_namespace(path: str, value: object) -> dict[str, Any] | None:
     sent = checks.record(path, value, {"enabled": checks.boolean})
     if sent.get("enabled"):
         raise unsupported(
-            f"the field {path!r} of a bucket",
-            "Use object names with slashes, which are folders under /gcs.",
+            f"the field {path!r} of a bucket", "Use object names with slashes, which are folders under /gcs."
         )
     return sent or None
 
