@@ -110,6 +110,11 @@ def test_each_option_of_pulumi_exists_and_has_its_value(line: str) -> None:
         ("Run `pulumi up` again.", "Run `STACK=dev /c/scripts/pulumi up` again."),
         ("Run it again: pulumi up", "Run it again: STACK=dev /c/scripts/pulumi up"),
         ("`pulumi config set a:b 3`.", "`STACK=dev /c/scripts/pulumi config set a:b 3 --stack dev`."),
+        (
+            "`pulumi config set a:b 3 && pulumi config rm a:c`",
+            "`STACK=dev /c/scripts/pulumi config set a:b 3 --stack dev && "
+            "STACK=dev /c/scripts/pulumi config rm a:c --stack dev`",
+        ),
         ("`pulumi config rm a:b --stack x`", "`STACK=dev /c/scripts/pulumi config rm a:b --stack x`"),
         ('`eval "$(vertex-training emulator env)"`', '`eval "$(/c/scripts/vertex-training emulator env)"`'),
         ("/c/scripts/vertex-training logs 7", "/c/scripts/vertex-training logs 7"),

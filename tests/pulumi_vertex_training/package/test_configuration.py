@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from google.protobuf import struct_pb2
+from pulumi.runtime.proto import provider_pb2
 
-from pulumi_vertex_training.package import configuration
+from pulumi_vertex_training.package import configuration, stack_key
+from pulumi_vertex_training.package.host import EngineHost
+from pulumi_vertex_training.package.server import Server
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN
 
@@ -54,6 +58,18 @@ def test_a_mistyped_key_is_reported(name: str, value: object, remedy: str) -> No
     (found,) = configuration.warnings({"endpoint": "emulator", name: value}, (), "dev")
     assert found.startswith(f"vertex-training:{name} has no effect; did you mean vertex-training:")
     assert found.endswith(f"Run `pulumi config set vertex-training:{remedy}")
+
+
+def test_a_refusal_names_the_stack_in_its_command() -> None:
+    news = struct_pb2.Struct()
+    news.update({"endpoint": "emulator", "lookupTimeout": "700"})
+    urn = "urn:pulumi:dev::digits::pulumi:providers:vertex-training::default"
+    olds = struct_pb2.Struct()
+    olds.update({stack_key.INPUT: "0123456789abcdef"})  # else Pulumi would be asked for the state
+    request = provider_pb2.CheckRequest(urn=urn, olds=olds, news=news)
+    (failure,) = Server(EngineHost(None)).CheckConfig(request, cast("Any", None)).failures
+    assert "`pulumi config set vertex-training:lookupTimeout " in failure.reason
+    assert " --stack dev`" in failure.reason
 
 
 @pytest.mark.parametrize("path", ["endpont", "endpont.a", "endpont[0]"])

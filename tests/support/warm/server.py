@@ -20,6 +20,7 @@ import re
 import resource
 import runpy
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -307,6 +308,7 @@ def main() -> None:
         listener.bind(address)
         listener.listen(64)
         Server(listener, fresh=fresh).serve()
+    shutil.rmtree(Path(address).parent, ignore_errors=True)  # the process that made it may have been killed
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ PULUMI_VERBS = ("cancel", "config", "destroy", "import", "preview", "refresh", "
 
 _PULUMI = re.compile(rf"(?<![\w./-])pulumi (?=(?:{'|'.join(PULUMI_VERBS)})\b)")
 _OWN = re.compile(rf"(?<![\w./'-]){PROGRAM} (?=[a-z])")
+_NEXT = " && pulumi config "
 _CONFIG = re.compile(r"`(pulumi config (?:set|rm) (?:(?!--stack)[^`])+)`")
 
 
@@ -38,7 +39,8 @@ def runnable(text: str, *, stack: str | None = None, own: str | None = None) -> 
     replaces `vertex-training`; None for the command of the chores, if there is one.
     """
     if stack is not None:
-        text = _CONFIG.sub(lambda found: f"`{found[1]} --stack {shlex.quote(stack)}`", text)
+        option = f" --stack {shlex.quote(stack)}"
+        text = _CONFIG.sub(lambda found: f"`{found[1].replace(_NEXT, option + _NEXT)}{option}`", text)
     if pulumi := os.environ.get(PULUMI_VARIABLE):
         text = _PULUMI.sub(lambda _: f"{pulumi} ", text)
     own = own or os.environ.get(COMMAND_VARIABLE)

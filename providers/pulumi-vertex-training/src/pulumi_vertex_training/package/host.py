@@ -35,7 +35,8 @@ class EngineHost:
 
     def report(self, urn: str, message: str, *, passing: bool) -> None:
         """Print a line on the row of the resource `urn`, below the diagnostics of the stack without one."""
-        self.log(in_package(visible_lines(runnable(SECRETS.masked(message)))), urn=urn, passing=passing)
+        text = runnable(SECRETS.masked(message), stack=urns.parse(urn).stack or None)
+        self.log(in_package(visible_lines(text)), urn=urn, passing=passing)
 
     def log(self, text: str, *, urn: str = "", passing: bool = False) -> None:
         """Hand a line to the engine. One that begins with "warning: " is a warning."""

@@ -30,6 +30,7 @@ from pulumi_vertex_training.package import launcher
 from pulumi_vertex_training.package.host import EngineHost
 from pulumi_vertex_training.package.wire import properties
 from pulumi_vertex_training.package.wire.messages import in_package, schema_text
+from pulumi_vertex_training.printed_commands import runnable
 from pulumi_vertex_training.timeouts import ORDINARY, timeouts_of
 from vertex_training import __version__
 
@@ -94,6 +95,7 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         """Serve an engine. `launcher` is the version of the program that started this, "" if not known."""
         self.host = host
         self._launcher = launcher
+        self._stack: str | None = None
         self._stack_key = ""
         self._is_new_key = False
         self._promotion: str | None = None
@@ -123,17 +125,18 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         from pulumi_vertex_training.package import configuration, stack_key  # imported only if needed
 
         olds, news = properties.read(request.olds), properties.read(request.news)
+        self._stack = urns.parse(request.urn).stack or None
         if wrong := launcher.other_version(self._launcher, __version__):
             return messages.CheckResponse(inputs=request.news, failures=[messages.CheckFailure(reason=wrong)])
         timeouts = timeouts_of(os.environ)
         try:
             key, self._is_new_key = stack_key.chosen(request.urn, olds.values, timeouts)
         except Failure as error:
-            return messages.CheckResponse(inputs=request.news, failures=_failures([str(error)]))
+            return messages.CheckResponse(inputs=request.news, failures=self._failures([str(error)]))
         if found := list(configuration.problems(news.values)):
-            return messages.CheckResponse(inputs=request.news, failures=_failures(found))
-        for warning in configuration.warnings(news.values, news.secrets, urns.parse(request.urn).stack):
-            self.host.report("", f"warning: {warning}", passing=False)
+            return messages.CheckResponse(inputs=request.news, failures=self._failures(found))
+        for warning in configuration.warnings(news.values, news.secrets, self._stack or ""):
+            self.host.report("", runnable(f"warning: {warning}", stack=self._stack), passing=False)
         inputs = {**news.values, stack_key.INPUT: key}
         return messages.CheckResponse(inputs=properties.write(inputs, news.secrets))
 
@@ -148,13 +151,16 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         from pulumi_vertex_training.package import configuration  # imported only if needed
 
         given = properties.read(request.args).values
+        self._stack = urns.parse(request.urn).stack or None
         self._stack_key = str(given.get("stackKey") or "")
         self._promotion = configuration.getter(given)(PROMOTED.name)
         self._reference = f"{request.urn}::{request.id}" if request.urn else ""
         OPERATION.begin()
         if self._is_new_key:
             OPERATION.note_made(self._stack_key)
-        carry_out(lambda _: OPERATION.configure(configuration.getter(given), self.host), Call())
+        carry_out(
+            lambda _: OPERATION.configure(configuration.getter(given), self.host), Call(urn=request.urn)
+        )
         return messages.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
     @_call
@@ -166,7 +172,7 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
                 request, inputs=request.news, old_inputs=request.olds, seed=bytes(request.randomSeed)
             )
         )
-        return messages.CheckResponse(inputs=_struct(inputs), failures=_failures(reasons))
+        return messages.CheckResponse(inputs=_struct(inputs), failures=self._failures(reasons))
 
     @_call
     def Diff(self, request: messages.DiffRequest, _context: Context) -> messages.DiffResponse:
@@ -229,7 +235,7 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
         except KeyError:
             raise Failure(f"{request.tok} is no function of this package (version {__version__})") from None
         result, reasons = functions.invoke(lookup, properties.read(request.args))
-        return messages.InvokeResponse(failures=_failures(reasons), **{"return": _struct(result)})
+        return messages.InvokeResponse(failures=self._failures(reasons), **{"return": _struct(result)})
 
     @_call
     def Construct(self, request: messages.ConstructRequest, _context: Context) -> messages.ConstructResponse:
@@ -240,6 +246,11 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
     def Cancel(self, _request: object, _context: Context) -> empty_pb2.Empty:
         CANCELLED.set()
         return empty_pb2.Empty()
+
+    def _failures(self, reasons: Sequence[str]) -> list[messages.CheckFailure]:
+        """Return refusals, whose commands name the stack."""
+        named = (runnable(reason, stack=self._stack) for reason in reasons)
+        return [messages.CheckFailure(reason=in_package(reason)) for reason in named]
 
     def _request(
         self,
@@ -270,10 +281,6 @@ class Server(provider_pb2_grpc.ResourceProviderServicer):
 
 def _struct(props: properties.Properties) -> struct_pb2.Struct:
     return properties.write(props.values, props.secrets)
-
-
-def _failures(reasons: Sequence[str]) -> list[messages.CheckFailure]:
-    return [messages.CheckFailure(reason=in_package(reason)) for reason in reasons]
 
 
 def _diff_response(found: Difference) -> messages.DiffResponse:

@@ -10,10 +10,8 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training import registry
@@ -24,6 +22,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.failure import CommandError, InputError
+from pulumi_vertex_training.temporary_folders import temporary_folder
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
@@ -48,11 +47,11 @@ def tensorboard(options: argparse.Namespace, output: Output) -> int:
     sources = list({one.name: one for one in (_source(record) for record in records)}.values())
     program = _program()
     port = _port(options.port)
-    with tempfile.TemporaryDirectory(prefix="vertex-training-tensorboard-") as folder:
-        mirror = Mirror(Path(folder), sources)
+    with temporary_folder("vertex-training-tensorboard-") as folder:
+        mirror = Mirror(folder, sources)
         if not mirror.refresh(endpoint):
             output.note("There are no TensorBoard logs yet. They appear once the jobs write them.")
-        words = [*program, "--logdir", folder, "--host", _HOST, "--port", str(port)]
+        words = [*program, "--logdir", str(folder), "--host", _HOST, "--port", str(port)]
         with contextlib.suppress(KeyboardInterrupt), terminated_as_interrupted():
             again = endpoint_again(named, endpoint)
             _serve(words, port, sources, mirror, again, options.timeouts, output)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +35,7 @@ from pulumi_vertex_training.kinds.training_image import (
 from pulumi_vertex_training.kinds.training_image.container_tools import Tool, choose_builder
 from pulumi_vertex_training.kinds.training_image.spec import Builder
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.temporary_folders import temporary_folder
 from vertex_emulator import machine_clock
 from vertex_training.findings.problems import Problem
 
@@ -75,46 +75,56 @@ def build_and_push(
     `build_bucket` are used only if the Dockerfile has a RUN. Raises CloudError, and PackagingError with the
     problems of the build.
     """
-    with tempfile.TemporaryDirectory(prefix="vertex-training-image-") as temporary:
-        folder = Path(temporary)
-        if plan.needs_tool is not None:
-            return _build_with_tool(
-                endpoint,
-                plan,
-                target,
-                folder,
-                tell=tell,
-                before_push=before_push,
-                before_send=before_send,
-                builder=builder,
-                build_bucket=build_bucket,
+    with temporary_folder("vertex-training-image-") as folder:
+        if plan.needs_tool is None:
+            return _build_without_tool(
+                endpoint, plan, target, folder, tell=tell, before_push=before_push, before_send=before_send
             )
-        digests, bases = _bases(endpoint, plan, folder)
-        (folder / "build").mkdir()
+        return _build_with_tool(
+            endpoint,
+            plan,
+            target,
+            folder,
+            tell=tell,
+            before_push=before_push,
+            before_send=before_send,
+            builder=builder,
+            build_bucket=build_bucket,
+        )
 
-        def build(wheels: WheelLayer | None) -> PushedImage:
-            built = build_image(plan, bases, wheels, folder / "build")
-            image = target.at(built.digest)
-            if before_push is not None:
-                before_push(image)
-            manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
-            pushed = registry_push.push(
-                endpoint,
-                target,
-                manifest,
-                _parts(built),
-                on_progress=teller(target, tell),
-                before_send=before_send,
-            )
-            return PushedImage(
-                image=image,
-                size=sum(blob.size for blob in built.blobs) + len(built.config),
-                sent_bytes=pushed.sent_bytes,
-                base_digests=digests,
-                problems=built.problems,
-            )
 
-        return _with_requirements(endpoint, plan, target, folder, build) if plan.needs_wheels else build(None)
+def _build_without_tool(
+    endpoint: Endpoint,
+    plan: ImagePlan,
+    target: ImageName,
+    folder: Path,
+    *,
+    tell: Callable[[str], None],
+    before_push: Callable[[ImageName], None] | None,
+    before_send: Callable[[ImageName], None] | None,
+) -> PushedImage:
+    digests, bases = _bases(endpoint, plan, folder)
+    (folder / "build").mkdir()
+
+    def build(wheels: WheelLayer | None) -> PushedImage:
+        built = build_image(plan, bases, wheels, folder / "build")
+        image = target.at(built.digest)
+        if before_push is not None:
+            before_push(image)
+        manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
+        progress = teller(target, tell)
+        pushed = registry_push.push(
+            endpoint, target, manifest, _parts(built), on_progress=progress, before_send=before_send
+        )
+        return PushedImage(
+            image=image,
+            size=sum(blob.size for blob in built.blobs) + len(built.config),
+            sent_bytes=pushed.sent_bytes,
+            base_digests=digests,
+            problems=built.problems,
+        )
+
+    return _with_requirements(endpoint, plan, target, folder, build) if plan.needs_wheels else build(None)
 
 
 def _with_requirements(

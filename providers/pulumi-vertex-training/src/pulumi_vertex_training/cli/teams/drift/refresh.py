@@ -8,7 +8,6 @@ blocks one.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.core_names import in_core_names
 from pulumi_vertex_training.cli.teams.plan.plan import Finding, findings_of
 from pulumi_vertex_training.failure import CommandError
+from pulumi_vertex_training.temporary_folders import temporary_folder
 from pulumi_vertex_training.timeouts import Timeouts
 
 
@@ -51,8 +51,8 @@ class Refresh:
 def refresh(folder: Path, stack: str | None, timeouts: Timeouts) -> Refresh:
     """Read the live state of each resource of a stack. Raises CommandError if there is no refresh."""
     # The log has the state's values, so nobody else may read it.
-    with tempfile.TemporaryDirectory(prefix="vertex-training-drift-") as private:
-        log = Path(private, "events")
+    with temporary_folder("vertex-training-drift-") as private:
+        log = private / "events"
         ran = pulumi_command.run(
             [
                 "refresh",

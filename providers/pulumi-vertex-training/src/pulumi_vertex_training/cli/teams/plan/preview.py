@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from pulumi_vertex_training.cli.teams.plan.plan import Plan, read
 from pulumi_vertex_training.costs import reports
 from pulumi_vertex_training.costs.reports import Reports
 from pulumi_vertex_training.failure import CommandError
+from pulumi_vertex_training.temporary_folders import temporary_folder
 from pulumi_vertex_training.timeouts import Timeouts
 
 
@@ -54,8 +54,8 @@ def preview(
     end the preview, and its JSON does not have them.
     """
     # The engine's plan has the program's values, so nobody else may read it.
-    with tempfile.TemporaryDirectory(prefix="vertex-training-plan-") as private:
-        file, folder_of_reports = Path(private, "plan.json"), Path(private, "reports")
+    with temporary_folder("vertex-training-plan-") as private:
+        file, folder_of_reports = private / "plan.json", private / "reports"
         folder_of_reports.mkdir(mode=0o700)
         ran = pulumi_command.run(
             [
