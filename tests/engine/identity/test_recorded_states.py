@@ -19,6 +19,7 @@ import vertex_training
 from pulumi_vertex_training import registry
 from support.client.engine import Engine
 from support.client.package_plugin import install_plugin
+from support.client.specs.tuning_programs import one_trial
 
 STATES = Path(__file__).parent / "states"
 FIRST = "0.1.0-before-release"
@@ -61,26 +62,16 @@ job = vt.CustomJob(
 )
 """
 
+REPORTING = """vt.task_from_image(
+    "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest", command=["python3", "-c", REPORT]
+)"""
 EVERY_KIND = f"""{PROGRAM}
 REPORT = "import hypertune; hypertune.HyperTune().report_hyperparameter_tuning_metric('loss', 1, 1)"
 folder = vt.StagedFolder("folder", bucket=bucket, source="app")
 repository = vt.ImageRepository("images", repository_id="recorded-images", labels={{"team": "vision"}})
 image = vt.TrainingImage("image", repository=repository, source="app", tags=["first"], on_delete="delete")
 vt.TrainingPipeline("pipe", custom_task={{"worker_pool_specs": [pool(1)]}}, wait="done")
-vt.HyperparameterTuningJob(
-    "search",
-    study_spec={{
-        "metrics": [{{"metric_id": "loss", "goal": "MINIMIZE"}}],
-        "parameters": [{{"parameter_id": "x", "discrete_value_spec": {{"values": [1]}}}}],
-        "algorithm": "GRID_SEARCH",
-    }},
-    max_trial_count=1,
-    parallel_trial_count=1,
-    trial_job_spec=vt.task_from_image(
-        "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest", command=["python3", "-c", REPORT]
-    ),
-    wait="done",
-)
+{one_trial(REPORTING)}
 vt.DistributedTraining("both", chief=pool(1), workers=pool(1), bucket=bucket, wait="done")
 vt.PersistentResource(
     "machines", resource_pools=[{{"machine_spec": {{"machine_type": "n1-standard-4"}}, "replica_count": 1}}],

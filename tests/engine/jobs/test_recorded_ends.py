@@ -11,11 +11,11 @@ import pytest
 
 from pulumi_vertex_training.runs.gateway import gateways
 from support.client.engine import Engine, Result
+from support.client.specs.tuning_programs import REPORT, one_trial
 
 pytestmark = pytest.mark.slow
 
 SECRET = "hush-hush-hush"
-REPORT = "import hypertune as h; h.HyperTune().report_hyperparameter_tuning_metric('loss', 1, 1)"
 PROGRAM = f"""
 def task(code, **variables):
     image = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
@@ -27,18 +27,7 @@ token = pulumi.Output.secret({SECRET!r})
 train = vt.CustomJob("train", **task("pass", TOKEN=token), wait="done", opts=hidden)
 vt.CustomJob("fails", **task("raise SystemExit(3)"), wait="WAIT")
 vt.TrainingPipeline("pipe", custom_task=task("pass"), wait="done")
-vt.HyperparameterTuningJob(
-    "search",
-    study_spec={{
-        "metrics": [{{"metric_id": "loss", "goal": "MINIMIZE"}}],
-        "parameters": [{{"parameter_id": "x", "discrete_value_spec": {{"values": [1]}}}}],
-        "algorithm": "GRID_SEARCH",
-    }},
-    max_trial_count=1,
-    parallel_trial_count=1,
-    trial_job_spec=task({REPORT!r}),
-    wait="done",
-)
+{one_trial(f"task({REPORT!r})")}
 pulumi.export("state", train.state)
 """
 PLANNED = """

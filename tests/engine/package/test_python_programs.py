@@ -13,11 +13,11 @@ from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.registry import package_token
 from support.client.engine import Engine
 from support.client.package_plugin import install_plugin, with_plugin
+from support.client.specs.tuning_programs import REPORT, one_trial
 from support.emulated import command
 from support.waiting import eventually
 from vertex_emulator.client.control import Control
 
-REPORT = "import hypertune as h; h.HyperTune().report_hyperparameter_tuning_metric('loss', 1, 1)"
 SECRET = "hush-hush-hush"
 PROGRAM = f"""
 def task(code, **variables):
@@ -39,18 +39,7 @@ train = vt.CustomJob(
     opts=pulumi.ResourceOptions(additional_secret_outputs=["end_time"]),
 )
 vt.TrainingPipeline("pipe", custom_task=task(code), wait="done")
-search = vt.HyperparameterTuningJob(
-    "search",
-    study_spec={{
-        "metrics": [{{"metric_id": "loss", "goal": "MINIMIZE"}}],
-        "parameters": [{{"parameter_id": "x", "discrete_value_spec": {{"values": [1]}}}}],
-        "algorithm": "GRID_SEARCH",
-    }},
-    max_trial_count=1,
-    parallel_trial_count=1,
-    trial_job_spec=task({REPORT!r} + "; " + code),
-    wait="done",
-)
+search = {one_trial(f"task({REPORT!r} + '; ' + code)")}
 vt.DistributedTraining(
     "both", chief=task(code)["worker_pool_specs"][0], workers=task(code)["worker_pool_specs"][0], wait="done"
 )
