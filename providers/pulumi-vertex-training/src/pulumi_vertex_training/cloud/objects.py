@@ -255,10 +255,7 @@ def download(endpoint: Endpoint, bucket: str, name: str, target: Path) -> None:
 
     Raises NotFound, DataLoss.
     """
-    with (
-        _whole_file(target) as stream,
-        translated(endpoint, f"download gs://{bucket}/{name}"),
-    ):
+    with _whole_file(target) as stream, translated(endpoint, f"download gs://{bucket}/{name}"):
         _download(endpoint, bucket, name, stream)
 
 

@@ -14,12 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 from pulumi_vertex_training.cloud import clients, imports, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import (
-    DeadlineExceeded,
-    Internal,
-    Unavailable,
-    UnexpectedAnswer,
-)
+from pulumi_vertex_training.cloud.errors import DeadlineExceeded, Internal, Unavailable, UnexpectedAnswer
 from pulumi_vertex_training.cloud.translation import kind_of_failure, translated
 from vertex_emulator import machine_clock
 

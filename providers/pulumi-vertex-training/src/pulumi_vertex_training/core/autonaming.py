@@ -15,10 +15,7 @@ _LONGEST = 63
 
 
 def with_own_id(
-    field: str,
-    made_from: Callable[[Mapping[str, str]], str | Unknown],
-    news: Mapping[str, Any],
-    call: Call,
+    field: str, made_from: Callable[[Mapping[str, str]], str | Unknown], news: Mapping[str, Any], call: Call
 ) -> dict[str, Any]:
     """Return the inputs of a check, `news`, with `field` filled in if it is not given.
 

@@ -120,6 +120,5 @@ def _compiled_part(name: str, *, takes_hidden: bool) -> _Part:
     if name == "**":
         return _Part(expression=None, takes_hidden=takes_hidden)
     return _Part(
-        expression=re.compile(fnmatch.translate(name)),
-        takes_hidden=takes_hidden or name[0] not in _WILDCARDS,
+        expression=re.compile(fnmatch.translate(name)), takes_hidden=takes_hidden or name[0] not in _WILDCARDS
     )

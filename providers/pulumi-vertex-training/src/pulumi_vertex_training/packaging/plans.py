@@ -125,12 +125,7 @@ def plan_folder(request: Request) -> Plan:
         files.append(Entry(path=f"{package}/__init__.py", content=b"", size=0))
     modules = runnable(file.path for file in files)
     return _generated(
-        request,
-        package,
-        files,
-        entry=entry_module(modules),
-        problems=problems,
-        left_out=listing.left_out,
+        request, package, files, entry=entry_module(modules), problems=problems, left_out=listing.left_out
     )
 
 

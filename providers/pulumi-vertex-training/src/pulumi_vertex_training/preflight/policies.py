@@ -55,13 +55,7 @@ IMAGE_READERS = frozenset(
 """Roles that pull images."""
 
 
-SECRET_READERS = frozenset(
-    {
-        "roles/owner",
-        "roles/secretmanager.admin",
-        "roles/secretmanager.secretAccessor",
-    }
-)
+SECRET_READERS = frozenset({"roles/owner", "roles/secretmanager.admin", "roles/secretmanager.secretAccessor"})
 """Roles that read the values of secrets."""
 
 

@@ -147,11 +147,7 @@ def copy(
     for tag, attached in tree.tags:
         pushed += registry_push.tag(endpoint, target.at(tag), attached)
     return Copied(
-        image=target.at(tree.digest),
-        size=tree.size,
-        sent_bytes=sent,
-        mounted=mounted,
-        was_there=not pushed,
+        image=target.at(tree.digest), size=tree.size, sent_bytes=sent, mounted=mounted, was_there=not pushed
     )
 
 

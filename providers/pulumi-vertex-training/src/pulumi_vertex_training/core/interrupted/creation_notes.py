@@ -90,13 +90,7 @@ class Creation:
 
 @contextlib.contextmanager
 def noted(
-    provider: Remover,
-    props: Mapping[str, Any],
-    id_: str,
-    *,
-    key: str,
-    title: str,
-    is_exclusive: bool = False,
+    provider: Remover, props: Mapping[str, Any], id_: str, *, key: str, title: str, is_exclusive: bool = False
 ) -> Iterator[None]:
     """Note the creation inside the block. First delete what interrupted ones of this resource made.
 

@@ -44,10 +44,7 @@ def ensure(
         found = registry.find_manifest(endpoint, target)
         if found is None:
             raise errors.NotFound(
-                _gone(promoted, [target, source]),
-                code=404,
-                resource=str(source),
-                endpoint=endpoint,
+                _gone(promoted, [target, source]), code=404, resource=str(source), endpoint=endpoint
             ) from None
         tree = copying.read(endpoint, target)
     except errors.PermissionDenied:

@@ -21,12 +21,7 @@ def is_due(inputs: JobInputs, released: Collection[str], *, recorded: bool) -> b
 
 
 def adopt(
-    declared: JobResourceType,
-    endpoint: Endpoint,
-    inputs: JobInputs,
-    *,
-    key: str,
-    tell: Callable[[str], None],
+    declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, *, key: str, tell: Callable[[str], None]
 ) -> JobRecord:
     """Return the record of the adopted job.
 
@@ -60,11 +55,7 @@ def refusal(
         )
         return ""
 
-    error = QUERIES.ask_endpoint(
-        inputs.target,
-        look,
-        unknown=f"whether {inputs.adopt} can be adopted",
-    )
+    error = QUERIES.ask_endpoint(inputs.target, look, unknown=f"whether {inputs.adopt} can be adopted")
     return Problem(path="adopt", message=error) if error else None
 
 

@@ -112,9 +112,7 @@ def prerequisites_of(
 
     rungs = [
         dataclasses.replace(
-            subject,
-            spec=on_rung(spec, rung),
-            staging_bucket=rung.staging_bucket or subject.staging_bucket,
+            subject, spec=on_rung(spec, rung), staging_bucket=rung.staging_bucket or subject.staging_bucket
         )
         for rung in rungs_of(inputs)
     ]
@@ -132,10 +130,7 @@ def of_rungs(each: Sequence[Sequence[Problem]]) -> tuple[Problem, ...]:
     refuses = all(errors(problems) for problems in each)
     own = (
         dataclasses.replace(
-            one,
-            path=f"capacity[{position}]",
-            message=str(one),
-            level=one.level if refuses else "warning",
+            one, path=f"capacity[{position}]", message=str(one), level=one.level if refuses else "warning"
         )
         for position, problems in enumerate(each)
         for one in problems
@@ -145,13 +140,7 @@ def of_rungs(each: Sequence[Sequence[Problem]]) -> tuple[Problem, ...]:
 
 
 def require(
-    declared: JobResourceType,
-    name: str,
-    call: Call,
-    *,
-    identity: str,
-    place: Target | None,
-    certain: bool,
+    declared: JobResourceType, name: str, call: Call, *, identity: str, place: Target | None, certain: bool
 ) -> None:
     """Raise Failure if the job that would replace a run of `identity` could not be submitted.
 

@@ -22,14 +22,7 @@ from pulumi_vertex_training.core.interrupted.jobs import begun_without_key, left
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import DRIFT, Provider
 from pulumi_vertex_training.core.resource_context import DecidedRun
-from pulumi_vertex_training.core.running import (
-    adopting,
-    job_diff,
-    ladder,
-    lineage,
-    max_cost,
-    notifications,
-)
+from pulumi_vertex_training.core.running import adopting, job_diff, ladder, lineage, max_cost, notifications
 from pulumi_vertex_training.core.running.declaration import (
     MODEL_OF_REPLACED,
     RECORD,

@@ -222,12 +222,7 @@ def _read_stage(reading: _Reading, group: list[Instruction]) -> None:
             reading.problems.append(DOCKERFILE_VALUE.broken(place, str(error)))
     reading.stages.append(
         Stage(
-            index=index,
-            line=start.line,
-            name=name,
-            base=base,
-            text=start.text,
-            instructions=tuple(group[1:]),
+            index=index, line=start.line, name=name, base=base, text=start.text, instructions=tuple(group[1:])
         )
     )
 

@@ -176,12 +176,7 @@ def _fitting(tree: Tree, pattern: str) -> list[str]:
 
 
 def _picked(
-    tree: Tree,
-    path: str,
-    source: str,
-    where: str,
-    left_out: Collection[str],
-    finish: Callable[[Node], Node],
+    tree: Tree, path: str, source: str, where: str, left_out: Collection[str], finish: Callable[[Node], Node]
 ) -> Picked:
     resolved = tree.resolve(path)
     node = None if resolved is None else tree.get(resolved)
@@ -287,12 +282,7 @@ def folder_nodes(state: StageState, path: str, owner: Owner) -> tuple[Node, ...]
 
 
 def file_nodes(
-    state: StageState,
-    picked: Sequence[Picked],
-    destination: str,
-    *,
-    owner: Owner | None,
-    mode: int | None,
+    state: StageState, picked: Sequence[Picked], destination: str, *, owner: Owner | None, mode: int | None
 ) -> tuple[Node, ...]:
     """Return the nodes of a COPY, at their paths in the image. Raises PlacementError.
 

@@ -7,10 +7,7 @@ from pulumi_vertex_training.runs.gateway import RunGateway
 
 __all__ = ["GATEWAY", "JobError", "JobRecord", "JobState", "from_wire"]
 
-GATEWAY = RunGateway(
-    noun="custom job",
-    collection="customJobs",
-)
+GATEWAY = RunGateway(noun="custom job", collection="customJobs")
 
 create = GATEWAY.create
 get = GATEWAY.get

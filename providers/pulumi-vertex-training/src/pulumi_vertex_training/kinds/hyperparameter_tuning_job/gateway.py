@@ -61,7 +61,5 @@ def study_of(record: JobRecord) -> StudySpec:
 
 
 GATEWAY = HyperparameterTuningJobGateway(
-    noun="tuning job",
-    collection="hyperparameterTuningJobs",
-    runs=("customJobs",),
+    noun="tuning job", collection="hyperparameterTuningJobs", runs=("customJobs",)
 )

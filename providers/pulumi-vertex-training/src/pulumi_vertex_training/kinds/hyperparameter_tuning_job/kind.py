@@ -23,10 +23,7 @@ from vertex_training.study.search_space import study_names
 
 
 def validate(
-    spec: HyperparameterTuningJobSpec,
-    *,
-    options: CheckOptions = DEFAULT_OPTIONS,
-    has_output: bool = False,
+    spec: HyperparameterTuningJobSpec, *, options: CheckOptions = DEFAULT_OPTIONS, has_output: bool = False
 ) -> list[Problem]:
     """Return every finding about a spec, in the order of its fields.
 

@@ -25,13 +25,7 @@ TRIAL_TITLES = Titles(
 )
 
 _SHOWN = frozenset(
-    {
-        "study_spec",
-        "max_trial_count",
-        "parallel_trial_count",
-        "max_failed_trial_count",
-        "trial_job_spec",
-    }
+    {"study_spec", "max_trial_count", "parallel_trial_count", "max_failed_trial_count", "trial_job_spec"}
 )
 
 

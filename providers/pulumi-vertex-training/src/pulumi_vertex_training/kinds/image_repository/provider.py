@@ -10,11 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import (
-    CloudError,
-    FailedPrecondition,
-    NotFound,
-)
+from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
 from pulumi_vertex_training.core.autonaming import id_from, with_own_id
 from pulumi_vertex_training.core.call import Call, Created, Difference, Values
 from pulumi_vertex_training.core.connection import endpoint_of

@@ -36,14 +36,10 @@ SERVING_ROUTES = Rule(
     source=f"{_API}.invoke_route_prefix",
 )
 SERVING_PREFIX = Rule(
-    name="serving-prefix",
-    says="the only invoke_route_prefix is /*",
-    source=f"{_API}.invoke_route_prefix",
+    name="serving-prefix", says="the only invoke_route_prefix is /*", source=f"{_API}.invoke_route_prefix"
 )
 SERVING_TIMEOUT = Rule(
-    name="serving-timeout",
-    says="a deployment may take 2 hours at most",
-    source=f"{_API}.deployment_timeout",
+    name="serving-timeout", says="a deployment may take 2 hours at most", source=f"{_API}.deployment_timeout"
 )
 SERVING_MEMORY = Rule(
     name="serving-memory", says="shared memory is 0 MB or more", source=f"{_API}.shared_memory_size_mb"

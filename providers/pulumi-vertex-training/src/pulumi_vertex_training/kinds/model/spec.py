@@ -204,8 +204,7 @@ class BaseModelSource:
 IN_PLACE = {CHANGES: FieldEffect(effect=Effect.UPDATE, reason="the settings of a model can change in place")}
 _VERSION = {
     CHANGES: FieldEffect(
-        effect=Effect.REPLACE,
-        reason="a version of a model cannot change; a new version is uploaded",
+        effect=Effect.REPLACE, reason="a version of a model cannot change; a new version is uploaded"
     )
 }
 

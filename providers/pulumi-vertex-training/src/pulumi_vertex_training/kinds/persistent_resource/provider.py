@@ -266,11 +266,7 @@ def _adopt(
 
 
 def _update(
-    endpoint: Endpoint,
-    name: str,
-    old: PersistentResource,
-    inputs: PersistentResourceInputs,
-    call: Call,
+    endpoint: Endpoint, name: str, old: PersistentResource, inputs: PersistentResourceInputs, call: Call
 ) -> None:
     labels = _labels_of(inputs, call.key)
     operations.update(

@@ -244,9 +244,7 @@ def package_object(inputs: PackageInputs, *, file_name: str, sha256: str, size: 
 
 
 def _check_promoted(
-    decoded: Decoded[PackageInputs],
-    found: Decoded[PromotedPackage],
-    olds: Mapping[str, Any],
+    decoded: Decoded[PackageInputs], found: Decoded[PromotedPackage], olds: Mapping[str, Any]
 ) -> Checked:
     """Check a promoted package: no source is read. A new one has to be in its bucket or its source."""
     problems, promoted = [*decoded.problems, *found.problems], found.spec

@@ -48,10 +48,7 @@ def create(
                 endpoint,
                 "POST",
                 f"{clients.storage_url(endpoint)}/storage/v1/b",
-                query={
-                    "project": endpoint.project,
-                    "enableObjectRetention": enable_object_retention or None,
-                },
+                query={"project": endpoint.project, "enableObjectRetention": enable_object_retention or None},
                 body=wire,
                 idempotent=False,
             )
@@ -162,10 +159,7 @@ def delete(
         else "Delete its objects, or set force_destroy=True and run `pulumi up` before you destroy it."
     )
     raise FailedPrecondition(
-        f"{refusal} {hint}",
-        code=refusal.code,
-        resource=refusal.resource,
-        endpoint=endpoint,
+        f"{refusal} {hint}", code=refusal.code, resource=refusal.resource, endpoint=endpoint
     ) from refusal.__cause__
 
 

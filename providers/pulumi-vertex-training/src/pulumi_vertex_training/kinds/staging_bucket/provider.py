@@ -72,8 +72,7 @@ class StagingBucketProvider(Provider):
 
     def check(self, call: Call) -> Checked:
         decoded = _decode(_with_name(call)).then(
-            bucket_spec.normalise,
-            lambda inputs: [*rules.validate(inputs), *project_problems(inputs.project)],
+            bucket_spec.normalise, lambda inputs: [*rules.validate(inputs), *project_problems(inputs.project)]
         )
         same: Sequence[Problem] = ()
         if decoded.draft is not None and not {"name", "endpoint"} & {*decoded.unknown, *decoded.damaged}:

@@ -220,9 +220,7 @@ class TrainingImageProvider(Provider):
 
 
 def _check_promoted(
-    decoded: Decoded[ImageInputs],
-    found: Decoded[PromotedImage],
-    olds: Mapping[str, Any],
+    decoded: Decoded[ImageInputs], found: Decoded[PromotedImage], olds: Mapping[str, Any]
 ) -> Checked:
     """Check a promoted image: no source is read. A new one has to be in its repository or its source."""
     problems = [*decoded.problems, *found.problems]
@@ -344,10 +342,7 @@ def _choose_builder(
     from pulumi_vertex_training.kinds.training_image.container_tools import choose_builder
 
     return choose_builder(
-        plan,
-        builder=inputs.builder,
-        build_bucket=inputs.build_bucket,
-        on_google=inputs.endpoint == "google",
+        plan, builder=inputs.builder, build_bucket=inputs.build_bucket, on_google=inputs.endpoint == "google"
     )
 
 

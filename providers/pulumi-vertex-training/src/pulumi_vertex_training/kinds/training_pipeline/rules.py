@@ -18,9 +18,7 @@ from vertex_training.study.rules.tuning import tuning_problems
 _API = "Vertex AI API, TrainingPipeline"
 
 PIPELINE_TASK = Rule(
-    name="pipeline-task",
-    says="a pipeline has one task",
-    source=f"{_API}.training_task_definition",
+    name="pipeline-task", says="a pipeline has one task", source=f"{_API}.training_task_definition"
 )
 PIPELINE_MODEL = Rule(
     name="pipeline-model",

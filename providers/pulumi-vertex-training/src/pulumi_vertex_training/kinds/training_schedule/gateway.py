@@ -68,11 +68,7 @@ def patch_job(endpoint: Endpoint, wire: Mapping[str, Any]) -> rest.Json:
     """Replace the settings of a job of Cloud Scheduler. Raises NotFound."""
     with _scheduler(endpoint, f"update schedule {wire['name']}"):
         return rest.call(
-            endpoint,
-            "PATCH",
-            _url(endpoint, str(wire["name"])),
-            query={"updateMask": _JOB_FIELDS},
-            body=wire,
+            endpoint, "PATCH", _url(endpoint, str(wire["name"])), query={"updateMask": _JOB_FIELDS}, body=wire
         )
 
 

@@ -128,8 +128,7 @@ def _call_problems(spec: ScheduleSpec) -> Iterator[Problem]:
         yield DEADLINE.broken("attempt_deadline", fault)
     elif not _SHORTEST <= float(spec.attempt_deadline[:-1]) <= _LONGEST:
         yield DEADLINE.broken(
-            "attempt_deadline",
-            f"{spec.attempt_deadline} is not between {_SHORTEST}s and {_LONGEST}s",
+            "attempt_deadline", f"{spec.attempt_deadline} is not between {_SHORTEST}s and {_LONGEST}s"
         )
 
 

@@ -94,9 +94,7 @@ def _services(scope: Scope) -> Check:
             )
         for name in unsure:
             yield Thing(check="services", about=name).finding(
-                "unknown",
-                "Service Usage does not report it",
-                remedy=remedies.enable(name, scope.project),
+                "unknown", "Service Usage does not report it", remedy=remedies.enable(name, scope.project)
             )
         if not disabled and not unsure:
             count = sum(answer[name] for name in names)

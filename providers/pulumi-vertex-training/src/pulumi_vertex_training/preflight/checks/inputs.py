@@ -97,9 +97,7 @@ def _bucket(scope: Scope, name: str, part: Part, path: str, writes: bool) -> Che
         if isinstance(answer, Trouble):
             if answer.cause == "missing":
                 yield thing.finding(
-                    "error",
-                    "does not exist",
-                    remedy=remedies.new_bucket(name, scope.location, scope.project),
+                    "error", "does not exist", remedy=remedies.new_bucket(name, scope.location, scope.project)
                 )
             else:
                 remedy = remedies.on_bucket(name, member_of_caller(facts), BUCKET_READER)

@@ -133,8 +133,7 @@ def _foreign_repositories(scope: Scope) -> dict[str, tuple[Part, str]]:
 
 def _repository(name: str, first: tuple[Part, str]) -> Check:
     policy: Question[Policy] = Question(
-        key=f"policy of repository:{name}",
-        look=functools.partial(access.policy_of_repository, name=name),
+        key=f"policy of repository:{name}", look=functools.partial(access.policy_of_repository, name=name)
     )
     part, path = first
     thing = Thing(check="replicas", about=f"repository {name}", resource=part.subject.name, path=path)

@@ -13,13 +13,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.runs.logs import (
-    CLOUD_LOG_PACE,
-    LOCAL_LOG_PACE,
-    LogLines,
-    RunLog,
-    stream,
-)
+from pulumi_vertex_training.runs.logs import CLOUD_LOG_PACE, LOCAL_LOG_PACE, LogLines, RunLog, stream
 from vertex_emulator import machine_clock
 
 MAX_ENTRIES_PER_READ = 5000

@@ -282,10 +282,7 @@ def _refused(given: Mapping[str, Any], pools: Sequence[Mapping[str, Any]]) -> It
     """
     if given is not pools[0] and "local-package-path" in pools[0]:
         for key in sorted({*_TASK, *_LOCAL} & given.keys()):
-            yield (
-                key,
-                "is not allowed, as all pools run the local package of the first; leave it out",
-            )
+            yield (key, "is not allowed, as all pools run the local package of the first; leave it out")
     elif given is not pools[0] and "local-package-path" in given:
         yield "local-package-path", "is only allowed in the first --worker-pool-spec; move it there"
     elif "local-package-path" in given:

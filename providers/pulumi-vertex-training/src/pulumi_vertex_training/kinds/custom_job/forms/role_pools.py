@@ -114,10 +114,7 @@ def read_roles(value: Mapping[object, object], *, location: str | None = None) -
     for key, item in value.items():
         reader.take(key, item)
     return RolePools(
-        fields={
-            **reader.job,
-            "worker_pool_specs": [reader.pools.get(i, {}) for i in range(roles.MAX_POOLS)],
-        },
+        fields={**reader.job, "worker_pool_specs": [reader.pools.get(i, {}) for i in range(roles.MAX_POOLS)]},
         origins={
             "worker_pool_specs": "",
             **{_pool_path(position): name for position, name in enumerate(_MAIN_NAMES)},

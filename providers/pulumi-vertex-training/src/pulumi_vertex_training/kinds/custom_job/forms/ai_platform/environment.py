@@ -119,11 +119,7 @@ class _Shared:
                 "job": self.job,
                 "task": self._task(task, index, cloud=f"w{job_digits('cloud ' + self.job_id, 16)}-ml"),
             },
-            variables={
-                "HOSTNAME": host,
-                **self.variables,
-                **rank_variables(self.addresses, position, index),
-            },
+            variables={"HOSTNAME": host, **self.variables, **rank_variables(self.addresses, position, index)},
         )
 
     def _cluster_spec(self, position: int, index: int) -> dict[str, Any] | None:

@@ -54,9 +54,7 @@ MASTER_TYPE = Rule(
     name="legacy-master-type", says="CUSTOM needs the type of the master", source=f"{_INPUT}.masterType"
 )
 TYPE_FOR_COUNT = Rule(
-    name="legacy-type-for-count",
-    says="a role with a count above 0 has a type",
-    source=f"{_INPUT}.workerType",
+    name="legacy-type-for-count", says="a role with a count above 0 has a type", source=f"{_INPUT}.workerType"
 )
 NO_REPLICAS = Rule(
     name="legacy-no-replicas",
