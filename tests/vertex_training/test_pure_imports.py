@@ -24,10 +24,7 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-@pytest.mark.parametrize(
-    "package",
-    ["vertex_cluster", "vertex_training"],
-)
+@pytest.mark.parametrize("package", ["vertex_cluster", "vertex_training"])
 def test_a_pure_package_loads_the_standard_library_and_itself(package: str) -> None:
     run = subprocess.run(
         [sys.executable, "-S", "-c", PROGRAM, package],

@@ -177,10 +177,7 @@ def test_a_package_that_is_nowhere_is_an_error(engine: SmallEngine, endpoint: En
 @pytest.mark.parametrize(
     ("declare", "wrong"),
     [
-        (
-            lambda: image(None, **{INPUT: {"digest": "sha256:1", "sorce": "x"}}),
-            "promoted.sorce: is not",
-        ),
+        (lambda: image(None, **{INPUT: {"digest": "sha256:1", "sorce": "x"}}), "promoted.sorce: is not"),
         (lambda: package("prod-packages", None, **{INPUT: "yes"})[1], "promoted: expected a mapping"),
     ],
 )

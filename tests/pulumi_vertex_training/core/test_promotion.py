@@ -30,10 +30,7 @@ def test_a_promotion_comes_back() -> None:
     image, package = found.images["train"], found.packages["train"]
     assert found.entry(PromotedImage, "train") == image
     assert found.entry(PromotedPackage, "other") is None
-    assert (image.words, package.words) == (
-        "promoted from stack dev, run train/1",
-        "promoted from stack dev",
-    )
+    assert (image.words, package.words) == ("promoted from stack dev, run train/1", "promoted from stack dev")
     for kind, entry in ((PromotedImage, image), (PromotedPackage, package)):
         assert promotion.entry_of(kind, {promotion.INPUT: promotion.as_input(entry)}) == entry
 

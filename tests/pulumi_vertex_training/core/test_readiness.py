@@ -21,11 +21,7 @@ def in_state(word: str, **more: Any) -> Answer:
     return Answer(document={"name": NAME, "state": word, "resourcePools": [pool], **more})
 
 
-def wait(
-    service: Service,
-    *answers: Answer,
-    timeout: float = 20,
-) -> str:
+def wait(service: Service, *answers: Answer, timeout: float = 20) -> str:
     """Wait for the resource while the service gives these answers, the last one for ever."""
     states = list(answers)
     service.script(lambda _: states.pop(0) if len(states) > 1 else states[0])

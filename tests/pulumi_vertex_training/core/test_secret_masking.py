@@ -109,10 +109,7 @@ CHECKS = [
         id="persistent resource",
     ),
     pytest.param(
-        ModelProvider,
-        {**PLACE, "display_name": "r", "model_id": "Hidden Model"},
-        "model_id",
-        id="model",
+        ModelProvider, {**PLACE, "display_name": "r", "model_id": "Hidden Model"}, "model_id", id="model"
     ),
     pytest.param(
         ImageRepositoryProvider,
@@ -171,8 +168,7 @@ class Speaking(Provider):
 
 def test_a_line_shows_no_secret(capsys: pytest.CaptureFixture[str]) -> None:
     carry_out(
-        Speaking().diff,
-        Call(outputs={"value": "old-secret"}, inputs={"value": "new-secret", KEY: ["value"]}),
+        Speaking().diff, Call(outputs={"value": "old-secret"}, inputs={"value": "new-secret", KEY: ["value"]})
     )
     assert capsys.readouterr().out == f"{MARKED} becomes {MARKED}\n"
 

@@ -8,9 +8,7 @@ import pytest
 from google.cloud import aiplatform_v1 as api
 
 from pulumi_vertex_training.kinds.custom_job import kind as custom_job_effects
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job import (
-    kind as hyperparameter_tuning_job_effects,
-)
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job import kind as hyperparameter_tuning_job_effects
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import spec as hyperparameter_tuning_job
 from pulumi_vertex_training.kinds.image_repository import spec as image_repository
 from pulumi_vertex_training.kinds.model import kind as registered_model

@@ -287,9 +287,7 @@ def test_mistakes_in_the_job_of_a_schedule_have_its_path(plugin: PackageProcess)
         return plugin.check(SCHEDULE, "wrong", {"schedule": "0 3 * * *", **inputs})[1]
 
     job = {"workerPoolSpecs": [pool(0)]}
-    assert [line.partition(": ")[0] for line in reasons(customJob=job)] == [
-        "customJob.workerPoolSpecs[0]",
-    ]
+    assert [line.partition(": ")[0] for line in reasons(customJob=job)] == ["customJob.workerPoolSpecs[0]"]
     for inputs, path in (
         ({}, "customJob"),
         ({"customJob": job, "trainingPipeline": {}}, "trainingPipeline"),

@@ -22,10 +22,7 @@ IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 POOL = {
     "machine_spec": {"machine_type": "n1-standard-4"},
     "replica_count": 1,
-    "container_spec": {
-        "image_uri": IMAGE,
-        "command": ["false"],
-    },
+    "container_spec": {"image_uri": IMAGE, "command": ["false"]},
 }
 NEWS = {"workerPoolSpecs": [POOL], PROGRAM_INPUT: "python"}
 PROGRAM = f"""

@@ -158,11 +158,7 @@ def test_what_differs(found: CustomJobSpec, declared: CustomJobSpec, lines: tupl
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "1",
-        NUMBERED,
-        "projects/p/locations/us-central1/customJobs/1",
-    ],
+    ["1", NUMBERED, "projects/p/locations/us-central1/customJobs/1"],
     ids=["id", "name with the project's number", "name with the project's id"],
 )
 def test_a_job_is_named_by_its_id_or_name(name: str) -> None:

@@ -51,11 +51,7 @@ def submit(endpoint: Endpoint, key: str = "k-1") -> str:
         "replicaCount": 1,
         "containerSpec": {"imageUri": IMAGE, "command": ["sleep", "300"]},
     }
-    job = {
-        "displayName": "train",
-        "labels": {KEY_LABEL: key},
-        "jobSpec": {"workerPoolSpecs": [pool]},
-    }
+    job = {"displayName": "train", "labels": {KEY_LABEL: key}, "jobSpec": {"workerPoolSpecs": [pool]}}
     return custom_jobs.create(endpoint, job).name
 
 

@@ -53,8 +53,7 @@ def test_only_ended_jobs_of_the_declaration_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keep", "deleted"),
-    [(0, ["again", "failed", "first"]), (2, ["first"]), (3, []), (10, [])],
+    ("keep", "deleted"), [(0, ["again", "failed", "first"]), (2, ["first"]), (3, []), (10, [])]
 )
 def test_the_oldest_are_deleted_and_a_record_that_is_gone_is_passed_over(
     keep: int, deleted: list[str]

@@ -70,11 +70,7 @@ class Log:
 def test_lines_have_the_names_of_resource_and_replica() -> None:
     log = Log([[entry("one\ntwo"), entry("three", task="")], []])
     assert log.run().complete
-    assert log.shown == [
-        "[train workerpool0-0] one",
-        "[train workerpool0-0] two",
-        "[train service] three",
-    ]
+    assert log.shown == ["[train workerpool0-0] one", "[train workerpool0-0] two", "[train service] three"]
 
 
 def test_it_goes_on_after_the_end_until_nothing_comes_any_more() -> None:

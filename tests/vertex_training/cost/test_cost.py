@@ -75,10 +75,7 @@ def test_a_machine_costs_what_is_published(
     assert found.hourly - disk == pytest.approx(published, abs=0.0005 if published > 100 else 2e-6), source
 
 
-@every_row(
-    "strategy, published",
-    [(None, 101.5429684), ("FLEX_START", 52.0306163)],
-)
+@every_row("strategy, published", [(None, 101.5429684), ("FLEX_START", 52.0306163)])
 def test_a_published_bill_of_an_a3_machine_with_a_disk_of_2000_gb(
     strategy: str | None, published: float
 ) -> None:

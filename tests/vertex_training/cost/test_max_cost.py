@@ -108,22 +108,14 @@ def test_the_price_on_demand_is_the_bound_where_a_strategy_has_no_price(strategy
 @pytest.mark.parametrize(
     ("spec", "max_cost", "message"),
     [
-        (
-            job(),
-            0.002,
-            "max_cost: $0.002 is below the cost of a minute of running, $0.0041; give at",
-        ),
+        (job(), 0.002, "max_cost: $0.002 is below the cost of a minute of running, $0.0041; give at"),
         (
             job(timeout="7200s"),
             0.25,
             "scheduling.timeout: 2 h cost up to $0.49, above max_cost of $0.25; leave the timeout out, give "
             "at most 3660s, or raise max_cost to 0.50",
         ),
-        (
-            job("never-heard-of-8"),
-            50,
-            "max_cost: has no bound, because a price is not known (",
-        ),
+        (job("never-heard-of-8"), 50, "max_cost: has no bound, because a price is not known ("),
         (
             job(on="gpus"),
             50,

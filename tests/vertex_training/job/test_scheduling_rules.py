@@ -214,9 +214,7 @@ RESERVED = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
 )
 def test_a_scarce_machine_is_pointed_out(machine, strategy, elsewhere, found):
     spec = job(
-        gpu_pool(machine=machine),
-        scheduling=Scheduling(strategy=strategy),
-        persistent_resource_id=elsewhere,
+        gpu_pool(machine=machine), scheduling=Scheduling(strategy=strategy), persistent_resource_id=elsewhere
     )
     place = ("scarce-machine", "worker_pool_specs[0].machine_spec.machine_type")
     assert (place in rules(spec)) is found

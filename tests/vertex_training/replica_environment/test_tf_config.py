@@ -14,10 +14,7 @@ EXAMPLE = {
     "cluster": {
         "chief": ["training-workerpool0-[ID_STRING_1]-0:2222"],
         "ps": ["training-workerpool2-[ID_STRING_1]-0:2222"],
-        "worker": [
-            "training-workerpool1-[ID_STRING_1]-0:2222",
-            "training-workerpool1-[ID_STRING_1]-1:2222",
-        ],
+        "worker": ["training-workerpool1-[ID_STRING_1]-0:2222", "training-workerpool1-[ID_STRING_1]-1:2222"],
     },
     "environment": "cloud",
     "task": {"cloud": "[ID_STRING_2]", "index": 0, "trial": "1", "type": "worker"},

@@ -40,8 +40,7 @@ def test_the_variables_of_a_trial(name, value):
 
 
 @pytest.mark.parametrize(
-    ("option", "name"),
-    [("metric_tag", "CLOUD_ML_HP_METRIC_TAG"), ("metric_file", "CLOUD_ML_HP_METRIC_FILE")],
+    ("option", "name"), [("metric_tag", "CLOUD_ML_HP_METRIC_TAG"), ("metric_file", "CLOUD_ML_HP_METRIC_FILE")]
 )
 def test_the_metric_may_be_given(option, name):
     assert environment(pool(), trial="1", **{option: "/mine"})[name] == "/mine"

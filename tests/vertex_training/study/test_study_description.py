@@ -48,8 +48,7 @@ MANY = ParameterSpec(
 ACCURACY = MetricSpec(metric_id="accuracy", goal="MAXIMIZE")
 SAFE = replace(LOSS, safety_config=SafetyMetricConfig(safety_threshold=0.5))
 RARELY_SAFE = replace(
-    ACCURACY,
-    safety_config=SafetyMetricConfig(safety_threshold=0.5, desired_min_safe_trials_fraction=0.25),
+    ACCURACY, safety_config=SafetyMetricConfig(safety_threshold=0.5, desired_min_safe_trials_fraction=0.25)
 )
 STOPS = StudyStoppingConfig
 

@@ -99,11 +99,7 @@ WORDS = {
         (pool(), pool(4, machine="n1-standard-8")),
         "workers: 2 -> 4 x n1-standard-8, machine type n1-standard-4 -> n1-standard-8; chief unchanged",
     ),
-    "accelerators": (
-        (pool(),),
-        (pool(gpus=2),),
-        "chief: accelerators none -> 2 x NVIDIA_TESLA_T4",
-    ),
+    "accelerators": ((pool(),), (pool(gpus=2),), "chief: accelerators none -> 2 x NVIDIA_TESLA_T4"),
     "disk": (
         (pool(),),
         (replace(pool(), disk_spec=DiskSpec(boot_disk_type="pd-standard", boot_disk_size_gb=200)),),

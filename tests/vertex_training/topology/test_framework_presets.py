@@ -174,11 +174,7 @@ CONTAINERS = st.fixed_dictionaries(
     },
 )
 POOLS = st.one_of(
-    st.builds(
-        pool,
-        st.sampled_from([CPUS, GPUS, TPU, UNKNOWN, 7]),
-        st.sampled_from([0, 1, "2", UNKNOWN]),
-    ),
+    st.builds(pool, st.sampled_from([CPUS, GPUS, TPU, UNKNOWN, 7]), st.sampled_from([0, 1, "2", UNKNOWN])),
     st.builds(lambda container: {**pool(GPUS), "container_spec": container}, CONTAINERS),
     st.builds(lambda container: {"replicaCount": 1, "containerSpec": container}, CONTAINERS),
     st.sampled_from([{}, None, 7, UNKNOWN, {"python_package_spec": {"python_module": "m"}}]),

@@ -12,12 +12,7 @@ from vertex_training.catalog.machines import MACHINES
 from vertex_training.catalog.regions import REGIONS
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import known
-from vertex_training.topology.pools import (
-    ContainerSpec,
-    MachineSpec,
-    PythonPackageSpec,
-    WorkerPoolSpec,
-)
+from vertex_training.topology.pools import ContainerSpec, MachineSpec, PythonPackageSpec, WorkerPoolSpec
 from vertex_training.topology.roles import is_reduction_server_image
 from vertex_training.topology.rules.bandwidth import bandwidth_gbps
 from vertex_training.topology.rules.reduction_servers import (
@@ -163,11 +158,7 @@ def test_the_image_is_a_reduction_server_everywhere(location):
 FINE = {
     "the document's example": (trainers(1), trainers(4), servers(16)),
     "more servers than are needed": (trainers(1), trainers(4), servers(40)),
-    "prebuilt images": (
-        packaged(1, "tf-gpu.2-3"),
-        packaged(4, "pytorch-gpu.2-4.py310"),
-        servers(16),
-    ),
+    "prebuilt images": (packaged(1, "tf-gpu.2-3"), packaged(4, "pytorch-gpu.2-4.py310"), servers(16)),
     "a machine with as high a bandwidth": (trainers(1), trainers(4), servers(10, "n4-standard-80")),
     "parameter servers": (trainers(1, kind=None), trainers(1, kind=None), servers(1, image="repo/ps:1")),
     "none": (trainers(1), trainers(4)),

@@ -7,8 +7,7 @@ from vertex_training.topology.roles import Role, is_distributed, is_reduction_se
 
 
 @pytest.mark.parametrize(
-    ("position", "role"),
-    [(0, Role.CHIEF), (1, Role.WORKER), (2, Role.PARAMETER_SERVER), (3, Role.EVALUATOR)],
+    ("position", "role"), [(0, Role.CHIEF), (1, Role.WORKER), (2, Role.PARAMETER_SERVER), (3, Role.EVALUATOR)]
 )
 def test_the_position_decides_the_role(position, role):
     assert role_of(position, pool()) is role

@@ -16,7 +16,7 @@ _SECONDS_UNTIL_LOCKED = 60.0
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Yield a folder that is locked while this process lives. Remove those of killed processes first."""
+    """Yield a folder that is locked while this process lives. First remove what killed processes left."""
     with tempfile.TemporaryDirectory(prefix=prefix) as name:
         folder = Path(name)
         newest = folder.stat().st_mtime - _SECONDS_UNTIL_LOCKED

@@ -109,14 +109,7 @@ def test_what_the_rung_changed_is_no_drift(job: ClimbTrial) -> None:
 
 def test_a_quota_refusal_leaves_a_rung_and_a_rate_limit_does_not(job: ClimbTrial) -> None:
     job.control.add_fault({"method": "CreateCustomJob", "status": 429, "message": QUOTA})
-    job.control.add_fault(
-        {
-            "method": "CreateCustomJob",
-            "nth": 2,
-            "status": 429,
-            "message": RATE,
-        }
-    )
+    job.control.add_fault({"method": "CreateCustomJob", "nth": 2, "status": 429, "message": RATE})
     job.up(ladder(SPOT, FOUND))
     assert job.way() == [(2, "RUNNING")]
 

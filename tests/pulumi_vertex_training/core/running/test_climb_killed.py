@@ -70,8 +70,7 @@ OPERATIONS = (
 
 @pytest.mark.parametrize("form", ["dynamic", "package"])
 @pytest.mark.parametrize(
-    "operation",
-    [pytest.param(each, id=each.name, marks=pytest.mark.slow) for each in OPERATIONS],
+    "operation", [pytest.param(each, id=each.name, marks=pytest.mark.slow) for each in OPERATIONS]
 )
 def test_killed_at_every_point(data_dir: Path, operation: Operation, form: str) -> None:
     def begin() -> ClimbTrial:
@@ -81,9 +80,7 @@ def test_killed_at_every_point(data_dir: Path, operation: Operation, form: str) 
         return found
 
     points = at_every_point(
-        begin,
-        lambda found: found.up(operation.killed),
-        lambda found, died: finish(found, operation, died),
+        begin, lambda found: found.up(operation.killed), lambda found, died: finish(found, operation, died)
     )
     assert points >= len(("a submission", "a cancellation", "a record"))
 

@@ -206,13 +206,7 @@ def test_runs_are_listed_with_reason_metrics_model_and_logs(steps: Steps) -> Non
     assert newest["logs"] == f"vertex-training logs {newest['id']}"
     assert "LOSS" in newest["why"] and "0.125" not in newest["why"]
     assert steps.listed.err == ""
-    for text in (
-        "RUN  CREATED",
-        "loss",
-        "0.125",
-        f"vertex-training logs {newest['id']}",
-        "Run 4: a replace",
-    ):
+    for text in ("RUN  CREATED", "loss", "0.125", f"vertex-training logs {newest['id']}", "Run 4: a replace"):
         assert text in steps.listed.out
 
 

@@ -48,11 +48,7 @@ DNN = under(categorical(), when(integer(), "dnn"))
 LAYERS = under(integer("layers", 1, 3), when(double("drop"), 3, kind="int"))
 NESTED = under(categorical(), when(LAYERS, "dnn"))
 TWO_RATES = under(categorical(), when(double(), "cnn"), when(double(), "dnn"))
-DEEP_RATES = under(
-    categorical(),
-    when(LAYERS, "cnn"),
-    when(double("drop"), "dnn"),
-)
+DEEP_RATES = under(categorical(), when(LAYERS, "cnn"), when(double("drop"), "dnn"))
 
 
 @every_row(

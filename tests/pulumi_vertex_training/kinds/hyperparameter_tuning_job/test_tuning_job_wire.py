@@ -197,8 +197,7 @@ INTEGER = ParameterSpec(parameter_id="n", integer_value_spec=IntegerValueSpec(mi
                     integer_value_spec=IntegerValueSpec(min_value=0, max_value=9),
                     conditional_parameter_specs=(
                         ConditionalParameterSpec(
-                            parameter_spec=RATE,
-                            parent_int_values=IntValueCondition(values=(0, 3)),
+                            parameter_spec=RATE, parent_int_values=IntValueCondition(values=(0, 3))
                         ),
                     ),
                 )
@@ -348,8 +347,7 @@ def test_a_change_within_a_conditional_parameter_is_found():
             categorical_value_spec=CategoricalValueSpec(values=("cnn", "dnn")),
             conditional_parameter_specs=(
                 ConditionalParameterSpec(
-                    parameter_spec=child,
-                    parent_categorical_values=CategoricalValueCondition(values=("cnn",)),
+                    parameter_spec=child, parent_categorical_values=CategoricalValueCondition(values=("cnn",))
                 ),
             ),
         )

@@ -2,13 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pulumi_vertex_training.kinds.staged.spec import (
-    EFFECTS,
-    StagedObjectSpec,
-    object_name,
-    read,
-    validate,
-)
+from pulumi_vertex_training.kinds.staged.spec import EFFECTS, StagedObjectSpec, object_name, read, validate
 from vertex_training.fields.decode import decode, encode
 from vertex_training.fields.effects import Effect, effect_of
 

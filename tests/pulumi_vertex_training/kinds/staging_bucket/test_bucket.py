@@ -202,11 +202,7 @@ def test_a_bucket_cannot_move(new):
     [
         ({"name": "My Bucket"}, "name", "for example my-bucket"),
         ({"location": "mars"}, "location", "'mars' is not a location"),
-        (
-            {"location": "us-centrall1"},
-            "location",
-            "'us-centrall1' is not a region; did you mean us-c",
-        ),
+        ({"location": "us-centrall1"}, "location", "'us-centrall1' is not a region; did you mean us-c"),
         ({"storage_class": "NEARLIN"}, "storage_class", "did you mean NEARLINE"),
         ({"storage_class": "cheap"}, "storage_class", "STANDARD, NEARLINE, COLDLINE or ARCHIVE"),
         ({"labels": {"A": "b"}}, "labels.A", "cannot be a label"),

@@ -72,11 +72,7 @@ def test_every_property_of_the_resource_is_classified(theirs: str, ours: str | N
 
 def test_every_field_is_a_property_of_the_resource_or_our_option() -> None:
     names = {field.name for field in fields(BucketSpec)}
-    assert names - set(RESOURCE.values()) == {
-        "force_destroy",
-        "public_access_prevention",
-        "release_holds",
-    }
+    assert names - set(RESOURCE.values()) == {"force_destroy", "public_access_prevention", "release_holds"}
 
 
 def test_replacing_fields_are_those_that_the_api_sets_only_at_creation() -> None:

@@ -49,10 +49,7 @@ def build(index: Path, endpoint: Endpoint) -> Build:
         (source / "task.py").write_text(code)
         plan = plan_image(
             ImageSource(
-                source=source,
-                base_image=base,
-                requirements=index.parent / "lock.txt",
-                python_version="3.11",
+                source=source, base_image=base, requirements=index.parent / "lock.txt", python_version="3.11"
             )
         )
         target = parse(f"us-central1-docker.pkg.dev/local/{repository}/{image}")

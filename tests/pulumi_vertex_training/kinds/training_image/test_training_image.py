@@ -14,11 +14,7 @@ from pulumi_vertex_training.kinds.training_image.spec import (
     validate,
 )
 
-RIGHT = {
-    "repository": "us-central1-docker.pkg.dev/p/trainers",
-    "name": "digits",
-    "source": "trainer",
-}
+RIGHT = {"repository": "us-central1-docker.pkg.dev/p/trainers", "name": "digits", "source": "trainer"}
 
 
 def image(**fields: Any) -> TrainingImageSpec:
@@ -61,10 +57,7 @@ def test_invalid_repositories(repository: str) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"repository": "https://us-central1-docker.pkg.dev/p/trainers/"},
-        {"tags": ("latest", "latest")},
-    ],
+    [{"repository": "https://us-central1-docker.pkg.dev/p/trainers/"}, {"tags": ("latest", "latest")}],
     ids=["a scheme and a slash", "a tag twice"],
 )
 def test_the_normal_form(change: dict[str, Any]) -> None:

@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.training_pipeline.view import (
-    destination_in_words,
-    split_in_words,
-    split_of,
-)
+from pulumi_vertex_training.kinds.training_pipeline.view import destination_in_words, split_in_words, split_of
 from support import properties  # noqa: F401
 from support.client.specs.pipeline_specs import whole_data
 from vertex_training.job.input_data import (

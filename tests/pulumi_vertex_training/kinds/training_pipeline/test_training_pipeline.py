@@ -113,10 +113,7 @@ def test_a_whole_pipeline_on_the_wire():
             "datasetId": "123",
             "gcsDestination": {"outputUriPrefix": "gs://staging/digits/"},
         },
-        "modelToUpload": {
-            "displayName": "digits",
-            "containerSpec": {"imageUri": pipelines.SERVING},
-        },
+        "modelToUpload": {"displayName": "digits", "containerSpec": {"imageUri": pipelines.SERVING}},
     }
 
 

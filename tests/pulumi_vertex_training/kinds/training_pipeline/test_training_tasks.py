@@ -24,11 +24,7 @@ def spec_of(task):
         pytest.param({"replica_count": 3, "args": ["--a", 1, 0.5]}, id="workers and arguments"),
         pytest.param({"timeout": 3600, "scheduling_strategy": "SPOT"}, id="scheduling"),
         pytest.param(
-            {
-                "machine_type": "n1-standard-8",
-                "accelerator_type": "NVIDIA_TESLA_T4",
-                "accelerator_count": 1,
-            },
+            {"machine_type": "n1-standard-8", "accelerator_type": "NVIDIA_TESLA_T4", "accelerator_count": 1},
             id="accelerator",
         ),
     ],

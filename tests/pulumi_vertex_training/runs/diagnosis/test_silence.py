@@ -19,10 +19,7 @@ FAILED = from_wire(
     {
         "name": "projects/7/locations/europe-west4/customJobs/5",
         "state": "JOB_STATE_FAILED",
-        "error": {
-            "code": 3,
-            "message": "The replica workerpool0-0 exited with a non-zero status of 1.",
-        },
+        "error": {"code": 3, "message": "The replica workerpool0-0 exited with a non-zero status of 1."},
     }
 )
 

@@ -13,13 +13,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.core.running.declaration import Counts
 from pulumi_vertex_training.kinds.custom_job.replica_counts import count_by_role
 from pulumi_vertex_training.program.waiting.progress import line
-from pulumi_vertex_training.runs.monitoring.progress import (
-    Report,
-    duration,
-    in_words,
-    report_at,
-    warnings_of,
-)
+from pulumi_vertex_training.runs.monitoring.progress import Report, duration, in_words, report_at, warnings_of
 from pulumi_vertex_training.views.jobs.status import Status
 from pulumi_vertex_training.views.runs.history import result_of
 from pulumi_vertex_training.views.runs.metric_rows import Metric, metric_text, metrics_of
@@ -142,8 +136,7 @@ def endpoint(service: Service) -> Endpoint:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0, "0s"), (59.9, "59s"), (125, "2m05s"), (7800, "2h10m"), (180000, "2d02h")],
+    ("seconds", "words"), [(0, "0s"), (59.9, "59s"), (125, "2m05s"), (7800, "2h10m"), (180000, "2d02h")]
 )
 def test_durations_are_short(seconds: float, words: str) -> None:
     assert duration(seconds) == words

@@ -81,8 +81,7 @@ def jobs(endpoint: Endpoint) -> Mapping[str, JobRecord]:
             endpoint, declared("hangs", WAITS_IN_A_COLLECTIVE, SLEEPS_IN_C, LOOPS, stall=True)
         ),
         "uneven": custom_jobs.create(
-            endpoint,
-            declared("uneven", *(PACED.format(seconds=seconds) for seconds in (0.02, 0.02, 8))),
+            endpoint, declared("uneven", *(PACED.format(seconds=seconds) for seconds in (0.02, 0.02, 8)))
         ),
     }
 

@@ -159,10 +159,7 @@ EXAMPLE = {
     "cluster": {
         "chief": ["cmle-training-chief-[ID_STRING_1]-0:2222"],
         "ps": ["cmle-training-ps-[ID_STRING_1]-0:2222"],
-        "worker": [
-            "cmle-training-worker-[ID_STRING_1]-0:2222",
-            "cmle-training-worker-[ID_STRING_1]-1:2222",
-        ],
+        "worker": ["cmle-training-worker-[ID_STRING_1]-0:2222", "cmle-training-worker-[ID_STRING_1]-1:2222"],
     },
     "environment": "cloud",
     "task": {"cloud": "[ID_STRING_2]", "index": 0, "trial": "1", "type": "worker"},

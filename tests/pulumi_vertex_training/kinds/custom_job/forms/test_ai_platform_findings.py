@@ -242,15 +242,8 @@ containers = st.fixed_dictionaries(
 )
 roles = st.fixed_dictionaries({"workerType": machines, "workerCount": counts}).flatmap(
     lambda worker: st.fixed_dictionaries(
-        {},
-        optional={"parameterServerType": machines, "evaluatorType": machines},
-    ).map(
-        lambda others: {
-            **worker,
-            **others,
-            **{key.replace("Type", "Count"): "2" for key in others},
-        }
-    )
+        {}, optional={"parameterServerType": machines, "evaluatorType": machines}
+    ).map(lambda others: {**worker, **others, **{key.replace("Type", "Count"): "2" for key in others}})
 )
 sizes_of_inputs = st.one_of(
     st.sampled_from(["BASIC", "STANDARD_1", "PREMIUM_1", "BASIC_GPU"]).map(lambda tier: {"scaleTier": tier}),

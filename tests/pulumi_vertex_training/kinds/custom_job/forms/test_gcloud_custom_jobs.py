@@ -154,16 +154,8 @@ POOL_0, POOL_1 = "gcloud.--worker-pool-spec[0]", "gcloud.--worker-pool-spec[1]"
             f"{POOL_0}.container-image-uri",
             "together with local-package-path",
         ),
-        (
-            (POOL, f"{LOCAL},{EXECUTOR},script=a.py"),
-            f"{POOL_1}.local-package-path",
-            "allowed in the first",
-        ),
-        (
-            (f"{LOCAL},{EXECUTOR},script=a.py", POOL),
-            f"{POOL_1}.container-image-uri",
-            "all pools run the",
-        ),
+        ((POOL, f"{LOCAL},{EXECUTOR},script=a.py"), f"{POOL_1}.local-package-path", "allowed in the first"),
+        ((f"{LOCAL},{EXECUTOR},script=a.py", POOL), f"{POOL_1}.container-image-uri", "all pools run the"),
         ((POOL, f"{POOL},python-module=a.b"), f"{POOL_1}.python-module", "together with container-image-uri"),
     ],
 )

@@ -98,11 +98,7 @@ def test_tf_config_is_set_on_all_or_none_but_for_reduction_servers(pools, contra
 @given(jobs.topologies, contracts)
 def test_tf_config_never_lists_evaluators_or_reduction_servers(pools, contract):
     found = environments(*pools, contract=contract)
-    expected = {
-        Role.CHIEF: "chief",
-        Role.WORKER: "worker",
-        Role.PARAMETER_SERVER: "ps",
-    }
+    expected = {Role.CHIEF: "chief", Role.WORKER: "worker", Role.PARAMETER_SERVER: "ps"}
     for cluster in clusters(found, "tf_config"):
         assert set(cluster) == {expected[each.role] for each in found if each.role in expected}
 
