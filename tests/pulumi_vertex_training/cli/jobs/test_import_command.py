@@ -96,7 +96,9 @@ def test_a_job_that_has_ended_is_imported_as_well(env: Env, endpoint: Endpoint, 
 def test_a_job_that_is_not_there(env: Env, live: JobRecord) -> None:
     missing = run("import", "12", env=env)
     assert (missing.code, missing.out) == (2, "")
-    assert "There is no job '12'" in missing.err
+    first, *rows = missing.err.splitlines()
+    assert "There is no job '12'" in first and first.endswith("Jobs in local, us-central1:")
+    assert ["digits", "RUNNING", live.job_id] in [row.split() for row in rows], "a job on each line"
 
 
 def test_a_job_must_be_named(env: Env) -> None:

@@ -11,6 +11,7 @@ from vertex_training.cost.words import AT_MAXIMUM, usd
 from vertex_training.findings.words import all_of, duration
 
 OF_THE_MACHINES = "nothing of its own, as it runs on the machines of a persistent resource"
+NOTHING = "nothing"
 NOT_SHOWN = "a secret, which a plan does not show"
 """The reason of a gap whose value is a secret."""
 _IDLE = "also while no job runs on it"
@@ -21,7 +22,7 @@ _MOST_GAPS = 3
 def hourly(cost: Cost | None) -> str:
     """Return the cost of an hour: "$0.62", "at least $0.44", "not known"; "nothing" for None."""
     if cost is None:
-        return "nothing"
+        return NOTHING
     if cost.hourly is not None:
         return amount(cost.hourly)
     return f"{_LEAST}{usd(cost.known_hourly)}" if cost.known_hourly else "not known"
@@ -29,7 +30,7 @@ def hourly(cost: Cost | None) -> str:
 
 def amount(dollars: float) -> str:
     """Return an amount; "nothing" for 0."""
-    return usd(dollars) if dollars else "nothing"
+    return usd(dollars) if dollars else NOTHING
 
 
 def an_hour(text: str) -> str:

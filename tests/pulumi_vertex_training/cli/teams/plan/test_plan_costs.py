@@ -91,6 +91,11 @@ def test_unchanged_jobs_count_while_they_are_live():
     assert found.started.per_timeout == pytest.approx(2 * JOB * 24)
 
 
+def test_a_stack_in_which_nothing_runs_costs_nothing():
+    ended = step("same", "ended", inputs(1), inputs(1), state="JOB_STATE_SUCCEEDED")
+    assert cost(ended).summary == "The stack costs nothing, now and after the deployment"
+
+
 def test_a_job_that_ended_and_runs_again_counts_after():
     found = cost(step("replace", "train", inputs(1), inputs(1), state="JOB_STATE_FAILED"))
     assert hourly(found) == (0, pytest.approx(JOB))

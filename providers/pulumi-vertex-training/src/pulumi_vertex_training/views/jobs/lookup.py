@@ -165,6 +165,16 @@ def describe(records: Sequence[JobRecord]) -> str:
     return ", ".join(shown)
 
 
+def _table(records: Sequence[JobRecord]) -> str:
+    """Return a line with name, state and id for each of the newest jobs."""
+    shown = [(one.display_name, one.state.word, one.job_id) for one in records[:_SHOWN]]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in shown]
+    if len(records) > _SHOWN:
+        lines.append(f"and {len(records) - _SHOWN} more")
+    return "\n".join(f"  {line}" for line in lines)
+
+
 def summary(record: JobRecord) -> dict[str, Any]:
     """Return the JSON keys that every job has in `jobs`, `status` and `cancel`."""
     document: dict[str, Any] = {
@@ -223,7 +233,7 @@ def _unknown(endpoint: Endpoint, text: str) -> InputError:
         exist = f"There are no jobs in {endpoint.project}, {endpoint.location}."
         exist += location_hint(endpoint.location)
     else:
-        exist = f"Jobs in {endpoint.project}, {endpoint.location}: {describe(outer or records)}."
+        exist = f"Jobs in {endpoint.project}, {endpoint.location}:\n{_table(outer or records)}"
     known = [record.display_name for record in records] + [record.job_id for record in records]
     known += [name for record in records if (name := record.labels.get("pulumi-resource"))]
     hint = did_you_mean(text.rpartition("/")[2], known)

@@ -116,7 +116,7 @@ class PlanCost:
             return ""
         said = ", ".join(
             [
-                f"If all ran: {_now_and_then(words.hourly(self.before), words.hourly(self.after))}",
+                _now_and_then(words.hourly(self.before), words.hourly(self.after)),
                 *words.grown(self.before, self.after),
             ]
         )
@@ -133,9 +133,11 @@ class PlanCost:
 
 
 def _now_and_then(before: str, after: str) -> str:
+    if before == after == words.NOTHING:
+        return "The stack costs nothing, now and after the deployment"
     if before == after:
-        return f"{words.an_hour(after)}, now and after the deployment"
-    return f"{words.an_hour(before)} now, {words.an_hour(after)} after the deployment"
+        return f"If all ran: {words.an_hour(after)}, now and after the deployment"
+    return f"If all ran: {words.an_hour(before)} now, {words.an_hour(after)} after the deployment"
 
 
 def check(context: PlanContext) -> CheckResult | None:
