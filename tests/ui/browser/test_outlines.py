@@ -155,6 +155,7 @@ def test_a_job_of_many_replicas_has_each_notice_once(
     seen: Visit, dashboard: Dashboard, keys: Mapping[str, str]
 ) -> None:
     page = seen.page
+    page.set_viewport_size({"width": 1440, "height": HEIGHT})
     for _ in range(2):  # the second time all lines are in the page, and the stream sends the last ones again
         opened(page, dashboard, "job-live", keys)
         page.evaluate(TWO_ROUNDS)

@@ -121,13 +121,15 @@ function filterTable(body) {
     all += 1;
     shown += fits ? 1 : 0;
   }
+  const fitting = shown;
   if (grouped) shown -= showGroups(body, grouped.checked);
   if (clear) clear.hidden = !(wanted.length || (state && state.value));
   // A first view has the newest rows; the others come as soon as the page is connected.
   const rest = Math.max(Number(body.dataset.all || 0) - all, 0);
   const whole = all + rest - inside;
   const some = shown ? `${shown} of ${whole} shown` : `none of ${whole} fits the filter`;
-  const words = shown === all - inside ? `${whole} in all` : some;
+  const isWhole = fitting === all - inside;
+  const words = !isWhole ? some : shown === fitting ? `${whole} in all` : `${whole} in ${shown} rows`;
   if (note) note.textContent = rest ? `${words}, ${rest} are loading` : words;
   markCounts();
 }
