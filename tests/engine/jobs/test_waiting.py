@@ -251,7 +251,8 @@ def test_a_program_reports_how_far_it_is_at_every_width(
     write(engine, bucket, job.replace("staging_bucket", 'run_token="2", staging_bucket'))
     with terminals.running(engine, "up", "--yes", "--skip-preview", columns=80) as terminal:
         rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%")
-        terminal.capture("program-rerun", 80, *rows, record=request.config.getoption("--record"))
+        for columns in (80, 100, 120):
+            terminal.capture("program-rerun", columns, *rows, record=request.config.getoption("--record"))
 
 
 def test_a_job_that_has_not_started_says_what_it_waits_for(shared_engine: Engine) -> None:

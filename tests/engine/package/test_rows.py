@@ -87,4 +87,5 @@ def test_rows_show_progress_at_every_width(engine: Engine, request: pytest.Fixtu
     (engine.folder / "Pulumi.yaml").write_text(json.dumps(document))
     with terminals.running(engine, "up", "--yes", "--skip-preview", columns=80) as terminal:
         rows = ("vertex-training watch", "Ctrl-C leaves it running", "28%")
-        terminal.capture("package-replaced", 80, *rows, record=record)
+        for columns in (80, 100, 120):
+            terminal.capture("package-replaced", columns, *rows, record=record)

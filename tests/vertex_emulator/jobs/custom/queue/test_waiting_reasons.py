@@ -32,8 +32,8 @@ def test_slots_and_the_job_before_it(emulator: JobEmulator) -> None:
     assert reason(emulator, wide) == (
         "50 replica slots; 3 run at once here, and 2 are taken (`vertex-training emulator replica-limit`)"
     )
-    for name in (behind, last):
-        assert reason(emulator, name) == "custom job wide, which is before it in the queue"
+    assert reason(emulator, behind) == "custom job wide, which is before it in the queue"
+    assert reason(emulator, last) == "custom job wide and 1 more, which are before it in the queue"
 
 
 def test_the_start_delay(emulator: JobEmulator) -> None:

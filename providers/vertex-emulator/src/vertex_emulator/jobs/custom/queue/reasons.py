@@ -19,6 +19,7 @@ class Reasons:
         self._machines = machines
         self._quota = quota
         self._first = ""
+        self._others = 0  # behind the first
 
     def of(self, record: Record, one: WaitingJob, *, is_due: bool) -> str:
         """Return why a job waits. It takes what is free for it, so later jobs find the rest."""
@@ -37,9 +38,15 @@ class Reasons:
         if self._slots.take(record.message):
             return "its start"
         if was_full:
-            return f"{self._first}, which is before it in the queue"
+            self._others += 1
+            return self._behind(self._others - 1)
         self._first = f"custom job {record.message.display_name or record.id}"
         return self._replica_slots(replicas_of(record.message))
+
+    def _behind(self, others: int) -> str:
+        if not others:
+            return f"{self._first}, which is before it in the queue"
+        return f"{self._first} and {others} more, which are before it in the queue"
 
     def _queued(self, record: Record) -> str:
         resource = record.message.job_spec.persistent_resource_id
