@@ -144,6 +144,19 @@ def test_every_pending_job_has_a_reason(seen: Visit, dashboard: Dashboard, keys:
     expect(page.locator("#facts .reason")).to_contain_text("It waits for the start delay")
 
 
+def test_a_legend_of_replicas_is_not_broken(
+    seen: Visit, dashboard: Dashboard, keys: Mapping[str, str]
+) -> None:
+    page = seen.page
+    page.set_viewport_size({"width": 1280, "height": HEIGHT})
+    opened(page, dashboard, "job-live", keys)
+    settle(page)
+    rows = page.locator("#usage .u-series")
+    boxes = rows.evaluate_all("all => all.map((one) => one.getBoundingClientRect().toJSON())")
+    assert len(boxes) == 2 * 9 and max(box["height"] for box in boxes) < 24, "a line for each"
+    assert len({round(box["x"]) for box in boxes}) == 4, "two columns in each chart"
+
+
 TWO_ROUNDS = """() => new Promise((done) => {
     let rounds = 0;
     document.addEventListener("parts", () => (rounds += 1) === 2 && done());

@@ -105,7 +105,7 @@
   function lineOf(one, number, chart) {
     const stroke = colour(`--curve-${(number % COLOURS) + 1}`);
     const found = {
-      label: one.name,
+      label: one.name.replace(/^workerpool/, "pool "), // a legend has little space
       stroke,
       width: 1.75,
       dash: number < COLOURS ? undefined : [7, 4], // a second turn of the colours
@@ -198,7 +198,7 @@
       {
         width: Math.max(place.clientWidth, 200),
         height: HEIGHT,
-        padding: [10, 14, 0, 0],
+        padding: [10, chart.across === "time" || isOverTime ? 26 : 14, 0, 0],
         scales: {
           x: {
             time: chart.across === "time",

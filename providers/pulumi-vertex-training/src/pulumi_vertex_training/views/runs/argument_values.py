@@ -101,4 +101,5 @@ def _hidden(argument: str) -> str:
 
 
 def _shortened(text: str) -> str:
+    text = " ".join(text.split()) if "\n" in text else text  # such as a script
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
