@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE.parents[1]), str(ROOT)]
 
-from playwright.sync_api import Browser, FloatRect, Page, expect  # noqa: E402
+from playwright.sync_api import Browser, Page, expect  # noqa: E402
 
 from support.client.ui import everything as scenes  # noqa: E402
 from support.client.ui import experiments, stage, states  # noqa: E402
@@ -39,11 +39,8 @@ IN_DOCS: tuple[tuple[str, str, Scheme], ...] = (
 )
 """The pictures that the guide and the README show."""
 
-FIRST_SCREEN = ("job", "job-dark")
-"""The pictures that show the first screen, not the whole page."""
-
-SMALL, SMALL_HEIGHT = (960, 860), 478
-"""The window and the height of the small pictures, which begin below the header."""
+FIRST_SCREEN = {"job": WIDE, "job-dark": WIDE, "job-small": (960, 478), "job-small-dark": (960, 478)}
+"""The pictures that show the first screen, not the whole page, and its size. Small ones have no header."""
 
 
 def main(arguments: list[str]) -> int:
@@ -105,22 +102,15 @@ def _stage(scene: Scene) -> dict[str, str]:
 
 def _take_for_docs(browser: Browser, dashboard: Dashboard, keys: Mapping[str, str]) -> None:
     for name, path, scheme in IN_DOCS:
-        is_small = "-small" in name
-        size = SMALL if is_small else WIDE
-        with visit(browser, dashboard.url, dashboard.host, scheme=scheme, size=size) as seen:
+        with visit(
+            browser, dashboard.url, dashboard.host, scheme=scheme, size=FIRST_SCREEN.get(name, WIDE)
+        ) as seen:
             seen.page.goto(f"http://{dashboard.host}/{path.format(**keys)}")
             _settled(seen.page)
-            if is_small:
-                seen.page.screenshot(path=DOCS / f"{name}.png", clip=_below_header(seen.page))
-            else:
-                seen.page.screenshot(path=DOCS / f"{name}.png", full_page=name not in FIRST_SCREEN)
+            if "small" in name:
+                seen.page.evaluate("scrollTo(0, document.querySelector('header').offsetHeight)")
+            seen.page.screenshot(path=DOCS / f"{name}.png", full_page=name not in FIRST_SCREEN)
             assert seen.problems == [], seen.problems
-
-
-def _below_header(page: Page) -> FloatRect:
-    header = page.locator("header").first.bounding_box()
-    assert header is not None
-    return {"x": 0, "y": header["height"], "width": SMALL[0], "height": SMALL_HEIGHT}
 
 
 def _settled(page: Page) -> None:
