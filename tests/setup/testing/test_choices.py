@@ -80,7 +80,7 @@ def test_a_sample_has_the_smoke_tests_of_all_other_slow_files(root: Path) -> Non
         ("tests/support/waiting.py", ("tests",)),
         ("requirements-dev.txt", ("tests",)),
         ("some/new/path", ("tests",)),
-        ("README.md", ("tests/setup",)),
+        ("README.md", ("tests/engine/pages/test_readme_programs.py", "tests/setup")),
         ("tests/engine/jobs/test_waiting.py", ("tests/engine/jobs/test_waiting.py", GENERATED)),
         ("tests/engine/conftest.py", ("tests/engine", GENERATED)),
     ],
