@@ -305,9 +305,7 @@ def _powers(low: float, high: float) -> _Scale:
     def place(value: Value) -> float | None:
         return None if isinstance(value, str) or value <= 0 else _y((math.log(value) - math.log(low)) / span)
 
-    ticks = _round_powers(low, high) or [
-        low * math.exp(span * part / (_TICKS - 1)) for part in range(_TICKS)
-    ]
+    ticks = _round_powers(low, high) or [low * math.exp(span * part / (_TICKS - 1)) for part in range(_TICKS)]
     return _Scale(
         place=place,
         ticks=tuple(Tick(at=place(each) or 0.0, text=_short(each)) for each in ticks),

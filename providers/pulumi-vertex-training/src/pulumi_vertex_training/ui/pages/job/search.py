@@ -23,4 +23,3 @@ def parts(tuning: Tuning) -> Mapping[str, Part]:
         ),
         "trials": Rows(template="job/trial.html", items=[(f"trial/{row.id}", row) for row in rows]),
     }
-
