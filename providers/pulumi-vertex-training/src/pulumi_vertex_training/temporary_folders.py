@@ -17,7 +17,7 @@ _SECONDS_UNTIL_LOCKED = 60.0
 @contextlib.contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
     """Yield a folder that is locked while this process lives. First remove what killed processes left."""
-    with tempfile.TemporaryDirectory(prefix=prefix) as name:
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         newest = folder.stat().st_mtime - _SECONDS_UNTIL_LOCKED
         with _locked(folder):

@@ -10,7 +10,6 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +32,7 @@ from mcp_types import Tool as DescribedTool
 from pulumi_vertex_training.cli.mcp import tools
 from pulumi_vertex_training.cli.mcp.tools import Tool
 from pulumi_vertex_training.failure import InputError
+from pulumi_vertex_training.temporary_folders import temporary_folder
 from vertex_training import __version__
 from vertex_training.findings.words import did_you_mean
 
@@ -183,5 +183,5 @@ async def _serve(session: Session) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve on standard input and output until standard input is closed."""
-    with tempfile.TemporaryDirectory(prefix="vertex-training-mcp-", ignore_cleanup_errors=True) as folder:
-        anyio.run(_serve, Session(options=options, folder=Path(folder)))
+    with temporary_folder("vertex-training-mcp-") as folder:
+        anyio.run(_serve, Session(options=options, folder=folder))
