@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from scripts.layout import Layout
 from scripts.processes import alone, run_openly
 from scripts.report import ChoreError, Report
-from scripts.testing import bytecode, changed, minutes, processes, queue, summary
+from scripts.testing import bytecode, changed, memory, minutes, processes, queue, summary
 from scripts.testing.results import Results
 
-_PROCESSES = min((os.cpu_count() or 2) + 2, 6)
-"""More than the cores, because tests of the engine and of jobs wait about half of their time."""
+_MEMORY_OF_A_PROCESS = 1 << 30
+"""Bytes that a process of tests needs with all that it starts: emulators, replicas, a browser."""
 
 _SLOW_MACHINE = 0.75
 """The speed below which a sample has the smoke tests alone, so that a run ends in the time of a usual one."""
@@ -104,10 +104,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make test ARGS=", add_help=False, allow_abbrev=False)
     parser.add_argument("-m", dest="marks")
     parser.add_argument("--randomly-seed", dest="seed", type=int)
-    parser.add_argument("--processes", type=int, default=_PROCESSES)
+    parser.add_argument("--processes", type=int, default=_number_of_processes(memory.available()))
     parser.add_argument("--changed", nargs="?", const="")
     parser.add_argument("--slow-sample", action="store_true")
     return parser
+
+
+def _number_of_processes(memory_available: int | None) -> int:
+    """Return more than the cores, because tests of the engine and of jobs wait about half of their time.
+
+    Where memory is short, return fewer: the kernel would kill replicas and the browser.
+    """
+    usual = min((os.cpu_count() or 2) + 2, 6)
+    if memory_available is None:
+        return usual
+    return max(1, min(usual, memory_available // _MEMORY_OF_A_PROCESS))
 
 
 class _Failures:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from scripts.report import ChoreError
-from scripts.testing import changed, queue
+from scripts.testing import changed, command, memory, queue
 from scripts.testing.queue import Entry
 
 GENERATED = "tests/setup/checks/test_generated_files.py"
@@ -24,6 +25,39 @@ def test_the_queue_has_each_file_once_the_longest_folders_first(root: Path) -> N
     assert folders[0] == "examples" and folders.index("engine") < folders.index("ui") < folders.index(
         "vertex_training"
     )
+
+
+@pytest.mark.parametrize(
+    ("groups", "limits", "expected"),
+    [
+        pytest.param("0::/\n", {}, 6, id="no group"),
+        pytest.param("0::/run\n", {"run/memory.max": "max"}, 6, id="no limit"),
+        pytest.param("0::/run\n", {"run/memory.max": str(2 << 30)}, 2, id="version 2"),
+        pytest.param(
+            "9:memory:/run\n", {"memory/run/memory.limit_in_bytes": str(3 << 30)}, 3, id="version 1"
+        ),
+        pytest.param(
+            "9:memory:/docker/a\n", {"memory/memory.limit_in_bytes": str(1 << 29)}, 0, id="container"
+        ),
+    ],
+)
+def test_the_limit_of_a_control_group_is_the_memory_that_is_available(
+    tmp_path: Path, groups: str, limits: Mapping[str, str], expected: int
+) -> None:
+    """The machine has 6 GiB. `expected` are gibibytes, rounded down."""
+    assert memory.available(proc=tmp_path, groups=tmp_path) is None
+    meminfo = f"MemFree: 1 kB\nMemAvailable:  {6 << 20} kB\n"
+    for name, text in {"meminfo": meminfo, "self/cgroup": groups, **limits}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = memory.available(proc=tmp_path, groups=tmp_path)
+    assert found is not None and found >> 30 == expected
+
+
+def test_where_memory_is_short_fewer_processes_run_tests() -> None:
+    usual = command._number_of_processes(None)
+    assert usual == command._number_of_processes(1 << 40) > 2
+    assert [command._number_of_processes(size << 29) for size in (1, 3, 4)] == [1, 1, 2]
 
 
 def test_a_seed_gives_the_same_order_again(root: Path) -> None:
