@@ -32,7 +32,7 @@ def test_the_queue_has_each_file_once_the_longest_folders_first(root: Path) -> N
     [
         pytest.param("0::/\n", {}, 6, id="no group"),
         pytest.param("0::/run\n", {"run/memory.max": "max"}, 6, id="no limit"),
-        pytest.param("0::/run\n", {"run/memory.max": str(2 << 30)}, 2, id="version 2"),
+        pytest.param("0::/run\n", {"run/memory.max": str(2 << 30)}, 2, id="2"),
         pytest.param(
             "9:memory:/run\n", {"memory/run/memory.limit_in_bytes": str(3 << 30)}, 3, id="version 1"
         ),
