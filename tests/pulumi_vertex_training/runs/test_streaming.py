@@ -177,11 +177,22 @@ def test_what_people_have_read_is_not_said_again(shown: ShownMessages, messages:
     assert shown.of(entry(FAILED.replace("its log", "pip"), task="")) == FAILED.replace("its log", "pip")
 
 
+def test_each_step_before_a_trial_runs_is_said_once() -> None:
+    steps = ("Vertex AI is setting up this job.", "Job is preparing.", "Job is running.")
+    shown = ShownMessages()
+    first, second = (
+        [shown.of(entry(text, task=f"trial-{number}/service")) for text in steps] for number in (1, 2)
+    )
+    assert (first, second) == ([*steps], [None, None, "Job is running."])
+    own = ShownMessages()
+    assert [own.of(entry(text, task="")) for text in (*steps, *steps)] == [*steps, *steps]
+
+
 def test_a_brief_notice_has_what_stands_in_for_the_image_and_the_warnings() -> None:
     text = (
         "Emulator: the image a/sklearn-cpu.1-6.py310:latest is not run; this replica uses Python 3.11.7 of "
-        "this machine (/usr/bin/python3.11), with those packages of /work/.venv that the image has. It runs as "
-        "the user 7 of this machine, whom no other files belong to. WARNING: the base image has Python 3.10."
+        "this machine (/usr/bin/python3.11), with those packages of /work/.venv that the image has. It runs "
+        "as the user 7, whom no other files belong to. WARNING: the base image has Python 3.10."
     )
     found = ShownMessages(is_brief=True).of(replace(entry(text), severity="NOTICE"))
     assert found == (

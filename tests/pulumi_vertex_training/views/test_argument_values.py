@@ -45,6 +45,11 @@ def test_absent_arguments_and_flags_without_a_value() -> None:
     assert rows(record(["a"]), record(["b"])) == [("arguments", ("a", "b"))]
 
 
+def test_a_script_of_several_lines_is_one_line() -> None:
+    (row,) = differing([record(["-c", f"\nimport os\nprint({number})"]) for number in (1, 2)])
+    assert row.cells == ("import os print(1)", "import os print(2)")
+
+
 def test_a_secret_that_differs_is_named_without_its_value() -> None:
     labels = {secret_arguments.LABEL: "0-1_0-2"}
     one, two = (record(["--token", f"x{n}", f"--key=y{n}", "z"], labels=labels) for n in (1, 2))

@@ -161,7 +161,7 @@ TWO_ROUNDS = """() => new Promise((done) => {
     let rounds = 0;
     document.addEventListener("parts", () => (rounds += 1) === 2 && done());
 })"""
-"""Wait for two rounds of the stream. The use of replicas differs in each, and new lines of the log follow it."""
+"""Wait for two rounds of the stream: each has the use of replicas, and then new lines of the log."""
 
 
 def test_a_job_of_many_replicas_has_each_notice_once(

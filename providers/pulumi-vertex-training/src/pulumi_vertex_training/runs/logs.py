@@ -115,7 +115,7 @@ class ShownMessages:
         self._notices: set[str] = set()
 
     def of(self, entry: LogEntry) -> str | None:
-        """Return the message of an entry to show; None for the emulator's notice about another replica."""
+        """Return the message of an entry to show; None for a notice that another replica or trial had."""
         if self._raw:
             return entry.message
         if entry.severity == "NOTICE" and entry.message.startswith(_OF_EMULATOR):
@@ -124,7 +124,12 @@ class ShownMessages:
             self._notices.add(entry.message)
             if self._is_brief:
                 return drawn(_in_brief(entry.message))
-        is_of_service = entry.task.rpartition("/")[2] in ("", SERVICE)
+        job, _, task = entry.task.rpartition("/")
+        is_of_service = task in ("", SERVICE)
+        if job and is_of_service and _PREPARES.match(entry.message):  # each trial prepares in the same way
+            if entry.message in self._notices:
+                return None
+            self._notices.add(entry.message)
         message = entry.message
         if is_of_service and not self._with_tails:
             message = without_log(message, of_pip=False)
@@ -133,6 +138,9 @@ class ShownMessages:
 
 _OF_EMULATOR = "Emulator: "
 """Beginning of the emulator's notices about how it runs a replica."""
+
+_PREPARES = re.compile(r"Waiting for |Vertex AI is |Job is preparing")
+"""Beginning of what the service says before a job runs."""
 
 _SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 _WHERE = re.compile(r" \(/[^)]*\)|, with those packages of \S+ that the image has")

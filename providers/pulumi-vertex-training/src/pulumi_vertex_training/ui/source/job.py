@@ -89,7 +89,7 @@ class RunBefore:
 class Job:
     """A job as its page shows it. `machines` are the totals, `report` is the latest of a live job.
 
-    `tuning` has the trials of a tuning job, and is None for other jobs, and for those of a newer version.
+    `tuning` has the trials of a tuning job. It is None for other jobs, and for a job of a newer version.
     """
 
     endpoint: Endpoint
@@ -170,7 +170,7 @@ def _now(endpoint: Endpoint, record: JobRecord) -> datetime | None:
 def _facts(endpoint: Endpoint, record: JobRecord) -> Iterator[tuple[str, str]]:
     """Yield the facts of the kind, and from where the program resumed.
 
-    Those of a tuning job are its best trial and numbers of trials, which the strip has.
+    A tuning job has none here: its best trial and numbers of trials are in the strip.
     """
     if record.collection != registry.TUNING_JOB.collection:
         yield from ((name, value) for name, value in view_of(record).facts(record) if value)

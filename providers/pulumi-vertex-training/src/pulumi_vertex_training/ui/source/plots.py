@@ -108,7 +108,7 @@ class ParameterPlot:
 
     @property
     def is_wide(self) -> bool:
-        """Whether it scrolls, instead of being as wide as its place."""
+        """True for a picture that scrolls, instead of being as wide as its place."""
         return self.width > _WIDTH
 
 

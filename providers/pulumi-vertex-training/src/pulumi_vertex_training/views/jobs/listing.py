@@ -49,7 +49,7 @@ class Listing:
 
     `selected` are the records to show, newest first. `records` are all that were read and `inner` the jobs
     that these run, both by key. `cancelled` are keys of cancelled custom jobs. `live` means that only jobs
-    that have not ended were read. `reports` are running jobs', `results` the last ones of some ended jobs, and
+    that have not ended were read. `reports` are running jobs', `results` the last ones of ended jobs, and
     `waits` what live jobs wait for, by full name.
     """
 
