@@ -90,12 +90,12 @@ def env(bare: dict[str, str], service: Service) -> dict[str, str]:
     return {**bare, "VERTEX_EMULATOR_HOST": service.url, "VERTEX_EMULATOR_TOKEN": "t"}
 
 
-def assert_clean_error(ended: Ended, *words: str, code: int) -> None:
-    """Check for one line on standard error, and nothing on standard output."""
+def assert_clean_error(ended: Ended, *words: str, code: int, lines: int = 1) -> None:
+    """Check for one line on standard error, or so many, and nothing on standard output."""
     assert ended.code == code, ended
     assert ended.out == ""
     assert ended.err.startswith("error: ")
-    assert ended.err.count("\n") == 1
+    assert ended.err.count("\n") == lines
     assert "Traceback" not in ended.err
     for word in words:
         assert word in ended.err
@@ -236,10 +236,10 @@ def test_a_job_by_id_name_and_display_name(env: dict[str, str], job_text: str) -
 
 @pytest.mark.parametrize("command", ["status", "logs", "cancel"])
 def test_a_mistyped_job_says_which_exist(env: dict[str, str], command: str) -> None:
-    said = ["no job 'digts'", "Did you mean 'digits'?", "2 (words, SUCCEEDED), 1 (digits, RUNNING)"]
-    assert_clean_error(run(command, "digts", env=env), *said, code=2)
+    said = ["no job 'digts'", "Did you mean 'digits'?", "  words   SUCCEEDED  2\n  digits  RUNNING    1"]
+    assert_clean_error(run(command, "digts", env=env), *said, code=2, lines=3)
     assert_json_error(run(command, "digts", "--json", env=env), *said, code=2)
-    assert_clean_error(run(command, "12345", env=env), "no job '12345'", "1 (digits, RUNNING)", code=2)
+    assert_clean_error(run(command, "12345", env=env), "no job '12345'", said[-1], code=2, lines=3)
     assert_clean_error(run(command, "projects/p/jobs/1", env=env), "is not a job name", code=2)
 
 

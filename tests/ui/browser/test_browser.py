@@ -221,6 +221,11 @@ def test_the_first_error_of_a_log_is_one_key_away(seen: Visit, scene: Scene) -> 
     expect(page.locator("#log li", has_text="Job completed")).to_be_in_viewport()
     expect(error).not_to_be_in_viewport()
     expect(page.locator("#log-error")).to_be_visible()
+    small = page.locator("#log").bounding_box()["height"]
+    page.get_by_role("button", name="Full screen").click()
+    assert page.locator("#log").bounding_box()["height"] > 1.4 * small
+    page.keyboard.press("Escape")
+    assert page.locator("#log").bounding_box()["height"] == small
     page.keyboard.press("e")
     expect(error).to_be_in_viewport()
     expect(page.locator("#log-follow")).not_to_be_checked()

@@ -115,12 +115,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"argument (?:\S*COMMAND|command): invalid choice: '([^']*)'", message)
         if wrong:
-            commands = ", ".join(self._commands)
-            raise InputError(
-                f"{self.prog} has no command {wrong[1]!r}.{did_you_mean(wrong[1], self._commands)} "
-                f"Commands: {commands}.",
-                path="command",
-            )
+            hint = did_you_mean(wrong[1], self._commands)
+            known = "" if hint else f" Commands: {', '.join(self._commands)}."
+            raise InputError(f"{self.prog} has no command {wrong[1]!r}.{hint}{known}", path="command")
         if "required: COMMAND" in message:
             raise InputError(f"Name a command: {', '.join(self._commands)}.", path="command")
         argument = re.match(r"argument ([^:]+): |.*are required: ([^,]+)", message)

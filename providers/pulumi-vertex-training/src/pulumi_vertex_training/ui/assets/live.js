@@ -375,6 +375,13 @@ function startLog() {
   });
   for (const control of [logReplica, logSeverity, logWords]) control.addEventListener("input", filterLog);
   logFollow.addEventListener("input", filterLog);
+  const full = document.getElementById("log-full");
+  const fill = (isFull) => {
+    log.closest(".logs").classList.toggle("full", isFull);
+    full.setAttribute("aria-pressed", String(isFull));
+  };
+  full.addEventListener("click", () => fill(full.getAttribute("aria-pressed") !== "true"));
+  document.addEventListener("keydown", (event) => event.key === "Escape" && fill(false));
   log.addEventListener("click", (event) => {
     const notice = event.target.closest("[data-severity=NOTICE]");
     if (notice && getSelection().isCollapsed) notice.classList.toggle("open");

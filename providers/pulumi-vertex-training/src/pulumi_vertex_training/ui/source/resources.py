@@ -46,18 +46,29 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of resource: its title, the part of its address, and its fields in the API."""
+    """A kind of resource: its title, the part of its address, its field in the API, and the class of programs."""
 
     path: str
     title: str
     collection: str
+    declared_by: str
 
 
 KINDS = (
-    Kind(path="models", title="Models", collection="models"),
-    Kind(path="persistent-resources", title="Persistent resources", collection="persistentResources"),
-    Kind(path="pipelines", title="Training pipelines", collection="trainingPipelines"),
-    Kind(path="schedules", title="Schedules", collection="jobs"),
+    Kind(path="models", title="Models", collection="models", declared_by="Model"),
+    Kind(
+        path="persistent-resources",
+        title="Persistent resources",
+        collection="persistentResources",
+        declared_by="PersistentResource",
+    ),
+    Kind(
+        path="pipelines",
+        title="Training pipelines",
+        collection="trainingPipelines",
+        declared_by="TrainingPipeline",
+    ),
+    Kind(path="schedules", title="Schedules", collection="jobs", declared_by="TrainingSchedule"),
 )
 
 
