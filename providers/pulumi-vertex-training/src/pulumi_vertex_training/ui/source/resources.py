@@ -46,7 +46,7 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of resource: its title, the part of its address, its field in the API, and the class of programs."""
+    """A kind of resource: its title, the part of its address, its field in the API, and its class."""
 
     path: str
     title: str
