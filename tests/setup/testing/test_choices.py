@@ -44,7 +44,7 @@ def test_the_queue_has_each_file_once_the_longest_folders_first(root: Path) -> N
 def test_the_limit_of_a_control_group_is_the_memory_that_is_available(
     tmp_path: Path, groups: str, limits: Mapping[str, str], expected: int
 ) -> None:
-    """The machine has 6 GiB. `expected` are gibibytes, rounded down."""
+    """Compare in gibibytes, rounded down. The machine has 6 of them."""
     assert memory.available(proc=tmp_path, groups=tmp_path) is None
     meminfo = f"MemFree: 1 kB\nMemAvailable:  {6 << 20} kB\n"
     for name, text in {"meminfo": meminfo, "self/cgroup": groups, **limits}.items():

@@ -1,7 +1,7 @@
 """Locks between processes. A lock is held as long as its file is open, so the holder's death releases it.
 
-The library filelock does not serve here: its `flock` is exclusive only, its shared lock is an SQLite file, and
-neither names the holder nor tells whether a lock is held without taking it for longer.
+The library filelock does not serve here: its `flock` is exclusive only, its shared lock is an SQLite file,
+and neither names its holder in a message.
 """
 
 from __future__ import annotations
