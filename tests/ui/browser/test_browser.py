@@ -6,7 +6,6 @@ import base64
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -14,10 +13,8 @@ from playwright.sync_api import Browser, expect
 from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import FLAG, Scene, owned
-from support.ui import browser as browsers
 from support.ui.axe import serious
-from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
-from support.waiting import TIMEOUT
+from support.ui.browser import NARROW, Visit, visit
 from vertex_emulator.client.launcher import Emulator
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
@@ -45,13 +42,6 @@ while not os.path.exists("/gcs/flags/more"): time.sleep(0.05)
 tuned(8)
 """
 """A program with TensorBoard logs, reports of `vertex_cluster`, and of hypertune."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=TIMEOUT * 1000)
-    with browsers.running(browsers.found()) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -372,18 +362,3 @@ def test_the_environment_is_reached_by_keyboard(seen: Visit, ended: str) -> None
     expect(page.locator("#log-replica")).to_have_value("workerpool1-1")
     page.get_by_text("CLUSTER_SPEC", exact=True).click()
     expect(page.locator("pre", has_text='"workerpool1"')).to_be_visible()
-
-
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("scheme", get_args(Scheme))
-def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
-    browser: Browser, dashboard: Dashboard, ended: str, scheme: Scheme, size: tuple[int, int]
-) -> None:
-    with visit(browser, dashboard.url, dashboard.host, scheme=scheme, size=size) as seen:
-        for path in ("", f"jobs/{ended}?replica=workerpool0-0", "nowhere"):
-            page = seen.page
-            page.goto(f"http://{dashboard.host}/{path}")
-            assert serious(page) == [], path
-            width = page.evaluate("document.documentElement.scrollWidth")
-            assert width <= size[0], path
-        assert [one for one in seen.problems if "404" not in one] == []

@@ -16,19 +16,10 @@ from support.client.ui.outlines import HEIGHT, OUTLINES, differing, opened, outl
 from support.client.ui.states import STATES, WIDTHS
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import Scene
-from support.ui import browser as browsers
 from support.ui.axe import COLOURS, serious
 from support.ui.browser import Visit, visit
 from support.ui.outline import Outline, cramped, outline, settle
-from support.waiting import TIMEOUT
 from vertex_emulator.client.launcher import Emulator
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=TIMEOUT * 1000)
-    with browsers.running(browsers.found()) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -14,19 +14,10 @@ from support.client.ui.everything import HOSTILE, Everything
 from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard
 from support.emulated.ui.scene import FLAG, Scene
-from support.ui import browser as browsers
 from support.ui.axe import COLOURS, serious
 from support.ui.browser import NARROW, WIDE, Scheme, Visit, visit
-from support.waiting import TIMEOUT
 from vertex_emulator.client.control import Control
 from vertex_emulator.client.launcher import Emulator
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=TIMEOUT * 1000)
-    with browsers.running(browsers.found()) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +59,9 @@ def addresses(made: Everything) -> list[str]:
         "images",
         "images/repository?repository=images",
         f"images/image?{urlencode({'uri': made.image})}",
-        f"jobs/{made.second}",
+        f"jobs/{made.second}?replica=workerpool0-0",
         "",
+        "nowhere",
     ]
 
 
@@ -89,7 +81,7 @@ def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
                     page.emulate_media(color_scheme=scheme)
                     assert serious(page, COLOURS if number else ()) == [], (path, size, scheme)
                 assert page.evaluate("document.documentElement.scrollWidth") <= size[0], (path, size)
-        assert seen.problems == [] and seen.dialogs == []
+        assert [one for one in seen.problems if "404" not in one] == [] and seen.dialogs == []
 
 
 def test_storage_is_browsed_by_keyboard_and_hostile_names_are_text(seen: Visit) -> None:
