@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scripts import environment, local_emulator
+from scripts import environment, local_emulator, losses
 from scripts.layout import Layout
 from scripts.package_modules import loaded
 from scripts.processes import run_openly, run_quietly
@@ -102,6 +102,10 @@ def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
         report.line(f"Stack {stack} has no resources.")
     else:
         ready = prepare(layout, report, stack=stack)
+        if environment.has_own_backend() and (
+            lost := losses.warning(layout.state, project=project_name(layout.project), stack=stack)
+        ):
+            report.line(lost)
         consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
         command: list[str | Path] = [ready.cli.program, "destroy", "--stack", stack, *consent, *arguments]
         code = run_openly(command, cwd=layout.project, env=ready.env)

@@ -89,3 +89,10 @@ def test_each_stage_trains_in_the_environment_of_its_name() -> None:
     for stack in STACKS[1:]:
         config = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]
         assert config["digits:environment"] == f"organization/{name}/{stack}"
+
+
+def test_only_the_environment_of_the_emulator_is_destroyed_with_its_contents() -> None:
+    key = f"{project_of('environment')['name']}:forceDestroy"
+    files = {stack: ROOT / PROGRAMS["environment"][1] / f"Pulumi.{stack}.yaml" for stack in STACKS}
+    forced = [stack for stack, file in files.items() if key in yaml.safe_load(file.read_text())["config"]]
+    assert forced == ["local"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from scripts import losses
 from support.client.engine import Engine, Result
 from support.client.shared_engine import diagnostics, mentions, operation
 
@@ -57,6 +59,7 @@ class Steps:
     again: Result
     other_endpoint: Result
     wrong: Result
+    losses: str
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +90,7 @@ def steps(shared_engine: Engine) -> Steps:
     (submitted,) = [one for one in training.state() if one["type"].endswith(":CustomJob")]
     job = dict(custom_jobs.get(training.endpoint(), submitted["id"]).wire)
     again = training.preview("--expect-no-changes")
+    lost = losses.warning(training.folder / "state", project="training-environment", stack="test")
     training.set("vertex-training:endpoint", "google")
     training.set("vertex-training:project", "my-project")
     training.set("vertex-training:location", "us-central1")
@@ -114,6 +118,7 @@ def steps(shared_engine: Engine) -> Steps:
         again=again,
         other_endpoint=other_endpoint,
         wrong=replace(environment, environment=strict).preview(),
+        losses=lost,
     )
 
 
@@ -175,6 +180,15 @@ def test_the_training_runs_in_the_environment(steps: Steps) -> None:
 
 def test_the_next_preview_of_the_training_changes_nothing(steps: Steps) -> None:
     assert operation(steps.again.ok().output, "train") == ""
+
+
+def test_before_its_end_it_is_said_what_is_lost_and_who_uses_it(steps: Steps) -> None:
+    _, _, repository = str(steps.values["repository"]).rpartition("/")
+    lost = f"bucket {steps.values['bucket']} with all its objects"
+    assert lost in steps.losses
+    assert f"repository {repository} with all its images" in steps.losses
+    assert steps.losses.startswith("Environment training-environment/test: this deletes ")
+    assert re.search(r"; in use by [\w-]+/[\w-]+\.$", steps.losses)
 
 
 def test_an_environment_of_the_other_endpoint_is_refused(steps: Steps) -> None:
