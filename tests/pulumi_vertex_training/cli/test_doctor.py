@@ -230,3 +230,43 @@ def test_the_scale_of_timeouts_is_shown_and_a_wrong_one_is_refused(tmp_path: Pat
     assert finding["remedy"] == "Set it to 3 on a slow machine, or unset it."
     (shown,) = [each for each in findings(replace(GOOD, timeout_scale=3.0)) if each.about == "Timeouts"]
     assert (shown.level, shown.message[:19]) == ("note", "3 times the usual o")
+
+
+@every_row(
+    ("python", "words"),
+    [
+        ("/nope", "/nope cannot be run: No such file or directory"),
+        ("/etc", "/etc cannot be run: Permission denied"),
+    ],
+    ids=["missing", "folder"],
+)
+def test_a_python_of_the_emulator_that_cannot_be_run_is_a_finding(
+    tmp_path: Path, python: str, words: str
+) -> None:
+    ended = run("doctor", "--json", env=environment(tmp_path, VERTEX_TRAINING_EMULATOR_PYTHON=python))
+    assert ended.code == 1
+    found = {one["about"]: one for one in ended.json["findings"]}
+    assert found["Python of the emulator"] == {
+        "about": "Python of the emulator",
+        "level": "error",
+        "message": words,
+        "remedy": "Set VERTEX_TRAINING_EMULATOR_PYTHON to a Python that has this package, or unset it.",
+    }
+    assert "Replicas" not in found
+
+
+@every_row(
+    ("name", "hint"),
+    [
+        ("VERTEX_TRAINING_DATA_DIRR", "Did you mean VERTEX_TRAINING_DATA_DIR? "),
+        ("VERTEX_TRAINING_ENDPONT", "Did you mean vertex-training:endpoint? "),
+        ("VERTEX_TRAINING_MAX_HOURLY_COSTS", "Did you mean vertex-training:maxHourlyCost? "),
+        ("VERTEX_TRAINING_XYZZY", ""),
+    ],
+)
+def test_an_unknown_variable_is_a_finding(tmp_path: Path, name: str, hint: str) -> None:
+    known = {"VERTEX_TRAINING_RUN_EVENT": "failed", "VERTEX_TRAINING_DEBUG": "1", "VERTEX_OTHER": "1"}
+    machine = inspect_machine(tmp_path, {name: "secret", **known})
+    (shown,) = [each for each in findings(machine) if each.about == "Environment"]
+    assert (shown.level, shown.message) == ("warning", f"{name} has no effect")
+    assert shown.remedy == f"{hint}Correct the name, or unset it."

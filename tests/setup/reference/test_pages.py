@@ -11,6 +11,7 @@ import pytest
 
 from pulumi_vertex_training import configuration_keys
 from pulumi_vertex_training.cli import parser
+from pulumi_vertex_training.cli.doctor import variables as known_variables
 from pulumi_vertex_training.cli.explain import rule_index
 from pulumi_vertex_training.core import settings
 from scripts.arguments.catalog import RESOURCES, ROOT
@@ -85,6 +86,10 @@ NO_VARIABLES = {
     *("VERIFY_FOLDER", "VERIFY_QUESTION"),  # of the jobs of make verify-google
 }
 """Names in the code that no program of ours reads as an environment variable."""
+
+
+def test_doctor_knows_every_variable_of_this_project() -> None:
+    assert {name for name in texts.ALL if name.startswith(known_variables.PREFIX)} == known_variables.KNOWN
 
 
 def test_every_variable_of_a_replica_has_a_meaning() -> None:

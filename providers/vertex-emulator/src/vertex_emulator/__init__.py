@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vertex_emulator.client import addresses as addresses
     from vertex_emulator.client import extras as extras
+    from vertex_emulator.client import interpreter as interpreter
     from vertex_emulator.client import launcher as launcher
     from vertex_emulator.client import lookup as lookup
     from vertex_emulator.client.control import Control as Control
@@ -57,6 +58,7 @@ _PUBLIC = {
     "entering": "replicas.sandbox.entering",
     "extras": "client.extras",
     "forwarding": "replicas.network.forwarding",
+    "interpreter": "client.interpreter",
     "launcher": "client.launcher",
     "LauncherError": "client.launcher:LauncherError",
     "lookup": "client.lookup",

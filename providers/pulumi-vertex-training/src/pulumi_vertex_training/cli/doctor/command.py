@@ -16,13 +16,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from pulumi_vertex_training.cli.doctor import backend_files, state_check
+from pulumi_vertex_training.cli.doctor import backend_files, state_check, variables
 from pulumi_vertex_training.failure import FAILED
 from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
 from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.output import Output
-from vertex_emulator import data_folder, disk_space, disk_use, extras, launcher, probe
+from vertex_emulator import data_folder, disk_space, disk_use, extras, interpreter, launcher, probe
 from vertex_training.fields.document import json_of
 from vertex_training.timeouts import VARIABLE
 
@@ -58,12 +58,14 @@ def findings(machine: Machine) -> list[Finding]:
         *_state_files(machine),
         _data_folder(machine),
         _emulator(machine),
-        _replicas(machine),
+        *_interpreter(machine),
+        *_replicas(machine),
         *_packages(machine),
         *_extras(machine),
         _container_tools(machine),
         _google(machine),
         *_timeout_scale(machine),
+        *_variables(machine),
     ]
 
 
@@ -153,18 +155,28 @@ def _emulator(machine: Machine) -> Finding:
     return Finding(about=about, level="ok", message=message)
 
 
-def _replicas(machine: Machine) -> Finding:
+def _interpreter(machine: Machine) -> Iterator[Finding]:
+    if machine.interpreter_problem:
+        remedy = f"Set {interpreter.VARIABLE} to a Python that has this package, or unset it."
+        message = machine.interpreter_problem
+        yield Finding(about="Python of the emulator", level="error", message=message, remedy=remedy)
+
+
+def _replicas(machine: Machine) -> Iterator[Finding]:
     about = "Replicas"
+    if machine.interpreter_problem:
+        return
     if machine.sandbox_reason is None:
         message = "run in their own namespaces, with the buckets at /gcs"
-        return Finding(about=about, level="ok", message=message)
+        yield Finding(about=about, level="ok", message=message)
+        return
     message = f"run as plain processes without /gcs: {machine.sandbox_reason}"
     remedy = (
         "On Linux, allow unprivileged user namespaces (Ubuntu: `sudo sysctl "
         "kernel.apparmor_restrict_unprivileged_userns=0`). Elsewhere, let programs open gs:// "
         "addresses."
     )
-    return Finding(about=about, level="warning", message=message, remedy=remedy)
+    yield Finding(about=about, level="warning", message=message, remedy=remedy)
 
 
 def _packages(machine: Machine) -> Iterator[Finding]:
@@ -244,6 +256,17 @@ def _timeout_scale(machine: Machine) -> Iterator[Finding]:
         yield Finding(about="Timeouts", level="note", message=message)
 
 
+def _variables(machine: Machine) -> Iterator[Finding]:
+    for name in machine.unknown_variables:
+        meant = variables.similar(name)
+        yield Finding(
+            about="Environment",
+            level="warning",
+            message=f"{name} has no effect",
+            remedy=f"{f'Did you mean {meant}? ' if meant else ''}Correct the name, or unset it.",
+        )
+
+
 def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
@@ -286,10 +309,11 @@ class Machine:
     `installer` is what installs the packages of jobs on the emulator, None if there is nothing.
     `data_dir_problem` says why the data folder is not writable; `disk` is its disk, `unpacked_images` and
     `installed_packages` the space that these take, in words.
-    `sandbox_reason` says why replicas have no namespaces, None if they have. `emulator` is the address of the
+    `sandbox_reason` says why replicas have no namespaces, None if they have; `interpreter_problem` why their
+    Python cannot be run. `emulator` is the address of the
     running emulator, `address_given` the one in the shell's environment. `credentials` is the file of
     Application Default Credentials. `timeout_scale` is the factor of the timeouts, `timeout_problem` says
-    what is wrong with the one that is set.
+    what is wrong with the one that is set. `unknown_variables` have the prefix of ours, and mean nothing.
     """
 
     python: tuple[int, ...]
@@ -317,6 +341,8 @@ class Machine:
     timeout_problem: str = ""
     unpacked_images: str = ""
     installed_packages: str = ""
+    interpreter_problem: str = ""
+    unknown_variables: tuple[str, ...] = ()
 
 
 def _unpacked_images(data_dir: Path) -> str:
@@ -346,7 +372,7 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
     emulator, emulator_problem = _running_emulator(folder, timeouts)
     credentials, credentials_problem = _credentials(environment)
     pulumi = shutil.which("pulumi")
-    sandbox = probe.probe(timeouts=timeouts)
+    sandbox_reason, interpreter_problem = _sandbox(timeouts)
     space = disk_space.disk_space(existing)
     root = state_check.file_backend_of(environment)
     return Machine(
@@ -364,7 +390,9 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         data_dir_problem=None if usable else f"{existing} is not a writable folder",
         free_bytes=space.free,
         disk=str(space),
-        sandbox_reason=sandbox.reason if sandbox.kind == "process" else None,
+        sandbox_reason=sandbox_reason,
+        interpreter_problem=interpreter_problem,
+        unknown_variables=tuple(variables.unknown(environment)),
         emulator=emulator,
         emulator_problem=emulator_problem,
         address_given=environment.get("VERTEX_EMULATOR_HOST") or None,
@@ -376,6 +404,15 @@ def inspect_machine(data_dir: Path | None = None, environment: Mapping[str, str]
         unpacked_images=_unpacked_images(folder),
         installed_packages=_installed_packages(folder),
     )
+
+
+def _sandbox(timeouts: Timeouts) -> tuple[str | None, str]:
+    """Return why replicas have no namespaces, and why the emulator's Python cannot be run."""
+    try:
+        sandbox = probe.probe(timeouts=timeouts)
+    except OSError as error:
+        return None, f"{interpreter.interpreter()} cannot be run: {error.strerror}"
+    return (sandbox.reason if sandbox.kind == "process" else None), ""
 
 
 def _pulumi_version(pulumi: str, timeouts: Timeouts) -> tuple[int, ...] | None:
