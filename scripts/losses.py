@@ -1,4 +1,4 @@
-"""What is lost with an environment: the line that `make down` prints before it deletes one."""
+"""The line that `make down` prints before it deletes an environment."""
 
 from __future__ import annotations
 
