@@ -94,6 +94,17 @@ def is_empty(endpoint: Endpoint, name: str) -> bool:
         )
 
 
+def count_objects(endpoint: Endpoint, name: str, *, most: int) -> tuple[int, bool]:
+    """Return the number of versions of all objects, and whether there are more than were counted.
+
+    One call lists at most `most` of them. Raises NotFound.
+    """
+    with translated(endpoint, f"list gs://{name}/"):
+        query = {"versions": True, "maxResults": most, "fields": "items(name),nextPageToken"}
+        page = rest.call(endpoint, "GET", f"{clients.bucket_url(endpoint, name)}/o", query=query)
+    return len(page.get("items") or ()), bool(page.get("nextPageToken"))
+
+
 def delete_untouched(endpoint: Endpoint, name: str, *, if_metageneration_match: int) -> None:
     """Delete an empty bucket. Raises NotFound, and Conflict if the bucket has changed or is not empty."""
     with translated(endpoint, f"delete bucket {name}"):

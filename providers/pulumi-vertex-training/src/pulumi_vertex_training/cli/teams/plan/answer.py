@@ -12,6 +12,7 @@ from pulumi_vertex_training.cli.teams.plan import checks
 from pulumi_vertex_training.cli.teams.plan.checks import CheckResult
 from pulumi_vertex_training.cli.teams.plan.comment import comment
 from pulumi_vertex_training.cli.teams.plan.live import LiveJob
+from pulumi_vertex_training.cli.teams.plan.losses import Loss
 from pulumi_vertex_training.cli.teams.plan.plan import Change, Plan, change_document
 from pulumi_vertex_training.cli.teams.plan.view import (
     findings_document,
@@ -33,13 +34,14 @@ _SIGNS = {"create": "+", "update": "~", "replace": "+-", "delete": "-", "import"
 
 @dataclass(frozen=True, kw_only=True)
 class PlanAnswer(Answer):
-    """A plan: the live jobs that will be stopped, by URN, each change, and the results of the checks.
+    """A plan: the live jobs that will be stopped and the losses, by URN, each change, and the checks.
 
     `saved` is the file that it was to be written into. `fails_on_change` is --exit-code.
     """
 
     plan: Plan
     live: Mapping[str, LiveJob] = field(default_factory=dict)
+    losses: Mapping[str, Loss] = field(default_factory=dict)
     results: Sequence[CheckResult] = ()
     saved: Path | None = None
     fails_on_change: bool = False
@@ -61,9 +63,13 @@ class PlanAnswer(Answer):
         return {
             **json_of(plan, "project stack counts"),
             "changes": [
-                {**change_document(change), "liveJob": live.document() if live else None}
+                {
+                    **change_document(change),
+                    "liveJob": live.document() if live else None,
+                    "loss": loss.document() if loss else None,
+                }
                 for change in plan.changes
-                for live in [self.live.get(change.urn)]
+                for live, loss in [(self.live.get(change.urn), self.losses.get(change.urn))]
             ],
             **findings_document(plan.findings),
             "failed": list(checks.failed(self.results)),
@@ -73,7 +79,7 @@ class PlanAnswer(Answer):
     def show(self, output: Output) -> None:
         now = datetime.now(timezone.utc)
         if isinstance(output, MarkdownOutput):
-            output.text(comment(self.plan, self.live, now, self.results))
+            output.text(comment(self.plan, self.live, now, self.results, losses=self.losses))
         else:
             self._show(output, now)
         if self.saved is not None:
@@ -85,6 +91,8 @@ class PlanAnswer(Answer):
         if starts := starts_of(plan):
             output.paragraph(starts)
         for change in plan.changes:
+            if (loss := self.losses.get(change.urn)) is not None:
+                output.paragraph(f"! {loss.sentence()}", style="yellow")
             if (job := self.live.get(change.urn)) is not None:
                 output.paragraph(f"! {job.sentence(change.name, now)}", style="yellow")
         if plan.changes:
@@ -105,5 +113,7 @@ class PlanAnswer(Answer):
             output.paragraph(f"Failed: {all_of(failed)} (exit code {code}).", style="red")
 
     def _row(self, change: Change) -> tuple[Cell, ...]:
-        words = [*words_of(change), *checks.words_about(change.urn, self.results)]
+        loss = self.losses.get(change.urn)
+        lost = [loss.words] if loss else []
+        words = [*lost, *words_of(change), *checks.words_about(change.urn, self.results)]
         return f"{_SIGNS[change.effect]} {change.effect}", change.name, change.type, words

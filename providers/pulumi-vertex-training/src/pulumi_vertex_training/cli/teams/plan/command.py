@@ -12,6 +12,7 @@ from pulumi_vertex_training.cli.teams.plan import checks
 from pulumi_vertex_training.cli.teams.plan.answer import PlanAnswer
 from pulumi_vertex_training.cli.teams.plan.comment import comment_of_failure
 from pulumi_vertex_training.cli.teams.plan.live import live_jobs
+from pulumi_vertex_training.cli.teams.plan.losses import losses
 from pulumi_vertex_training.cli.teams.plan.preview import Preview, preview
 from pulumi_vertex_training.cli.teams.plan.saved_plan import discard, save
 from pulumi_vertex_training.failure import CommandError, InputError
@@ -44,12 +45,18 @@ def plan(options: argparse.Namespace, output: Output) -> Answer:
         raise
     found = previewed.plan
     live = live_jobs(found, _data_dir(previewed), options.timeouts)
+    lost = losses(previewed.steps, _data_dir(previewed), options.timeouts)
     context = checks.PlanContext(
         previewed=previewed, folder=folder, stack=options.stack, timeouts=options.timeouts
     )
     results = () if found.errors else checks.run(context)
     answer = PlanAnswer(
-        plan=found, live=live, results=results, saved=options.save_plan, fails_on_change=options.exit_code
+        plan=found,
+        live=live,
+        losses=lost,
+        results=results,
+        saved=options.save_plan,
+        fails_on_change=options.exit_code,
     )
     if options.save_plan is not None and not answer.is_refused:
         save(previewed, options.save_plan, folder, refresh=options.refresh)

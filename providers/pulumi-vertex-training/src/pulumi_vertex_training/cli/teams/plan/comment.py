@@ -14,6 +14,7 @@ from datetime import datetime
 from pulumi_vertex_training.cli.teams.plan import checks
 from pulumi_vertex_training.cli.teams.plan.checks import CheckFinding, CheckResult
 from pulumi_vertex_training.cli.teams.plan.live import LiveJob
+from pulumi_vertex_training.cli.teams.plan.losses import Loss
 from pulumi_vertex_training.cli.teams.plan.plan import Change, Finding, Plan, shown
 from pulumi_vertex_training.cli.teams.plan.view import of_resource, summary_of, title_of, words_of
 from pulumi_vertex_training.views import markdown
@@ -73,13 +74,15 @@ def comment(
     now: datetime,
     results: Sequence[CheckResult] = (),
     *,
+    losses: Mapping[str, Loss] | None = None,
     limit: int = LIMIT,
 ) -> str:
     """Return the comment for a plan.
 
-    `live` are the live jobs to be stopped, by URN, `results` those of the checks.
+    `live` are the live jobs to be stopped, by URN, `losses` the content to be deleted, `results` those of
+    the checks.
     """
-    sections = _sections(plan, live, now, results)
+    sections = _sections(plan, live, losses or {}, now, results)
     summary = summary_of(plan)
     head = [
         marker(plan.project, plan.stack),
@@ -93,7 +96,7 @@ def comment(
     _fit(sections.values(), limit - _size([*head, *foot]) - _SIZE_OF_NOTE)
     left_out = [section.left_out for section in sections.values() if section.left_out]
     note = ["", _note(plan, left_out)] if left_out else []
-    order = ("live", "errors", "checks", "changes", "warnings", "tables", "pictures", "fields")
+    order = ("losses", "live", "errors", "checks", "changes", "warnings", "tables", "pictures", "fields")
     return "\n".join([*head, *note, *(line for name in order for line in sections[name].lines()), *foot])
 
 
@@ -133,11 +136,25 @@ def _headline(result: CheckResult) -> Iterator[str]:
 
 
 def _sections(
-    plan: Plan, live: Mapping[str, LiveJob], now: datetime, results: Sequence[CheckResult]
+    plan: Plan,
+    live: Mapping[str, LiveJob],
+    losses: Mapping[str, Loss],
+    now: datetime,
+    results: Sequence[CheckResult],
 ) -> dict[str, _Section]:
     """Return the sections, the most important first: the others get what it leaves."""
     pictures = [picture for change in plan.changes for picture in _pictures(change)]
     return {
+        "losses": _Section(
+            noun="loss",
+            plural="losses",
+            items=[
+                f"> - {loss.sentence(name=code(loss.name), address=code(loss.address))}."
+                for change in plan.changes
+                if (loss := losses.get(change.urn)) is not None
+            ],
+            before=("> [!WARNING]",),
+        ),
         "live": _Section(
             noun="live job",
             plural="live jobs",
@@ -157,7 +174,7 @@ def _sections(
         "changes": _Section(
             noun="change",
             plural="changes",
-            items=[_row(change, results) for change in plan.changes],
+            items=[_row(change, losses.get(change.urn), results) for change in plan.changes],
             before=tuple(markdown.table(("Effect", "Resource", "Type", "Change"), ())),
         ),
         "warnings": _findings(plan.findings, "warning"),
@@ -206,8 +223,9 @@ def _table(result: CheckResult) -> Iterator[str]:
     yield from markdown.details(result.name.capitalize(), [*table, *notes])
 
 
-def _row(change: Change, results: Sequence[CheckResult]) -> str:
-    words = [*words_of(change), *checks.words_about(change.urn, results)]
+def _row(change: Change, loss: Loss | None, results: Sequence[CheckResult]) -> str:
+    lost = [loss.words] if loss else []
+    words = [*lost, *words_of(change), *checks.words_about(change.urn, results)]
     cells = [escaped(part) for part in words[:_MOST_WORDS]]
     if len(words) > _MOST_WORDS:
         cells.append(f"and {len(words) - _MOST_WORDS} more")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -95,7 +96,7 @@ def live_jobs(found: Plan, data_dir: Path | None, timeouts: Timeouts) -> dict[st
 
 def _live_job(change: Change, job: RecordedJob, data_dir: Path | None, timeouts: Timeouts) -> LiveJob | None:
     try:
-        endpoint = _endpoint(job, data_dir, timeouts)
+        endpoint = endpoint_at(vars(job), data_dir, timeouts)
         record = gateway_of(job.name).get(endpoint, job.name)
     except NotFound:
         return None
@@ -116,12 +117,14 @@ def _live_job(change: Change, job: RecordedJob, data_dir: Path | None, timeouts:
     )
 
 
-def _endpoint(job: RecordedJob, data_dir: Path | None, timeouts: Timeouts) -> Endpoint:
+def endpoint_at(recorded: Mapping[str, Any], data_dir: Path | None, timeouts: Timeouts) -> Endpoint:
+    """Return the endpoint of a recorded resource. Starts nothing. Raises CommandError."""
+    kind = recorded.get("endpoint")
     choice = target.Choice(
-        kind=job.endpoint,
-        project=job.project,
-        location=job.location,
-        data_dir=data_dir if job.endpoint == "emulator" else None,
+        kind=kind,
+        project=recorded.get("project"),
+        location=recorded.get("location"),
+        data_dir=data_dir if kind == "emulator" else None,
         timeouts=timeouts,
     )
     return target.resolve(choice)
