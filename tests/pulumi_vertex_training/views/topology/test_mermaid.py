@@ -87,6 +87,16 @@ def test_lines_join_the_cluster_and_a_dotted_arrow_leads_to_the_evaluator(
     assert set(chart.apart) == {"p3"} & set(chart.nodes)
 
 
+def test_the_frame_counts_the_pools_inside_it():
+    old, new = [pool(), pool(2), EMPTY, pool()], [pool(), pool(4), EMPTY, pool(machine="n1-standard-8")]
+    assert mermaid.read(picture(old)).title == "3 x n1-standard-4 · 12 vCPU"
+    change = mermaid.read(picture_of_change(compare(old, new)))
+    assert change.title == "3 x n1-standard-4 · 12 vCPU -> 5 x n1-standard-4 · 20 vCPU"
+    alone = mermaid.read(picture_of_change(compare(old, [*old[:3], EMPTY])))
+    assert alone.title == "3 x n1-standard-4 · 12 vCPU"
+    assert mermaid.read(picture([EMPTY, EMPTY, EMPTY, pool()])).title == "1 x n1-standard-4 · 4 vCPU"
+
+
 def test_text_of_others_cannot_leave_its_label():
     machine = 'n1"] --> x["\n%%{init: {}}%% end `a` <script> #quot; ' + "long" * 50
     words = mermaid.read(picture([pool(machine=machine)])).nodes["p0"]

@@ -83,10 +83,14 @@ class Box:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """The boxes in the order of their roles. `totals` are the machines of all of them, and what they cost."""
+    """The boxes in the order of their roles. `totals` are the machines of all of them, and what they cost.
+
+    `cluster_totals` are the machines without those of an evaluator beside a cluster.
+    """
 
     boxes: tuple[Box, ...]
     totals: str
+    cluster_totals: str = ""
 
     @property
     def cluster(self) -> tuple[Box, ...]:
@@ -107,7 +111,12 @@ class Drawing:
 def drawing_of(pools: Sequence[WorkerPoolSpec], *, hourly: str = "") -> Drawing:
     """Return the drawing of a job's pools. `hourly` is their cost of an hour, such as "$12.26"."""
     boxes = tuple(_box(index, pool) for index, pool in enumerate(pools[:MAX_POOLS]) if not pool.is_empty)
-    return Drawing(boxes=boxes, totals=" · ".join(_totals(pools, hourly)))
+    cluster = [pool for index, pool in enumerate(pools) if index != EVALUATORS and not pool.is_empty]
+    return Drawing(
+        boxes=boxes,
+        totals=" · ".join(_totals(pools, hourly)),
+        cluster_totals=" · ".join(_totals(cluster or pools, hourly)),
+    )
 
 
 def drawing_of_change(changes: Sequence[PoolChange]) -> Drawing:
@@ -120,9 +129,18 @@ def drawing_of_change(changes: Sequence[PoolChange]) -> Drawing:
         return Drawing(boxes=(), totals="")
     if any(_has_unknown_count(change) for change in changes):
         return Drawing(boxes=boxes, totals="")
+    inside = [change for change in changes if change.index != EVALUATORS] or changes
+    return Drawing(
+        boxes=boxes,
+        totals=_totals_of_change(changes),
+        cluster_totals=_totals_of_change(inside),
+    )
+
+
+def _totals_of_change(changes: Sequence[PoolChange]) -> str:
     sides = ([change.old for change in changes], [change.new for change in changes])
     totals = [" · ".join(_totals(side, "")) for side in sides if any(not pool.is_empty for pool in side)]
-    return Drawing(boxes=boxes, totals=" -> ".join(dict.fromkeys(totals)))
+    return " -> ".join(dict.fromkeys(totals))
 
 
 def _box(index: int, pool: WorkerPoolSpec) -> Box:

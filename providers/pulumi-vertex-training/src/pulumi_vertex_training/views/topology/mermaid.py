@@ -38,7 +38,7 @@ def _flowchart(drawing: Drawing) -> str:
 def _lines(drawing: Drawing) -> Iterator[str]:
     """Yield the cluster as a frame with a node for each pool, and the evaluator, which only reads."""
     cluster = drawing.cluster or drawing.boxes
-    yield f"subgraph cluster[{_label(drawing.totals or 'replicas')}]"
+    yield f"subgraph cluster[{_label(drawing.cluster_totals or 'replicas')}]"
     for box in cluster:
         yield f"  {_node(box)}"
     for one, other in combinations(cluster, 2):
