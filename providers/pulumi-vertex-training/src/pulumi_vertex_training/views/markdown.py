@@ -32,6 +32,8 @@ _LIVE = re.compile(
 )
 """The beginnings of what becomes a link, notifies people, or is drawn as something else."""
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_PATH = re.compile(r"[^\s`\"'<>|\\(){}\[\],;$*]*/[^\s`\"'<>|\\(){}\[\],;$*]*(?<=[\w/])")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BAR = re.compile(r"(\\*)\|")
 _JOINER = "\u2060"
 """The word joiner, which has no width: between a sign and a name it keeps them from being a link."""
@@ -56,6 +58,19 @@ def message(text: str, *, longest: int = LONGEST_TEXT) -> str:
 
 
 def _escaped_line(line: str) -> str:
+    """Return a line with its addresses as code: they can be copied, and a site makes no link of them."""
+    parts, end = [], 0
+    for found in _PATH.finditer(line):
+        scheme = _SCHEME.search(found[0])
+        start = found.start() + (scheme.start() if scheme else 0)
+        # A dollar before code begins a formula.
+        if (scheme or _LIVE.search(found[0])) and line[start - 1 : start] not in ("$", "`", "\\"):
+            parts += [_plain(line[end:start]), code(line[start : found.end()], longest=LONGEST_TEXT)]
+            end = found.end()
+    return "".join([*parts, _plain(line[end:])])
+
+
+def _plain(line: str) -> str:
     line = _LIVE.sub(lambda found: f"{found[0]}{_JOINER}", line)
     line = _SPECIAL.sub(lambda found: f"\\{found[0]}", line)
     return "".join(_ENTITIES.get(character, character) for character in line)

@@ -76,7 +76,7 @@ def test_a_comment_begins_with_its_marker_and_names_live_jobs_first():
     text = comment(found, live("train", report=report, spent=spent), NOW)
     assert text.startswith(f"{HEAD}\n1 to replace.\n")
     warning = (
-        "`train` is RUNNING (3 replicas, 2 h 10 min, $1.24 so far, 45%, loss 0.25): "
+        "`train` is RUNNING (3 replicas, 2 h 10 min, &#36;1.24 so far, 45%, loss 0.25): "
         "up will cancel it and run it again, without its checkpoints."
     )
     assert f"> [!WARNING]\n> - {warning}\n" in text
@@ -90,13 +90,13 @@ def test_a_comment_begins_with_its_marker_and_names_live_jobs_first():
 def test_a_comment_names_the_checkpoints_from_which_the_next_job_continues():
     found = plan(step("replace", "train", inputs(1, 2), inputs(1, 4)))
     text = comment(found, live("train", continues_from="gs://b/all/"), NOW)
-    assert "up will cancel it and run it again, from the checkpoints in gs://b/all/." in text
+    assert "up will cancel it and run it again, from the checkpoints in `gs://b/all/`." in text
 
 
 def test_a_comment_says_that_a_protected_job_is_not_cancelled():
     found = plan(step("delete", "train", inputs(1, 2), None))
     text = comment(found, live("train", is_protected=True), NOW)
-    assert "2 h 10 min): protect_running is set, so up will refuse to cancel it." in text
+    assert "2 h 10 min): protect\\_running is set, so up will refuse to cancel it." in text
 
 
 def test_the_command_that_would_tell_the_state_of_a_job_can_be_copied():

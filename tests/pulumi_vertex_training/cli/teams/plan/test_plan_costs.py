@@ -83,6 +83,14 @@ def test_new_and_removed_resources_count_on_one_side():
     assert gone.changes[0].sentence == "$1.10 an hour"
 
 
+def test_a_deleted_job_that_has_ended_costs_nothing_now():
+    recorded = step("delete", "gone", inputs(1), None, state="JOB_STATE_SUCCEEDED")
+    live = step("delete", "gone", inputs(1), None)
+    for found in (cost(recorded), cost_of_plan(preview(live), table(), ended={live["urn"]})):
+        assert hourly(found) == (0, 0)
+        assert found.changes[0].sentence == ""
+
+
 def test_unchanged_jobs_count_while_they_are_live():
     live = step("same", "live", inputs(1), inputs(1))
     ended = step("same", "ended", inputs(1), inputs(1), state="JOB_STATE_SUCCEEDED")

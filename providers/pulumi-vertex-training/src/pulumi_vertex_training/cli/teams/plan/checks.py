@@ -71,12 +71,16 @@ class CheckResult:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanContext:
-    """A preview to check: its plan, steps and configuration, where it was made, and with which timeouts."""
+    """A preview to check: its plan, steps and configuration, where it was made, and with which timeouts.
+
+    `ended` are the URNs of jobs that the state has as live and that have ended.
+    """
 
     previewed: Preview
     folder: Path
     stack: str | None = None
     timeouts: Timeouts = ORDINARY
+    ended: frozenset[str] = frozenset()
 
 
 Check = Callable[[PlanContext], "CheckResult | None"]

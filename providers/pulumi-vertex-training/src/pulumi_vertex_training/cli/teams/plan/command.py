@@ -47,7 +47,11 @@ def plan(options: argparse.Namespace, output: Output) -> Answer:
     live = live_jobs(found, _data_dir(previewed), options.timeouts)
     lost = losses(previewed.steps, _data_dir(previewed), options.timeouts)
     context = checks.PlanContext(
-        previewed=previewed, folder=folder, stack=options.stack, timeouts=options.timeouts
+        previewed=previewed,
+        folder=folder,
+        stack=options.stack,
+        timeouts=options.timeouts,
+        ended=frozenset(one.urn for one in found.changes if one.stopped and one.urn not in live),
     )
     results = () if found.errors else checks.run(context)
     answer = PlanAnswer(

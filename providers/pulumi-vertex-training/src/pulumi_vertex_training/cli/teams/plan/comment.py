@@ -198,7 +198,9 @@ def _sections(
 
 
 def _sentence(job: LiveJob, name: str, now: datetime) -> str:
-    return job.sentence(code(name), now, trouble=markdown.message(job.trouble))
+    said = job.sentence(name, now).removeprefix(name)
+    space = " " if said.startswith(" ") else ""
+    return f"{code(name)}{space}{markdown.message(said, longest=2_000)}"
 
 
 def _findings(findings: Iterable[Finding], severity: str) -> _Section:

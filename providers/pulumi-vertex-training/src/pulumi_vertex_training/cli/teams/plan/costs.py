@@ -7,7 +7,7 @@ with runs that overlap as many of them as can be live at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,6 +69,8 @@ class CostChange:
         """The cost in words: "$0.62 -> $1.24 an hour, at most $208.66 until its timeout of 7 d"."""
         if self.after is None and self.effect not in _GONE:
             return words.change(self.before, None)
+        if self.after is None and not self.ran:
+            return ""
         if self.after is None:
             return words.an_hour(words.hourly(self.before)) if self.before is not None else ""
         said = words.change(self.before, self.after)
@@ -142,7 +144,7 @@ def _now_and_then(before: str, after: str) -> str:
 
 def check(context: PlanContext) -> CheckResult | None:
     """Return the check of a plan's cost; None if nothing in the stack has a cost."""
-    found = cost_of_plan(context.previewed)
+    found = cost_of_plan(context.previewed, ended=context.ended)
     if not found.changes:
         return None
     configured = _limits(context.previewed.configuration)
@@ -192,10 +194,16 @@ def _secret_limits(configuration: Mapping[str, Any]) -> Iterator[CheckFinding]:
             )
 
 
-def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCost:
-    """Return the cost of a preview's resources. Only files of this machine are read for it."""
+def cost_of_plan(
+    previewed: Preview, table: PriceTable | None = None, *, ended: Collection[str] = ()
+) -> PlanCost:
+    """Return the cost of a preview's resources. Only files of this machine are read for it.
+
+    `ended` are the URNs of jobs that have ended, besides those that the state has as ended.
+    """
     prices = current_prices() if table is None else table
-    changes = tuple(one for step in previewed.revealed_steps if (one := _change(step, prices)) is not None)
+    found = (_change(step, prices, ended) for step in previewed.revealed_steps)
+    changes = tuple(one for one in found if one is not None)
     order = sorted(changes, key=lambda one: (one.effect == "none", one.name, one.urn))
     configured = _limits(previewed.configuration)
     running = [
@@ -211,7 +219,7 @@ def cost_of_plan(previewed: Preview, table: PriceTable | None = None) -> PlanCos
     )
 
 
-def _change(step: Mapping[str, Any], prices: PriceTable) -> CostChange | None:
+def _change(step: Mapping[str, Any], prices: PriceTable, ended_urns: Collection[str]) -> CostChange | None:
     token, effect = type_of(step), effect_of(step)
     old, new = nested(step, "oldState"), nested(step, "newState")
     before, after = (_cost(token, state.get("inputs") or {}, prices) for state in (old, new))
@@ -223,7 +231,7 @@ def _change(step: Mapping[str, Any], prices: PriceTable) -> CostChange | None:
     starts = (is_job and effect in _NEW_RUN) or (
         registry.resource_of(token) == _SCHEDULE and after is not None
     )
-    ended = is_job and has_ended(old)
+    ended = is_job and (has_ended(old) or step["urn"] in ended_urns)
     return CostChange(
         urn=str(step["urn"]),
         name=name_of(step),
@@ -316,7 +324,7 @@ def _rows(found: PlanCost) -> Iterator[tuple[str, str, str, str]]:
             most = one.after.per_timeout if one.after is not None and one.starts else None
             yield (
                 one.name,
-                words.hourly(one.before) if one.before is not None else "",
+                words.hourly(one.before) if one.before is not None and one.ran else "",
                 words.hourly(one.after) if one.after is not None else "",
                 words.amount(most) if most is not None else "",
             )

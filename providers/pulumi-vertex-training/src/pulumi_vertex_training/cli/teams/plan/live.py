@@ -51,14 +51,11 @@ class LiveJob:
     is_protected: bool = False
     trouble: str = ""
 
-    def sentence(self, name: str, now: datetime, *, trouble: str | None = None) -> str:
-        """Return the effect on the job: "train is RUNNING (5 replicas, 2 h 10 min, 45%): up will ...".
-
-        `trouble` replaces the text of the same name, for an output that needs it escaped.
-        """
+    def sentence(self, name: str, now: datetime) -> str:
+        """Return the effect on the job: "train is RUNNING (5 replicas, 2 h 10 min, 45%): up will ..."."""
         count = counted(self.replicas, "replica")
         if self.trouble:
-            return f"{name}: whether its job runs is not known ({count}): {trouble or self.trouble}"
+            return f"{name}: whether its job runs is not known ({count}): {self.trouble}"
         cost = f"{cost_words.spent(self.spent)} so far" if self.spent is not None and self.spent.known else ""
         reported = progress.in_words(self.report) if self.report is not None else ""
         words = described(self.state, count, self.since, cost, reported, now=now)
