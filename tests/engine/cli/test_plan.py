@@ -47,6 +47,20 @@ vt.CustomJob("train", worker_pool_specs=[pool(1), pool(4)])
 """
 
 
+MISCONFIGURED = """
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    workers: int = 2
+    spot: bool = False
+
+
+vt.read_configuration(Settings)
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """A run of the command: its exit code and both outputs."""
@@ -200,6 +214,33 @@ def test_errors_of_the_preview_are_errors_of_the_plan(steps: Steps) -> None:
     assert [error["message"].partition(":")[0] for error in errors] == [
         f"worker_pool_specs[{pool}].machine_spec.machine_type" for pool in (0, 1)
     ]
+
+
+def test_each_mistake_of_the_configuration_is_an_error_of_its_own(engine: Engine) -> None:
+    engine.write(MISCONFIGURED)
+    for key, value in {"workers": "two", "wokers": "3", "spot": "no"}.items():
+        engine.set(key, value)
+    document = plan(engine, "--json").document
+    assert [error["message"].partition(" ")[0] for error in document["errors"]] == [
+        f"engine-test:{key}" for key in ("wokers", "workers", "spot")
+    ]
+    command = "`pulumi config set engine-test:workers 2 --stack test`."
+    assert document["errors"][1]["message"].endswith(f"Run {command}")
+    plain = plan(engine).out
+    assert ": it cannot be deployed: 3 errors.\n" in plain
+    assert len(re.findall(r"^error: engine-test:\w+ is .*\.$", plain, re.MULTILINE)) == 3
+    assert "\\n" not in plain
+    comment = plan(engine, "--markdown").out
+    assert comment.count("\n- **error**: engine-test:") == 3
+    assert command in comment
+
+
+def test_an_exception_of_the_program_is_shown_with_its_lines(engine: Engine) -> None:
+    engine.write('raise ValueError("no data")')
+    shown = plan(engine).out
+    assert shown.count("error: ") == 1
+    assert "\nTraceback (most recent call last):\n" in shown
+    assert shown.endswith("\nValueError: no data\n")
 
 
 def test_a_folder_without_a_program_is_bad_input(tmp_path: Path) -> None:

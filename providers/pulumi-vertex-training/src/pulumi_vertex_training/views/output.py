@@ -126,8 +126,15 @@ class Output:
             print(" " * indent + self.paint(line, style))
 
     def finding(self, level: str, text: str) -> None:
-        """Print a finding in one paragraph, in the colour of its level: error, warning, unknown or info."""
-        self.paragraph(f"{level}: {text}", style="yellow" if level == "unknown" else _LEVELS[level])
+        """Print a finding in the colour of its level: error, warning, unknown or info.
+
+        Its first line is a paragraph. Further ones, as of a traceback, are not wrapped.
+        """
+        first, *further = text.split("\n")
+        style: Style = "yellow" if level == "unknown" else _LEVELS[level]
+        self.paragraph(f"{level}: {first}", style=style)
+        for line in further:
+            self.line((line, style))
 
     def results(self, results: Sequence[tuple[str, str, str]]) -> None:
         """Print results of checks: level, sentence, and the remedy, which is not wrapped, for copying."""

@@ -49,6 +49,7 @@ _PREFIX = re.compile(
     r"((error|warning): (\S+ resource '[^']*' has a problem: )?|Preview failed: (Failure: )?)"
 )
 """The engine's own words before a message; it repeats the resource, which a finding has."""
+_LISTED = re.compile(r"  \S")
 _NOT_KNOWN = "(not known yet)"
 _OF_PROVIDER = re.compile(r"([^:]+): (.+); [^;]+ is replaced, because [^;]+", re.DOTALL)
 _ECHO = "an unhandled error occurred: program exited with non-zero exit code"
@@ -276,11 +277,25 @@ def findings_of(diagnostics: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         severity = str(one.get("severity", "info")).partition("#")[0]
         if message and severity != "debug":
             warns = severity == "info" and message.startswith("warning: ")
-            yield Finding(
-                severity="warning" if warns else severity,
-                message=_PREFIX.sub("", message, count=1),
-                resource=urns.parse(str(one.get("urn", ""))).name,
-            )
+            for part in _parts(_PREFIX.sub("", message, count=1)):
+                yield Finding(
+                    severity="warning" if warns else severity,
+                    message=part,
+                    resource=urns.parse(str(one.get("urn", ""))).name,
+                )
+
+
+def _parts(message: str) -> list[str]:
+    """Return each of the mistakes that a message lists, or the message itself if it is not such a list.
+
+    A list has one mistake a line: indented below a heading, or each after the name of the same resource.
+    """
+    first, *rest = lines = message.split("\n")
+    if rest and first.endswith(":") and all(map(_LISTED.match, rest)):
+        return [line.strip() for line in rest]
+    name, colon, _ = first.partition(": ")
+    is_list = colon and " " not in name and all(line.startswith(f"{name}: ") for line in rest)
+    return lines if is_list else [message]
 
 
 def change_document(change: Change) -> dict[str, Any]:
