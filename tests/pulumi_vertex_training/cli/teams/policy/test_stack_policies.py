@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pulumi_vertex_training.cli.teams.plan import checks
 from pulumi_vertex_training.cli.teams.plan.checks import CheckResult, PlanContext
 from pulumi_vertex_training.cli.teams.plan.plan import read as read_plan
 from pulumi_vertex_training.cli.teams.plan.preview import Preview
@@ -116,6 +117,21 @@ def test_what_the_engine_could_not_use_is_refused_with_the_remedy(pack: Path) ->
     settings.write_text('{"machine-type": "mandatory"}')
     with pytest.raises(InputError, match="machine-type: is not the name of a policy; did you mean"):
         require_usable(StackPolicies(pack=pack, settings=settings))
+
+
+@pytest.mark.parametrize(("named", "meant"), [("polices", "policies"), ("elsewhere", "FOLDER")])
+def test_a_missing_pack_fails_the_plan_with_the_pack_that_is_meant(
+    pack: Path, named: str, meant: str
+) -> None:
+    previewed = Preview(plan=read_plan({}), configuration={PACK: named})
+    context = PlanContext(previewed=previewed, folder=pack.parent, stack="dev")
+    (result,) = checks.run(context, [of_plan.check])
+    assert checks.exit_code([result]) == 16
+    assert result.summary == "The policy pack is missing"
+    assert [one.sentence for one in result.findings] == [
+        f"{pack.parent / named} is not a policy pack: it has no PulumiPolicy.yaml. "
+        f"Run `pulumi config set {PACK} {meant}`."
+    ]
 
 
 def test_a_plan_names_once_what_several_policies_wait_for(project: Path) -> None:

@@ -45,7 +45,7 @@ def check(context: PlanContext) -> CheckResult | None:
     broken = tuple(_violations(configuration, _subjects(context.previewed.revealed_steps)))
     return CheckResult(
         name="policy",
-        summary=_summary(configuration, (violation for _, violation in broken)),
+        summary=_summary(found, configuration, (violation for _, violation in broken)),
         findings=(
             *_about_the_pack(found),
             *(_wrong_setting(found, problem) for problem in configuration.problems),
@@ -63,7 +63,9 @@ def check(context: PlanContext) -> CheckResult | None:
 
 
 def _about_the_pack(found: StackPolicies) -> Iterator[CheckFinding]:
-    if found.obstacle:
+    if found.is_missing:
+        yield CheckFinding(severity="error", message=found.obstacle)
+    elif found.obstacle:
         message = f"`vertex-training apply` would refuse a deployment. {found.obstacle}"
         yield CheckFinding(severity="warning", message=message)
 
@@ -130,8 +132,10 @@ def _document(subject: Subject, violation: Violation) -> dict[str, Any]:
     }
 
 
-def _summary(configuration: Configuration, broken: Iterable[Violation]) -> str:
+def _summary(found: StackPolicies, configuration: Configuration, broken: Iterable[Violation]) -> str:
     counts = Counter(violation.level for violation in broken if not violation.undecided)
+    if found.is_missing and not counts:
+        return "The policy pack is missing"
     if configuration.problems and not counts:
         return "The settings of the policies are wrong"
     if not configuration.policies:

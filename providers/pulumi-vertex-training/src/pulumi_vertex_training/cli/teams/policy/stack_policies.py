@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pulumi_vertex_training import pulumi_command
@@ -20,6 +21,7 @@ from pulumi_vertex_training.configuration_keys import POLICY_CONFIG, POLICY_PACK
 from pulumi_vertex_training.costs.reports import HIDDEN
 from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS, NO_POLICIES
+from vertex_training.findings.words import close
 from vertex_training.policy.evaluation import Configuration, configuration_of
 
 PACK = POLICY_PACK.name
@@ -34,10 +36,14 @@ _COMMENTS = ("//", "/*", "#")
 
 @dataclass(frozen=True, kw_only=True)
 class StackPolicies:
-    """The pack of a stack, None if its policies are only shown by `plan`; the file of settings, or None."""
+    """The pack of a stack, None if its policies are only shown by `plan`; the file of settings, or None.
+
+    `start` is the folder that paths of the configuration are relative to.
+    """
 
     pack: Path | None = None
     settings: Path | None = None
+    start: Path | None = field(default=None, compare=False)
 
     @property
     def arguments(self) -> list[str]:
@@ -61,10 +67,10 @@ class StackPolicies:
         """Why the engine could not start the pack, with the remedy; "" without a pack or an obstacle."""
         if self.pack is None:
             return ""
-        if not self._manifest.is_file():
+        if self.is_missing:
             return (
                 f"{self.pack} is not a policy pack: it has no PulumiPolicy.yaml. "
-                f"Run `pulumi config set {PACK} FOLDER`."
+                f"Run `pulumi config set {PACK} {self._meant}`."
             )
         folder = self._script_folder
         if folder is not None and not _has_environment(folder.parent):
@@ -75,12 +81,26 @@ class StackPolicies:
         return ""
 
     @property
+    def is_missing(self) -> bool:
+        """True if the stack names a pack and its folder has none."""
+        return self.pack is not None and not self._manifest.is_file()
+
+    @property
     def is_foreign(self) -> bool:
         """True for a pack that is not a copy of `policies/`: its policies and settings are its own."""
         if self.pack is None or not self._manifest.is_file():
             return False
         text = self._manifest.read_text(encoding="utf-8", errors="replace")
         return _NAME.search(text) is None
+
+    @property
+    def _meant(self) -> str:
+        """The pack with a similar name beside the missing one, relative to Pulumi.yaml, else FOLDER."""
+        if self.pack is None or self.start is None:
+            return "FOLDER"
+        packs = [file.parent.name for file in self.pack.parent.glob("*/PulumiPolicy.yaml")]
+        meant = close(self.pack.name, packs, count=1)
+        return shlex.quote(os.path.relpath(self.pack.with_name(meant[0]), self.start)) if meant else "FOLDER"
 
     @property
     def _manifest(self) -> Path:
@@ -119,7 +139,7 @@ def policies_of(
         return folder / given if given and "," not in given else None
 
     pack, settings = named(PACK, ENGINES_PACK), named(SETTINGS, ENGINES_SETTINGS)
-    return StackPolicies(pack=pack, settings=settings) if pack or settings else None
+    return StackPolicies(pack=pack, settings=settings, start=start) if pack or settings else None
 
 
 def read(file: Path | None) -> Configuration:
