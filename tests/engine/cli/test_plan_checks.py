@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -127,7 +128,10 @@ def test_the_comment_has_each_check_with_its_command(steps: Steps) -> None:
     assert "\n**Cost failed**: If all ran: nothing now, &#36;" in steps.markdown.out
     assert "\n**Preflight failed**: 1 error, " in steps.markdown.out
     assert "\n**Policy failed**: 1 mandatory and 2 advisory violations" in steps.markdown.out
-    assert f"run `pulumi config set {LIMIT} " in steps.markdown.out
+    limit = re.compile(rf"run `pulumi config set {LIMIT} [\d.]+ --stack test`\.")
+    for output in (steps.markdown, steps.text):
+        assert limit.search(output.out)
+    assert any(limit.search(one["remedy"]) for one in steps.all_failed.json["cost"]["findings"])
     assert "run `vertex-training emulator quota set cpus 12 --region us-central1`." in steps.markdown.out
 
 

@@ -38,13 +38,19 @@ def runnable(text: str, *, stack: str | None = None, own: str | None = None) -> 
     `stack` is the stack that commands of the configuration are about, None for the selected one. `own`
     replaces `vertex-training`; None for the command of the chores, if there is one.
     """
-    if stack is not None:
-        option = f" --stack {shlex.quote(stack)}"
-        text = _CONFIG.sub(lambda found: f"`{found[1].replace(_NEXT, option + _NEXT)}{option}`", text)
+    text = for_stack(text, stack)
     if pulumi := os.environ.get(PULUMI_VARIABLE):
         text = _PULUMI.sub(lambda _: f"{pulumi} ", text)
     own = own or os.environ.get(COMMAND_VARIABLE)
     return _OWN.sub(lambda _: f"{own} ", text) if own and own != PROGRAM else text
+
+
+def for_stack(text: str, stack: str | None) -> str:
+    """Return a message whose commands of the configuration name the stack; unchanged for the selected one."""
+    if not stack:
+        return text
+    option = f" --stack {shlex.quote(stack)}"
+    return _CONFIG.sub(lambda found: f"`{found[1].replace(_NEXT, option + _NEXT)}{option}`", text)
 
 
 def of_data_dir(data_dir: Path | None) -> str:

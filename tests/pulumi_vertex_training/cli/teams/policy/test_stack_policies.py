@@ -130,7 +130,7 @@ def test_a_missing_pack_fails_the_plan_with_the_pack_that_is_meant(
     assert result.summary == "The policy pack is missing"
     assert [one.sentence for one in result.findings] == [
         f"{pack.parent / named} is not a policy pack: it has no PulumiPolicy.yaml. "
-        f"Run `pulumi config set {PACK} {meant}`."
+        f"Run `pulumi config set {PACK} {meant} --stack dev`."
     ]
 
 

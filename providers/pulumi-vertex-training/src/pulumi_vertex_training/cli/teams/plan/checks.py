@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pulumi_vertex_training.cli.teams.plan.preview import Preview
 from pulumi_vertex_training.costs.configured_limits import LIMITS_VARIABLE, REPORTED
 from pulumi_vertex_training.preflight import before_submission
+from pulumi_vertex_training.printed_commands import for_stack
 from pulumi_vertex_training.runs.lookups import in_parallel
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
 from vertex_training.fields.document import json_of
@@ -102,10 +103,20 @@ CHECKS: tuple[str, ...] = (
 
 
 def run(context: PlanContext, checks: Sequence[Check] | None = None) -> tuple[CheckResult, ...]:
-    """Return the results of the checks that apply. Their errors are raised here."""
+    """Return the results of the checks that apply, for the plan's stack. Their errors are raised here."""
     functions = [_loaded(name) for name in CHECKS] if checks is None else list(checks)
     results = in_parallel([functools.partial(check, context) for check in functions])
-    return tuple(result for result in results if result is not None)
+    stack = context.previewed.plan.stack or context.stack
+    return tuple(_for_stack(result, stack) for result in results if result is not None)
+
+
+def _for_stack(result: CheckResult, stack: str | None) -> CheckResult:
+    """Return a result whose commands name the stack, which may not be the selected one."""
+    findings = (
+        replace(one, message=for_stack(one.message, stack), remedy=for_stack(one.remedy, stack))
+        for one in result.findings
+    )
+    return replace(result, findings=tuple(findings))
 
 
 def failed(results: Iterable[CheckResult]) -> tuple[str, ...]:
