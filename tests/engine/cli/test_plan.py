@@ -243,6 +243,29 @@ def test_an_exception_of_the_program_is_shown_with_its_lines(engine: Engine) -> 
     assert shown.endswith("\nValueError: no data\n")
 
 
+@pytest.mark.parametrize(
+    ("package", "command"),
+    [
+        ("gcp", "pulumi plugin install resource gcp 10.2.0"),
+        ("vertex-training", "vertex-training plugin install"),
+    ],
+)
+def test_a_missing_plugin_has_the_command_that_installs_it(
+    engine: Engine, package: str, command: str
+) -> None:
+    engine.environment["PULUMI_HOME"] = str(engine.folder / "home")
+    engine.environment["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
+    engine.write(
+        f"pulumi.CustomResource('{package}:storage/bucket:Bucket', 'data', {{}}, "
+        "pulumi.ResourceOptions(version='10.2.0'))"
+    )
+    done = plan(engine, "--json")
+    assert done.code == 2
+    (error,) = done.document["errors"]
+    assert error["message"].startswith(f"no resource plugin 'pulumi-resource-{package}' found")
+    assert error["message"].endswith(f". Run `{command}`.")
+
+
 def test_a_folder_without_a_program_is_bad_input(tmp_path: Path) -> None:
     done = subprocess.run(
         ["vertex-training", "plan", "--cwd", str(tmp_path), "--json"], capture_output=True, text=True

@@ -23,7 +23,18 @@ PULUMI_VARIABLE = "VERTEX_TRAINING_PULUMI_COMMAND"
 
 PROGRAM = "vertex-training"
 
-PULUMI_VERBS = ("cancel", "config", "destroy", "import", "preview", "refresh", "stack", "state", "up")
+PULUMI_VERBS = (
+    "cancel",
+    "config",
+    "destroy",
+    "import",
+    "plugin",
+    "preview",
+    "refresh",
+    "stack",
+    "state",
+    "up",
+)
 """The verbs of `pulumi` about a stack, which messages print. `test_printed_remedies.py` runs each."""
 
 _PULUMI = re.compile(rf"(?<![\w./-])pulumi (?=(?:{'|'.join(PULUMI_VERBS)})\b)")

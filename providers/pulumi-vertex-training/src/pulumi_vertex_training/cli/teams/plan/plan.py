@@ -49,6 +49,9 @@ _PREFIX = re.compile(
     r"((error|warning): (\S+ resource '[^']*' has a problem: )?|Preview failed: (Failure: )?)"
 )
 """The engine's own words before a message; it repeats the resource, which a finding has."""
+_NO_PLUGIN = re.compile(
+    r"no resource plugin 'pulumi-resource-([\w-]+)' found in the workspace(?: at version v(\S+))? or on .*"
+)
 _LISTED = re.compile(r"  \S")
 _NOT_KNOWN = "(not known yet)"
 _OF_PROVIDER = re.compile(r"([^:]+): (.+); [^;]+ is replaced, because [^;]+", re.DOTALL)
@@ -280,7 +283,7 @@ def findings_of(diagnostics: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
             for part in _parts(_PREFIX.sub("", message, count=1)):
                 yield Finding(
                     severity="warning" if warns else severity,
-                    message=part,
+                    message=f"{part}{_plugin_remedy(part)}",
                     resource=urns.parse(str(one.get("urn", ""))).name,
                 )
 
@@ -296,6 +299,17 @@ def _parts(message: str) -> list[str]:
     name, colon, _ = first.partition(": ")
     is_list = colon and " " not in name and all(line.startswith(f"{name}: ") for line in rest)
     return lines if is_list else [message]
+
+
+def _plugin_remedy(message: str) -> str:
+    """Return the command for a plugin that the engine did not find and does not download; "" without one."""
+    missing = _NO_PLUGIN.fullmatch(message)
+    if missing is None:
+        return ""
+    if missing[1] == registry.PACKAGE:
+        return ". Run `vertex-training plugin install`."
+    version = f" {missing[2]}" if missing[2] else ""
+    return f". Run `pulumi plugin install resource {missing[1]}{version}`."
 
 
 def change_document(change: Change) -> dict[str, Any]:
