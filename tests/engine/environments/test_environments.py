@@ -48,6 +48,7 @@ class Steps:
     """The results of two stacks, `environment` and the training, in the order of the deployments."""
 
     no_environment: Result
+    empty_environment: Result
     preview: Result
     environment: Result
     resources: set[str]
@@ -71,6 +72,7 @@ def steps(shared_engine: Engine) -> Steps:
     shutil.copytree(ENVIRONMENT, folder, ignore=shutil.ignore_patterns("Pulumi.*.yaml", "__pycache__"))
     environment = replace(training, folder=folder)
     environment.run("stack", "init", "test").ok()
+    empty_environment = training.preview()
     environment.set("vertex-training:endpoint", "emulator")
     for key, value in {
         "tensorboard": "new",
@@ -107,6 +109,7 @@ def steps(shared_engine: Engine) -> Steps:
     strict = {**environment.environment, "PULUMI_OPTION_SKIP_CONFIG_VALIDATION": "false"}
     return Steps(
         no_environment=no_environment,
+        empty_environment=empty_environment,
         preview=preview,
         environment=deployed,
         resources={one for one in resources if "providers:" not in one and not one.endswith(" default")},
@@ -122,13 +125,14 @@ def steps(shared_engine: Engine) -> Steps:
     )
 
 
-def test_a_missing_environment_fails_the_preview_by_its_name(steps: Steps) -> None:
-    output = steps.no_environment.failed().output
-    assert (
-        "the environment organization/training-environment/test is not deployed. Deploy it first: " in output
-    )
-    assert "run `pulumi up --stack test` in the folder of the project training-environment" in output
-    assert "Traceback" not in output
+def test_a_missing_or_empty_environment_fails_the_preview_by_its_name(steps: Steps) -> None:
+    for result in (steps.no_environment, steps.empty_environment):
+        output = result.failed().output
+        assert (
+            "the environment organization/training-environment/test is not deployed. Deploy it first: "
+            "run `pulumi up --stack test` in the folder of the project training-environment"
+        ) in output
+        assert "Traceback" not in output
 
 
 def test_the_environment_is_made_of_what_the_emulator_has(steps: Steps) -> None:

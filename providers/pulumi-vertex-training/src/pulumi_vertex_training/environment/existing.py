@@ -78,18 +78,24 @@ def _require_stack(stack: str) -> None:
     except Exception as error:
         if "unknown stack" not in str(error):
             return  # the stack reference fails in the same way
-        _organization, project, name = stack.split("/")
-        command = f"`pulumi up --stack {name}` in the folder of the project {project}"
-        if PULUMI_VARIABLE in os.environ:  # in a clone, whose environments are in a folder of their own
-            command = f"`make up FOLDER=environment STACK={name}`"
-        raise pulumi.RunError(
-            f"the environment {stack} is not deployed. Deploy it first: run {command}"
-        ) from None
+        raise pulumi.RunError(_not_deployed(stack)) from None
+
+
+def _not_deployed(stack: str) -> str:
+    """Return the message about a stack that does not exist, or has no outputs, with its command."""
+    _organization, project, name = stack.split("/")
+    command = f"`pulumi up --stack {name}` in the folder of the project {project}"
+    if PULUMI_VARIABLE in os.environ:  # in a clone, whose environments are in a folder of their own
+        command = f"`make up FOLDER=environment STACK={name}`"
+    return f"the environment {stack} is not deployed. Deploy it first: run {command}"
 
 
 def _checked(stack: str, outputs: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the outputs of the environment's stack. Raises `pulumi.RunError` if they do not fit."""
     values = outputs or {}
+    if not values:
+        export = "Its program must call TrainingEnvironment(...).export()"
+        raise pulumi.RunError(f"{_not_deployed(stack)}. {export}")
     missing = [name for name in REQUIRED if not values.get(name)]
     if missing:
         raise pulumi.RunError(
