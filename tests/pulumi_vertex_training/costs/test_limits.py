@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pulumi_vertex_training.costs.configured_limits import CostLimits, cost_limits
@@ -201,3 +203,22 @@ def test_max_cost_meets_the_limits_of_the_stack(
     assert message in in_words(found) if message else not found
     if "max_cost" in message:
         assert "Set a lower max_cost, make it smaller, or run" in in_words(found)
+
+
+@pytest.mark.parametrize(
+    ("max_run", "is_default", "repeats", "remedy"),
+    [
+        (50, True, False, "Set max_cost=50 or a shorter scheduling.timeout, make"),
+        (2.5, True, False, "Set max_cost=2.5 or a shorter scheduling.timeout, make"),
+        (50, True, True, "Set a shorter scheduling.timeout, make"),  # a schedule
+        (50, False, False, "Set a shorter scheduling.timeout, make"),  # it would exclude max_cost
+        (0.05, True, False, "Set a shorter scheduling.timeout, make"),  # less than a minute
+    ],
+)
+def test_max_cost_is_a_remedy_where_it_can_stop_the_run(
+    max_run: float, is_default: bool, repeats: bool, remedy: str
+):
+    own = job("train", 6)
+    own = replace(own, repeats=repeats, cost=replace(own.cost, is_default_timeout=is_default))
+    (found,) = excesses([own], CostLimits(max_run=max_run))
+    assert found.remedy.startswith(remedy)

@@ -201,8 +201,12 @@ def _below(cost: Cost, path: str) -> Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceCost:
-    """The cost of a resource of a stack. With `starts`, the deployment starts a run of it."""
+    """The cost of a resource of a stack.
+
+    With `starts`, the deployment starts a run of it. With `repeats`, it is a schedule: no `max_cost`.
+    """
 
     name: str
     cost: Cost
     starts: bool = False
+    repeats: bool = False

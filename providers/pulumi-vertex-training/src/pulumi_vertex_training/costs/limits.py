@@ -14,6 +14,7 @@ from pulumi_vertex_training.costs.configured_limits import (
 )
 from pulumi_vertex_training.costs.declared import ResourceCost
 from vertex_training.cost.cost import total
+from vertex_training.cost.max_cost import limit_of
 from vertex_training.cost.words import usd
 
 _MOST_LISTED = 20
@@ -82,14 +83,26 @@ def _of_runs(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Exce
         if _above(most, limits.max_run):
             least = "at least" if cost.per_timeout is None else "up to"
             until = words.per_timeout(replace(cost, per_timeout=most))
-            shorter = "shorter scheduling.timeout" if cost.max_cost is None else "lower max_cost"
             yield Excess(
                 resource=one.name,
                 message=f"a run costs {words.change(None, cost)}, and {least} {until}, above {MAX_RUN_COST} "
                 f"of {usd(limits.max_run)}.",
-                remedy=f"Set a {shorter}, make it smaller, or run "
+                remedy=f"Set {_cheaper(one, limits.max_run)}, make it smaller, or run "
                 f"`pulumi config set {MAX_RUN_COST} {_rounded(most)}`.",
             )
+
+
+def _cheaper(one: ResourceCost, max_run: float) -> str:
+    """Return what to set on a job so that its run keeps to the limit: `max_cost`, where that can stop it."""
+    cost = one.cost
+    if cost.max_cost is not None:
+        return "a lower max_cost"
+    timeout = "a shorter scheduling.timeout"
+    if one.repeats or not cost.is_default_timeout or not cost.per_timeout:
+        return timeout
+    if limit_of(cost, max_run) is None:
+        return timeout
+    return f"max_cost={max_run:.15g} or {timeout}"
 
 
 def _unknown(costs: Sequence[ResourceCost], limits: CostLimits) -> Iterator[Excess]:

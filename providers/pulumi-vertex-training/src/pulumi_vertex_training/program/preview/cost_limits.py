@@ -187,7 +187,7 @@ async def _figure(one: _Counted, table: PriceTable) -> _Figure | None:
     if cost is None:
         return None
     return _Figure(
-        cost=ResourceCost(name=one.name, cost=cost, starts=one.is_job and not is_kept),
+        cost=ResourceCost(name=one.name, cost=cost, starts=one.is_job and not is_kept, repeats=one.repeats),
         job=_LiveJob(target, name) if name and target is not None and is_runnable(name) else None,
     )
 

@@ -52,7 +52,8 @@ _NEW_RUN: tuple[Effect, ...] = ("create", "replace")
 class CostChange:
     """The cost of a resource before and after; None on a side where it does not exist.
 
-    `ran` and `runs` say whether it counts as running on either side, `starts` whether a new run begins.
+    `ran` and `runs` say whether it counts as running on either side, `starts` whether a new run begins,
+    `repeats` whether it is a schedule.
     """
 
     urn: str
@@ -63,6 +64,7 @@ class CostChange:
     ran: bool = True
     runs: bool = True
     starts: bool = False
+    repeats: bool = False
 
     @property
     def sentence(self) -> str:
@@ -207,7 +209,7 @@ def cost_of_plan(
     order = sorted(changes, key=lambda one: (one.effect == "none", one.name, one.urn))
     configured = _limits(previewed.configuration)
     running = [
-        ResourceCost(name=one.name, cost=one.after, starts=one.starts)
+        ResourceCost(name=one.name, cost=one.after, starts=one.starts, repeats=one.repeats)
         for one in order
         if one.runs and one.after is not None
     ]
@@ -228,9 +230,8 @@ def _change(step: Mapping[str, Any], prices: PriceTable, ended_urns: Collection[
     if before is None and after is None:
         return None
     is_job = job_kind_of(token) is not None
-    starts = (is_job and effect in _NEW_RUN) or (
-        registry.resource_of(token) == _SCHEDULE and after is not None
-    )
+    repeats = registry.resource_of(token) == _SCHEDULE
+    starts = (is_job and effect in _NEW_RUN) or (repeats and after is not None)
     ended = is_job and (has_ended(old) or step["urn"] in ended_urns)
     return CostChange(
         urn=str(step["urn"]),
@@ -241,6 +242,7 @@ def _change(step: Mapping[str, Any], prices: PriceTable, ended_urns: Collection[
         ran=not ended,
         runs=starts or not ended,
         starts=starts,
+        repeats=repeats,
     )
 
 
