@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,17 @@ def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path:
     followed = run("logs", "digits", "--follow", env=env)
     assert "Likely cause: the Python module flowers is missing." in followed.err
     assert "ModuleNotFoundError" not in followed.err
+
+
+def test_every_view_names_the_python_that_lacks_a_package_of_googles_image(
+    vertex_emulator: VertexEmulator, tmp_path: Path
+) -> None:
+    env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(vertex_emulator.data_dir))
+    ended(vertex_emulator, "digits", "raise ModuleNotFoundError(\"No module named 'sklearn'\")")
+    command = f"{sys.executable} -m pip install scikit-learn"
+    assert command in run("status", "digits", "--json", env=env).json["diagnosis"]["remedy"]
+    assert command in run("logs", "digits", "--follow", env=env).err
+    assert command in run("watch", "digits", env=env).out
 
 
 def test_status_of_a_job_that_succeeded_has_none(vertex_emulator: VertexEmulator, tmp_path: Path) -> None:

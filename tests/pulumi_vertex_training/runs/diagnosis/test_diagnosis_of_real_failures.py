@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -54,6 +55,8 @@ LAUNCHER = """
 import subprocess, sys
 subprocess.run([sys.executable, "-c", "import flowers"], check=True)
 """
+MODULE = "raise ModuleNotFoundError(\"No module named '{}'\")"
+"""A program that ends as if the emulator's Python had no such module, whatever it has."""
 ARGUMENTS = """
 import argparse
 argparse.ArgumentParser(prog="task").parse_args(["--epoch=3"])
@@ -84,6 +87,10 @@ PROGRAMS: Mapping[str, list[str]] = {
     "crash": ["python3", "-c", "import sys; sys.exit(139)"],
     "refused": ["python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 1))"],
     "silent": ["python3", "-c", "raise SystemExit(3)"],
+    **{
+        each: ["python3", "-c", MODULE.format(each)] for each in ("sklearn", "hypertune", "tf_keras", "torch")
+    },
+    "plain-sklearn": ["python3", "-c", MODULE.format("sklearn")],
     "bytes": [
         "python3",
         "-c",
@@ -111,10 +118,11 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, tup
 
 
 def job(name: str, command: list[str]) -> dict[str, object]:
+    image = "python:3" if name.startswith("plain-") else IMAGE
     pool = {
         "machineSpec": {"machineType": "n1-standard-4"},
         "replicaCount": 1,
-        "containerSpec": {"imageUri": IMAGE, "command": command},
+        "containerSpec": {"imageUri": image, "command": command},
     }
     return {
         "displayName": name,
@@ -186,3 +194,24 @@ def test_the_lines_of_the_log_come_with_the_error_and_are_not_asked_for(
     assert "last lines of its log" in record.error.message
     assert diagnosis.lines[-1] == "ModuleNotFoundError: No module named 'flowers'"
     assert "ModuleNotFound" not in diagnosis.words
+
+
+@pytest.mark.parametrize(
+    ("program", "distribution"),
+    [("sklearn", "scikit-learn"), ("hypertune", "cloudml-hypertune"), ("tf_keras", "tf-keras")],
+)
+def test_a_module_of_googles_image_is_installed_into_the_emulators_python(
+    found: Mapping[str, tuple[JobRecord, Diagnosis]], program: str, distribution: str
+) -> None:
+    diagnosis = found[program][1]
+    assert f"the Python module {program} is missing" in diagnosis.cause
+    assert f"run `{sys.executable} -m pip install {distribution}`." in diagnosis.remedy
+
+
+@pytest.mark.parametrize("program", ["torch", "plain-sklearn", "import"])
+def test_a_module_that_the_image_lacks_is_added_to_the_job(
+    found: Mapping[str, tuple[JobRecord, Diagnosis]], program: str
+) -> None:
+    diagnosis = found[program][1]
+    assert diagnosis.kind == "missing_module"
+    assert diagnosis.remedy.startswith("Add it to the package's dependencies or to the image.")

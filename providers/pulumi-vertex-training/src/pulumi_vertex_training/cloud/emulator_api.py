@@ -189,6 +189,16 @@ def proxy(endpoint: Endpoint) -> str | None:
     return None if info.get("proxy") is None else str(info["proxy"])
 
 
+def python(endpoint: Endpoint) -> str:
+    """Return the path of the Python that runs the emulator.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    with translated(endpoint, "ask for the emulator's Python"):
+        info = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/info")
+    return str(info["python"])
+
+
 _EVERYTHING = "*"
 
 

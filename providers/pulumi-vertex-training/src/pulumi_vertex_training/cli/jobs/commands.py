@@ -106,7 +106,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     entries = following if options.follow else log.poll(endpoint)
     any_entry = _print_entries(entries, tasks, options, output)
     if options.follow:
-        output.note(f"Job {record.job_id}: {last.state.word}.{reason_of(last)}")
+        output.note(f"Job {record.job_id}: {last.state.word}.{reason_of(endpoint, last)}")
     elif not any_entry:
         output.note(f"Job {record.job_id} ({record.state.word}) has no log entries yet.")
 
@@ -188,11 +188,14 @@ def _confirm(wanted: Wanted, found: Found, options: argparse.Namespace, output: 
     raise InputError(f"{whose}. To cancel it, run `{wanted.command(wanted.text)} --yes`.", path="--yes")
 
 
-def reason_of(record: JobRecord) -> str:
+def reason_of(endpoint: Endpoint, record: JobRecord) -> str:
     """Return the service's error and the likely cause, after a space; the log lines in it were printed."""
     if record.error is None:
         return ""
-    diagnosis = diagnose(record.error.message, has_started=bool(record.start_time))
+    if endpoint.is_emulator:
+        diagnosis = examine(endpoint, record)
+    else:  # a log of Google Cloud may be late
+        diagnosis = diagnose(record.error.message, has_started=bool(record.start_time))
     cause = f" Likely cause: {diagnosis.cause}. {diagnosis.remedy}" if diagnosis.cause else ""
     return f" {diagnosis.words}{cause}"
 

@@ -39,7 +39,7 @@ def watch(options: argparse.Namespace, output: Output) -> int:
     if live:
         return _on_screen(endpoint, read, seconds, output, times=options.times)
     lines = _Lines(output=output, tasks=status_view.tasks(endpoint, record), times=options.times)
-    return _in_lines(read, lines, seconds, endpoint.timeouts.outage)
+    return _in_lines(endpoint, read, lines, seconds)
 
 
 def _on_screen(
@@ -60,11 +60,12 @@ def _on_screen(
             f"vertex-training watch {of_job(endpoint, record.name)}"
         )
         return _INTERRUPTED
-    return _end(record, output)
+    return _end(endpoint, record, output)
 
 
-def _in_lines(read: SnapshotReader, lines: _Lines, seconds: float, outage: float) -> int:
-    """Print each change until the job has ended. Read a service that is down again for `outage` seconds."""
+def _in_lines(endpoint: Endpoint, read: SnapshotReader, lines: _Lines, seconds: float) -> int:
+    """Print each change until the job has ended. Read a service that is down again for a while."""
+    outage = endpoint.timeouts.outage
     silent_since: float | None = None
     while True:
         try:
@@ -78,7 +79,7 @@ def _in_lines(read: SnapshotReader, lines: _Lines, seconds: float, outage: float
             silent_since = None
             lines.show(snapshot)
             if snapshot.is_last:
-                return _end(snapshot.record, lines.output)
+                return _end(endpoint, snapshot.record, lines.output)
         machine_clock.sleep(seconds)
 
 
@@ -131,12 +132,12 @@ class _Lines:
         )
 
 
-def _end(record: JobRecord, output: Output) -> int:
+def _end(endpoint: Endpoint, record: JobRecord, output: Output) -> int:
     """Print how the job ended. Return the exit code."""
     if not output.as_json:
         ran = status_view.duration(record)
         output.line(
             f"Job {record.job_id} ({record.display_name}): {record.state.word}"
-            f"{f' after {ran}' if ran else ''}.{reason_of(record)}"
+            f"{f' after {ran}' if ran else ''}.{reason_of(endpoint, record)}"
         )
     return 0 if record.state is JobState.JOB_STATE_SUCCEEDED else FAILED

@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pulumi_vertex_training.cloud import logs
+from pulumi_vertex_training.cloud import emulator_api, logs
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.runs.diagnosis import silence
+from pulumi_vertex_training.runs.diagnosis import image_packages, silence
 from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, LOST_MACHINES, STALLED, WHAT, Cause
 from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, shortened
 from pulumi_vertex_training.runs.gateway import gateway_of
@@ -271,7 +271,42 @@ def examine(
 
     A log that cannot be read in time is a remark in the diagnosis. No call is made if the service's error has
     the lines, as the emulator's has, or explains itself, as one about a quota does; else at most `LOOKS`.
+    A module that is missing on the emulator takes two calls more.
     """
+    found = _examined(endpoint, record, pause, mask)
+    if not endpoint.is_emulator or found.kind not in image_packages.KINDS:
+        return found
+    return _with_stand_in(endpoint, record, found)
+
+
+def _with_stand_in(endpoint: Endpoint, record: JobRecord, diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis of a missing module with the emulator's remedy, if an image of Google has it."""
+
+    def read() -> Sequence[LogEntry]:
+        job_id = _failed_job(endpoint, record)
+        if job_id is None:
+            return ()
+        task, words = diagnosis.replica, image_packages.NOTICE
+        return logs.newest(endpoint, job_id, count=LINES, task=task, words=words)
+
+    try:
+        entries = _within(endpoint.timeouts.diagnosis, read)
+        notices = [one.message for one in entries if one.severity == _EMULATOR_NOTICE]
+        name = image_packages.missing_distribution(diagnosis.cause, notices)
+        python = emulator_api.python(endpoint) if name is not None else ""
+    except (CloudError, TimeoutError):
+        return diagnosis
+    if name is None:
+        return diagnosis
+    return dataclasses.replace(diagnosis, remedy=image_packages.remedy(name, python))
+
+
+def _examined(
+    endpoint: Endpoint,
+    record: JobRecord,
+    pause: Callable[[float], None],
+    mask: Callable[[str], str],
+) -> Diagnosis:
     message = mask(message_of(record))
     has_started = bool(record.start_time)
     failure, alone = take_apart(message), diagnose(message, has_started=has_started)

@@ -14,9 +14,9 @@ from vertex_emulator.replicas.images.image import ImageError, ReplicaImage, host
 from vertex_emulator.replicas.images.resolution import Images, look_up
 from vertex_emulator.replicas.images.stand_ins import official_python, other_python
 from vertex_emulator.replicas.preparation import interpreters
-from vertex_emulator.replicas.preparation.packages.image_packages import expected
 from vertex_emulator.replicas.sandbox.mounts import masks
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
+from vertex_training.catalog.image_packages import packages_of_image
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image
 
@@ -102,7 +102,7 @@ def _python(image: ReplicaImage, timeouts: Timeouts) -> str:
     text = f"Python {interpreter.version} of this machine ({interpreter.executable})"
     if interpreter != own:
         return text
-    if not expected(image.stand_in):
+    if not packages_of_image(image.stand_in):
         return f"{text} and, of packages, only the job's and the image's own layers'"
     return f"{text}, with those packages of {sys.prefix} that the image has"
 

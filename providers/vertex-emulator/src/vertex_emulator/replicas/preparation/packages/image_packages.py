@@ -1,8 +1,8 @@
 """Packages of Google's training images, taken from the Python that runs the emulator.
 
-A stand-in has no packages of its own. Instead of a Google image's, its replicas see the distributions
-below, with their requirements, as far as the emulator's Python has them. They see no other package of that
-Python: a program that needs one would fail on Google Cloud.
+A stand-in has no packages of its own. Instead of a Google image's, its replicas see the distributions of
+`packages_of_image`, with their requirements, as far as the emulator's Python has them. They see no other
+package of that Python: a program that needs one would fail on Google Cloud.
 """
 
 from __future__ import annotations
@@ -18,45 +18,10 @@ from typing import TYPE_CHECKING
 
 from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.replicas.preparation.packages import cache
-from vertex_training.catalog.prebuilt_images import prebuilt_image
+from vertex_training.catalog.image_packages import packages_of_image
 
 if TYPE_CHECKING:  # loaded where it is needed: every job starts a process that imports this module
     from packaging.requirements import Requirement
-
-_ALL = (
-    "cloudml-hypertune",
-    "google-cloud-storage",
-    "numpy",
-    "pandas",
-    "scikit-learn",
-    "scipy",
-    "setuptools",
-)
-"""Distributions that programs may expect of any of Google's training images."""
-
-_FRAMEWORKS = {
-    "tf": ("tensorflow", "tensorflow-cpu", "tensorboard", "keras", "tf-keras"),
-    "pytorch": ("torch", "torchvision", "torchaudio", "torch-xla", "tensorboard"),
-    "xgboost": ("xgboost", "xgboost-cpu"),
-}
-"""Further distributions by the framework in an image's name."""
-
-_DEEP_LEARNING = re.compile(r".*/deeplearning-platform-release/(?P<name>.+)")
-
-
-def expected(stand_in: str) -> tuple[str, ...]:
-    """Return the distributions that the image of a stand-in has, whether or not this machine has them.
-
-    An image that is not Google's has none: a Python image brings the standard library and pip.
-    """
-    prebuilt = prebuilt_image(stand_in)
-    if prebuilt is not None:
-        return (*_ALL, *_FRAMEWORKS.get(prebuilt.framework, ()))
-    match = _DEEP_LEARNING.fullmatch(stand_in)
-    if match is None:
-        return ()
-    return (*_ALL, *(each for name, more in _FRAMEWORKS.items() if name in match["name"] for each in more))
-
 
 _FOLDER = ".packages"
 PACKAGES, PROGRAMS = "packages", "bin"
@@ -131,7 +96,7 @@ def state_of(packages: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[int, ...
 def _content(stand_in: str, packages: tuple[Path, ...], _changed: tuple[int, ...]) -> Content:
     links: dict[str, Path] = {}
     programs: dict[str, bytes] = {}
-    for one in installed(expected(stand_in), packages):
+    for one in installed(packages_of_image(stand_in), packages):
         site = Path(str(one.locate_file("")))
         for path in _own_paths(one, site):
             links.setdefault(path, site / path)
