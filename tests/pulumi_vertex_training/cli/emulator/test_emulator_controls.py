@@ -243,13 +243,24 @@ def test_stale_objects(env: dict[str, str]) -> None:
 
 def test_a_replica_is_killed(env: dict[str, str], control: Control) -> None:
     name = create(control)
+    eventually(lambda: [each["state"] for each in control.jobs()[0]["replicas"]] == ["running"])
+    one = f"workerpool0-0 of job {job_id(name)}"
+    later = said("replica", "kill", "digits", "workerpool0-0", "--after", "3600", env=env)
+    assert later == f"{one} will be killed once it has run 3600 s.\n"
     words = ("replica", "kill", "digits", "workerpool0-0", "--out-of-memory")
-    assert said(*words, env=env) == (
-        f"workerpool0-0 of job {job_id(name)} will be killed as if it ran out of memory as soon as it runs.\n"
-    )
+    assert said(*words, env=env) == f"{one} is now killed as if it ran out of memory.\n"
     eventually(lambda: control.jobs()[0]["state"] == "JOB_STATE_FAILED")
     assert "ran out of memory" in control.jobs()[0]["error"]
     assert "none of its replicas is running" in refused(*words, env=env)
+
+
+def test_a_replica_that_has_not_started_is_killed_later(env: dict[str, str], control: Control) -> None:
+    control.set_start_delay(3600)
+    one = f"workerpool0-0 of job {job_id(create(control))}"
+    words = ("replica", "kill", "digits", "workerpool0-0")
+    assert said(*words, env=env) == f"{one} will be killed as soon as it runs.\n"
+    later = said(*words, "--after", "5", "--times", "2", env=env)
+    assert later == f"{one} will be killed 5 s after it starts, 2 times.\n"
 
 
 def test_jobs_are_found_by_all_their_names(env: dict[str, str], control: Control) -> None:

@@ -18,7 +18,8 @@ from vertex_training.findings.words import did_you_mean
 def replica(options: argparse.Namespace, _: Output) -> Answer:
     """Order that a replica is killed or preempted."""
     with control_of(options) as control:
-        job_id = job_id_of(options, control.jobs())
+        jobs = control.jobs()
+        job_id = job_id_of(options, jobs)
         if options.replica_action == "preempt":
             order = control.preempt_replica(job_id, options.replica, after=options.after, times=options.times)
         else:
@@ -29,18 +30,29 @@ def replica(options: argparse.Namespace, _: Output) -> Answer:
                 times=options.times,
                 out_of_memory=options.out_of_memory,
             )
-    return Sentences({"job": job_id, **order}, [f"{options.replica} of job {job_id} {_effect(order)}."])
+    effect = _effect(order, runs=_runs(jobs, job_id, options.replica))
+    return Sentences({"job": job_id, **order}, [f"{options.replica} of job {job_id} {effect}."])
 
 
-def _effect(order: Mapping[str, Any]) -> str:
+def _runs(jobs: Sequence[Mapping[str, Any]], job_id: str, replica: str) -> bool:
+    of_job = (one for job in jobs if job["id"] == job_id for one in job["replicas"])
+    return any(one["name"] == replica and one["state"] == "running" for one in of_job)
+
+
+def _effect(order: Mapping[str, Any], *, runs: bool) -> str:
+    """Return what an order does to a replica that `runs` already, or that has not started yet."""
     what = {
-        "kill": "will be killed",
-        "out_of_memory": "will be killed as if it ran out of memory",
-        "preempt": "will be preempted",
+        "kill": "killed",
+        "out_of_memory": "killed as if it ran out of memory",
+        "preempt": "preempted",
     }[order["kind"]]
-    when = f" {order['after']:g} s after it starts" if order["after"] else " as soon as it runs"
-    often = "" if order["times"] == 1 else f", {order['times']} times"
-    return f"{what}{when}{often}"
+    after, times = order["after"], order["times"]
+    often = "" if times == 1 else f", {times} times"
+    if runs and not after:
+        return f"is now {what}" + (often and f", and after its next starts{often} in all")
+    if runs:
+        return f"will be {what} once it has run {after:g} s{often}"
+    return f"will be {what} {f'{after:g} s after it starts' if after else 'as soon as it runs'}{often}"
 
 
 def job_id_of(options: argparse.Namespace, jobs: Sequence[Mapping[str, Any]]) -> str:
