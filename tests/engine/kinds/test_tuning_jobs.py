@@ -66,6 +66,11 @@ def blocks_of_guide() -> dict[str, str]:
     return dict(found)
 
 
+def test_the_guide_says_how_to_install_the_package_before_the_program_that_imports_it() -> None:
+    before, _, _ = GUIDE.read_text().partition("import hypertune")
+    assert re.search(r"`\.venv/bin/python -m pip install cloudml-hypertune`", before)
+
+
 def listed(endpoint: Endpoint) -> list[JobRecord]:
     return tuning_jobs.GATEWAY.list_jobs(endpoint)
 
