@@ -23,7 +23,9 @@ TEMPLATE = DOCS.parent / "templates" / "vertex-training"
 INSTALLATION = [
     "git clone URL-OF-THIS-REPOSITORY vertex-training",
     "mkdir states digits",
-    'pulumi login "file://$PWD/states?metadata=skip"',
+    "source vertex-training/activate",
+    "unset VERTEX_TRAINING_DATA_DIR",
+    'export PULUMI_BACKEND_URL="file://$PWD/states?metadata=skip"',
     "export PULUMI_CONFIG_PASSPHRASE=tutorial",
     "cd digits",
     "pulumi new ../vertex-training/templates/vertex-training --yes --stack local "
