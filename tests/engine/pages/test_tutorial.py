@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -35,17 +36,29 @@ INSTALLATION = [
 """The commands of the page that are not run here."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """The folder of the tutorial, and the environment of its shell."""
+
+    folder: Path
+    variables: dict[str, str]
+
+
 @pytest.fixture(scope="module")
-def steps(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Step]]:
-    """Write the files and run the commands, in the order of the page."""
+def project(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     base = tmp_path_factory.mktemp("tutorial")
     folder, data = base / "digits", base / "emulator"
-    variables = _project(base, folder, data, python)
     try:
-        yield follow(PAGE, folder, variables, runs=lambda command: command not in INSTALLATION)
+        yield Project(folder=folder, variables=_project(base, folder, data, python))
     finally:
         if data.exists():
             emulator_reset.stop_and_end_jobs(data)
+
+
+@pytest.fixture(scope="module")
+def steps(project: Project) -> list[Step]:
+    """Write the files and run the commands, in the order of the page."""
+    return follow(PAGE, project.folder, project.variables, runs=lambda command: command not in INSTALLATION)
 
 
 def _project(base: Path, folder: Path, data: Path, python: Path) -> dict[str, str]:
@@ -116,3 +129,14 @@ def test_the_runs_have_reasons_and_a_better_loss(steps: list[Step]) -> None:
 def test_the_second_stack_is_one_of_google_cloud(steps: list[Step]) -> None:
     commands = [step.command for step in steps]
     assert commands.index("pulumi stack init prod") < commands.index("pulumi stack select local")
+
+
+@pytest.mark.usefixtures("steps")
+def test_the_limit_of_the_page_lets_its_own_program_run_on_google_cloud(project: Project) -> None:
+    (limit,) = re.findall(r"add `(max_cost=\d+)` to `DistributedTraining`", PAGE.read_text(encoding="utf-8"))
+    program = project.folder / "__main__.py"
+    text = program.read_text()
+    program.write_text(text.replace('wait="done",', f'wait="done",\n    {limit},'))
+    preview = execute("pulumi preview --stack prod", project.folder, project.variables)
+    program.write_text(text)
+    assert "at most $5.00" in preview.ok().output
