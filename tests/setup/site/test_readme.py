@@ -43,6 +43,13 @@ def test_it_is_about_one_screen_and_a_half(tmp_path: Path) -> None:
     assert height <= 1.8 * SCREEN, height
 
 
+def test_it_links_google_cloud_and_says_where_pulumi_comes_from() -> None:
+    text = " ".join(README.split())
+    first, _, rest = text.partition("make up")
+    assert "[on Google Cloud](docs/guides/teams/google-cloud.md)" in first
+    assert "No `pulumi`? First `source ./activate`." in rest.partition("pulumi new")[2]
+
+
 def test_its_figures_of_parity_are_those_of_the_page() -> None:
     page = (ROOT / "docs" / "reference" / "parity.md").read_text()
     rows = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| \d+ \|$", page, re.MULTILINE)
