@@ -193,11 +193,11 @@ CARDS = (
 
 _TOP = """# Gallery
 
-Examples that run as they stand, on the emulator without an account, and unchanged on Google Cloud. In a clone,
-`source ./activate` sets up everything. Accuracies are from the README of an example; its test asserts most of
-them above a bound. Times are first deployments on two busy cores, with downloads, unless a card says
-otherwise. Prices are for all replicas at once in us-central1, on demand (the last example:
-Spot), from the [table of prices](guides/cost/prices.md)."""
+Examples that run as they stand, on the emulator without an account, and unchanged on Google Cloud. In a
+clone, `source ./activate` sets up everything. Accuracies are from the README of an example; its test
+asserts most of them above a bound. Times are first deployments on two busy cores, with downloads, unless a
+card says otherwise. Prices are for all replicas at once in us-central1, on demand (the last example: Spot),
+from the [table of prices](guides/cost/prices.md)."""
 
 
 def pages() -> Iterator[tuple[Path, str]]:

@@ -24,7 +24,7 @@ code { padding: .2em .4em; font-family: monospace; font-size: 85%; }
 pre { padding: 16px; overflow: auto; font-size: 85%; line-height: 1.45; } pre code { all: unset; }
 img { max-width: 100%; } img[align=right] { padding-left: 20px; }
 """
-"""The sizes of GitHub's style sheet. Its fonts are those of the reader's machine."""
+"""The sizes of GitHub's style sheet. The reader's machine has its own fonts."""
 
 
 def test_it_is_about_one_screen_and_a_half(tmp_path: Path) -> None:

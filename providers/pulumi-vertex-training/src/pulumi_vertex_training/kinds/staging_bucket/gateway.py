@@ -100,8 +100,12 @@ def count_objects(endpoint: Endpoint, name: str, *, most: int) -> tuple[int, boo
     One call lists at most `most` of them. Raises NotFound.
     """
     with translated(endpoint, f"list gs://{name}/"):
-        query = {"versions": True, "maxResults": most, "fields": "items(name),nextPageToken"}
-        page = rest.call(endpoint, "GET", f"{clients.bucket_url(endpoint, name)}/o", query=query)
+        page = rest.call(
+            endpoint,
+            "GET",
+            f"{clients.bucket_url(endpoint, name)}/o",
+            query={"versions": True, "maxResults": most, "fields": "items(name),nextPageToken"},
+        )
     return len(page.get("items") or ()), bool(page.get("nextPageToken"))
 
 

@@ -85,7 +85,7 @@ class Box:
 class Drawing:
     """The boxes in the order of their roles. `totals` are the machines of all of them, and what they cost.
 
-    `cluster_totals` are the machines without those of an evaluator beside a cluster.
+    `cluster_totals` leave out an evaluator beside a cluster.
     """
 
     boxes: tuple[Box, ...]
