@@ -33,7 +33,8 @@ def main(arguments: list[str]) -> int:
         try:
             found.append(running.run(suite))
         except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            problems.append(f"{suite.name} did not run: {error}")
+            said = str(getattr(error, "stderr", None) or "").strip()[-500:]
+            problems.append(f"{suite.name} did not run: {error} {said}".rstrip())
             continue
         problems += [f"{suite.name}: {name} did not pass" for name in found[-1].unexplained()]
         problems += [
