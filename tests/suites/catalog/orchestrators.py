@@ -24,7 +24,7 @@ SUITES: tuple[Suite, ...] = (
             *("xmanager==0.8.5.post1", "google-cloud-aiplatform==2.7.0", "PySocks==1.7.1"),
         ),
         tests=("flow_xmanager.py",),
-        workers=0,  # each test grants roles to one account: the service refuses two changes of a policy at once
+        workers=0,  # each test changes the project's policy, and two at once are refused
         buckets=("of-xmanager",),
         variables=(("GOOGLE_CLOUD_BUCKET_NAME", "of-xmanager"),),
         setting="proxy",
