@@ -151,4 +151,4 @@ def test_each_claim_about_another_tool_has_a_source_with_an_address() -> None:
     numbers = [str(number) for number in range(1, len(sources) + 1)]
     assert [re.findall(r"\[(\d+)\]", row) for row in rows] == [[number] for number in numbers] != []
     assert [source for source in sources if "](https://" not in source] == []
-    assert re.search(r"was read in the versions below in \w+ 20\d\d", table)
+    assert re.search(r"Read in the versions below in \w+ 20\d\d", table)
