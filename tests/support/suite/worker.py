@@ -14,6 +14,8 @@ test are kept.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -31,10 +33,15 @@ from scripts.testing.queue import Entry
 from support.suite import kept_logs
 from support.suite.rings import NAMES, FixtureRings, Ring, watched
 
+_ARENAS = -8
+"""The parameter M_ARENA_MAX of glibc."""
+
 
 def register(config: pytest.Config) -> None:
     """Register the plugin if this process is one of a run."""
     if folder := os.environ.pop(RUN, None):
+        with contextlib.suppress(AttributeError):  # it is a function of glibc
+            ctypes.CDLL(None).mallopt(_ARENAS, 2)  # threads of emulators would spread over sixteen
         config.pluginmanager.register(Worker(Path(folder)))
 
 
