@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import yaml
 
 from scripts.reference.pages import gallery
 from support.mocked_program import run
+from support.tables import not_empty
 
 ROOT = Path(__file__).resolve().parents[3]
 JOBS = {"pytorch": "torchrun", "code-lab": "flowers-multi-gpu", "boosting": "xgboost"}
@@ -63,3 +67,17 @@ def test_each_example_has_a_card() -> None:
     folders = {path.parent.name for path in (ROOT / "examples").glob("*/README.md")}
     shared = {"tensorflow", "go"}  # packages of others; the same program as TypeScript's
     assert folders - shared == {card.name for card in gallery.CARDS} - {"scarcity"}
+
+
+def test_a_command_that_runs_a_test_selects_it() -> None:
+    commands = [shlex.split(card.command) for card in gallery.CARDS if card.command.startswith("make test")]
+    for _, _, arguments in not_empty(commands):
+        words = shlex.split(arguments.removeprefix("ARGS="))
+        found = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "--collect-only", *words],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert found.returncode == 0, found.stdout
