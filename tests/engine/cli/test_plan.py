@@ -77,15 +77,7 @@ class Run:
 
 
 def plan(engine: Engine, *arguments: str) -> Run:
-    done = subprocess.run(
-        ["vertex-training", "plan", *arguments],
-        cwd=engine.folder,
-        env=engine.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=180,
-    )
+    done = engine.plan(*arguments)
     return Run(code=done.returncode, out=done.stdout, err=done.stderr)
 
 

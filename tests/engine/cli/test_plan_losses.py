@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 
@@ -25,19 +24,6 @@ LOSS = "is deleted with all its objects (force_destroy)"
 EARLIER = "models and metrics of earlier runs too"
 
 
-def plan(engine: Engine, *arguments: str) -> str:
-    done = subprocess.run(
-        ["vertex-training", "plan", *arguments],
-        cwd=engine.folder,
-        env=engine.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=180,
-    )
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def filled(shared_engine: Engine) -> Engine:
     engine = shared_engine
@@ -51,7 +37,7 @@ def filled(shared_engine: Engine) -> Engine:
 
 
 def test_a_deleted_and_a_replaced_bucket_lose_their_objects(filled: Engine) -> None:
-    document = json.loads(plan(filled, "--json"))
+    document = json.loads(filled.plan("--json").stdout)
     losses = {one["name"]: one["loss"] for one in document["changes"] if one["loss"]}
     assert {name: (loss["address"], loss["count"]) for name, loss in losses.items()} == {
         "runs": ("gs://loss-runs", 3),
@@ -61,12 +47,12 @@ def test_a_deleted_and_a_replaced_bucket_lose_their_objects(filled: Engine) -> N
 
 
 def test_a_loss_is_a_warning_of_the_comment_and_of_the_table(filled: Engine) -> None:
-    text = plan(filled, "--markdown")
+    text = filled.plan("--markdown").stdout
     assert (
         "> [!WARNING]\n"
         f"> - `moved`: the bucket `gs://loss-moved` {LOSS}, 1 object now: {EARLIER}.\n"
         f"> - `runs`: the bucket `gs://loss-runs` {LOSS}, 3 objects now: {EARLIER}.\n"
     ) in text
     assert "| delete | `runs` | StagingBucket | deleted with all its objects, 3 objects now |" in text
-    table = " ".join(plan(filled).split())
+    table = " ".join(filled.plan().stdout.split())
     assert f"! runs: the bucket gs://loss-runs {LOSS}, 3 objects now: {EARLIER}" in table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,15 +73,7 @@ class Steps:
 
 
 def plan(engine: Engine, *arguments: str) -> Plan:
-    done = subprocess.run(
-        ["vertex-training", "plan", "--json", *arguments],
-        cwd=engine.folder,
-        env=engine.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=180,
-    )
+    done = engine.plan("--json", *arguments)
     return Plan(code=done.returncode, document=json.loads(done.stdout))
 
 

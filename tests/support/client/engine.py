@@ -119,6 +119,18 @@ class Engine:
             raise AssertionError(f"pulumi {arguments} did not end in {timeout} s:\n{output}") from None
         return Result(process.returncode, output)
 
+    def plan(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `vertex-training plan`."""
+        return subprocess.run(
+            ["vertex-training", "plan", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
+
     def up(self, *arguments: str) -> Result:
         return self.run("up", "--yes", "--skip-preview", "--non-interactive", *arguments)
 

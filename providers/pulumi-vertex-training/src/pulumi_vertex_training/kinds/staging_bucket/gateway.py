@@ -87,11 +87,8 @@ def patch(
 
 def is_empty(endpoint: Endpoint, name: str) -> bool:
     """Return whether the bucket has no version of any object. Raises NotFound."""
-    with translated(endpoint, f"list gs://{name}/"):
-        query = {"versions": True, "maxResults": 1}
-        return not rest.call(endpoint, "GET", f"{clients.bucket_url(endpoint, name)}/o", query=query).get(
-            "items"
-        )
+    count, _ = count_objects(endpoint, name, most=1)
+    return count == 0
 
 
 def count_objects(endpoint: Endpoint, name: str, *, most: int) -> tuple[int, bool]:

@@ -145,25 +145,23 @@ def _sections(
     """Return the sections, the most important first: the others get what it leaves."""
     pictures = [picture for change in plan.changes for picture in _pictures(change)]
     return {
-        "losses": _Section(
-            noun="loss",
-            plural="losses",
-            items=[
-                f"> - {loss.sentence(name=code(loss.name), address=code(loss.address))}."
+        "losses": _warnings(
+            "loss",
+            "losses",
+            [
+                loss.sentence(name=code(loss.name), address=code(loss.address))
                 for change in plan.changes
                 if (loss := losses.get(change.urn)) is not None
             ],
-            before=("> [!WARNING]",),
         ),
-        "live": _Section(
-            noun="live job",
-            plural="live jobs",
-            items=[
-                f"> - {_sentence(job, change.name, now).rstrip('.')}."
+        "live": _warnings(
+            "live job",
+            "live jobs",
+            [
+                _sentence(job, change.name, now).rstrip(".")
                 for change in plan.changes
                 if (job := live.get(change.urn)) is not None
             ],
-            before=("> [!WARNING]",),
         ),
         "errors": _findings(plan.findings, "error"),
         "checks": _Section(
@@ -201,6 +199,11 @@ def _sentence(job: LiveJob, name: str, now: datetime) -> str:
     said = job.sentence(name, now).removeprefix(name)
     space = " " if said.startswith(" ") else ""
     return f"{code(name)}{space}{markdown.message(said, longest=2_000)}"
+
+
+def _warnings(noun: str, plural: str, sentences: Sequence[str]) -> _Section:
+    items = [f"> - {each}." for each in sentences]
+    return _Section(noun=noun, plural=plural, items=items, before=("> [!WARNING]",))
 
 
 def _findings(findings: Iterable[Finding], severity: str) -> _Section:
