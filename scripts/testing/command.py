@@ -60,6 +60,7 @@ def run(layout: Layout, report: Report, *, env: Mapping[str, str], arguments: Se
             processes=options.processes,
             on_look=on_look,
             stop_at_first="-x" in rest,
+            memory=_memory_of_a_process(memory.available(), options.processes),
         )
         results = done.results
         step.done("interrupted" if done.interrupted else "failed" if _failed(done) else "passed")
@@ -119,6 +120,11 @@ def _number_of_processes(memory_available: int | None) -> int:
     if memory_available is None:
         return usual
     return max(1, min(usual, memory_available // _MEMORY_OF_A_PROCESS))
+
+
+def _memory_of_a_process(memory_available: int | None, count: int) -> int | None:
+    """Return the bytes that a test process may grow to: half of its share, the rest is for what it starts."""
+    return None if memory_available is None else memory_available // count // 2
 
 
 class _Failures:

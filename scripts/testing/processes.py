@@ -24,6 +24,9 @@ RUN = "VERTEX_TESTS_RUN"
 SHARED = "VERTEX_TESTS_SHARED"
 """A folder that all processes of a run share, for what is made once."""
 
+MEMORY = "VERTEX_TESTS_MEMORY"
+"""The bytes above which a test process takes no further file: a new one takes its place."""
+
 _LOOK_SECONDS = 0.3
 
 _END_SECONDS = 60.0
@@ -57,8 +60,12 @@ def run(
     processes: int,
     on_look: Callable[[Results, int], None],
     stop_at_first: bool = False,
+    memory: int | None = None,
 ) -> Run:
-    """Run all entries. `on_look` gets the results so far and the number of files that have begun."""
+    """Run all entries. `on_look` gets the results so far and the number of files that have begun.
+
+    A process that has grown above `memory` bytes ends after its file, and a new one takes its place.
+    """
     folder = _folder(layout)
     done = Run(folder)
     (folder / "queue").write_text("".join(f"{entry}\n" for entry in queue))
@@ -69,13 +76,14 @@ def run(
         )
         # First: a shell starts commands in the background with Ctrl-C ignored, and processes inherit that.
         interrupts = ending.enter_context(_interrupts())
-        started = [
-            _start(layout, folder, temporary, number, env, arguments)
-            for number in range(min(processes, len(queue)))
-        ]
+        environment = {**env, RUN: str(folder), SHARED: str(temporary), MEMORY: str(memory or "")}
+        started: list[subprocess.Popen[bytes]] = []
+        wanted = min(processes, len(queue))
         ending.callback(_end, started)
         reader = Reader(folder / "results")
         while True:
+            while len(started) < wanted:
+                started.append(_start(layout, folder, temporary, len(started), environment, arguments))
             alive = [process for process in started if process.poll() is None]
             for name, row in reader.rows():
                 done.results.take(name, row)
@@ -83,7 +91,8 @@ def run(
             if interrupts or (stop_at_first and done.results.counts()["failed"]):
                 done.interrupted = bool(interrupts)
                 break
-            if not alive:
+            wanted = min(processes, len(queue)) + len(done.results.grown)
+            if not alive and wanted == len(started):
                 break
             time.sleep(_LOOK_SECONDS)
         done.crashed = [] if done.interrupted else _crashes(folder, started, done.results)
@@ -119,7 +128,7 @@ def _start(
         return subprocess.Popen(  # noqa: S603  our own interpreter
             [str(word) for word in command],
             cwd=layout.root,
-            env={**env, RUN: str(folder), SHARED: str(temporary)},
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -44,12 +44,17 @@ class Cost:
 
 @dataclass
 class Results:
-    """All results so far: `running` has the test of each process, `broken` files that cannot be imported."""
+    """All results so far.
+
+    `running` has the test of each process, `broken` the files that cannot be imported, `ended` the processes
+    that have ended well, and `grown` those of them that left files to others, for they needed much memory.
+    """
 
     tests: list[EndedTest] = field(default_factory=list)
     broken: dict[str, str] = field(default_factory=dict)
     running: dict[str, str] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
+    grown: set[str] = field(default_factory=set)
     collection: Cost = field(default_factory=Cost)
     source: str = ""
 
@@ -92,6 +97,8 @@ class Results:
                 self.running[process] = row["test"]
             case "ended":
                 self.ended.add(process)
+                if row["grown"]:
+                    self.grown.add(process)
             case "test":
                 self.running.pop(process, None)
                 test = EndedTest(

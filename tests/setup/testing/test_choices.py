@@ -60,6 +60,11 @@ def test_where_memory_is_short_fewer_processes_run_tests() -> None:
     assert [command._number_of_processes(size << 29) for size in (1, 3, 4)] == [1, 1, 2]
 
 
+def test_half_of_the_memory_is_for_what_test_processes_start() -> None:
+    assert command._memory_of_a_process(None, 2) is None
+    assert command._memory_of_a_process(2 << 30, 2) == 512 << 20
+
+
 def test_a_seed_gives_the_same_order_again(root: Path) -> None:
     files = queue.test_files(root)
     one, same, other = (queue.entries(root, files, marks="", seed=seed) for seed in (1, 1, 2))

@@ -55,7 +55,12 @@ def run(layout: Layout, *, marks: str = "not slow", arguments: Sequence[str] = (
 
 
 def run_entries(
-    layout: Layout, entries: Sequence[Entry], arguments: Sequence[str] = (), *, count: int = 2
+    layout: Layout,
+    entries: Sequence[Entry],
+    arguments: Sequence[str] = (),
+    *,
+    count: int = 2,
+    memory: int | None = None,
 ) -> Run:
     return processes.run(
         layout,
@@ -64,6 +69,7 @@ def run_entries(
         arguments=["--randomly-seed=17", *arguments],
         processes=count,
         on_look=lambda _results, _files: None,
+        memory=memory,
     )
 
 
@@ -80,6 +86,20 @@ def test_every_test_runs_once(small: Layout) -> None:
     assert done.results.counts() == {"passed": 15, "failed": 0}
     assert done.results.collection.tests == 15
     assert (done.crashed, done.left_files, done.interrupted) == ([], [], False)
+
+
+@pytest.mark.parametrize(("memory", "processes"), [(1, 4), (1 << 40, 1)])
+def test_a_process_that_has_grown_ends_after_its_file_and_another_takes_its_place(
+    small: Layout, memory: int, processes: int
+) -> None:
+    for number in range(3):
+        (small.root / "tests" / f"test_file{number}.py").write_text("def test_it(): pass\n")
+    done = run_entries(
+        small, [Entry(f"tests/test_file{number}.py", "") for number in range(3)], count=1, memory=memory
+    )
+    assert len(outcomes(done)) == 3 and (done.crashed, done.left_files) == ([], [])
+    assert len(list((done.folder / "results").iterdir())) == processes
+    assert len(done.results.grown) == (3 if processes > 1 else 0)
 
 
 def test_the_mark_expression_of_an_entry_chooses_tests(small: Layout) -> None:

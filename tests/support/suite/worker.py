@@ -25,9 +25,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from scripts.testing.processes import RUN, group_of
+from scripts.testing.processes import MEMORY, RUN, group_of
 from scripts.testing.processor_time import own_meter
 from scripts.testing.queue import Entry
 from support.suite import kept_logs
@@ -42,15 +43,18 @@ def register(config: pytest.Config) -> None:
     if folder := os.environ.pop(RUN, None):
         with contextlib.suppress(AttributeError):  # it is a function of glibc
             ctypes.CDLL(None).mallopt(_ARENAS, 2)  # threads of emulators would spread over sixteen
-        config.pluginmanager.register(Worker(Path(folder)))
+        memory = os.environ.pop(MEMORY, "")
+        config.pluginmanager.register(Worker(Path(folder), memory=int(memory) if memory else None))
 
 
 class Worker:
     """The hooks of one test process."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, *, memory: int | None) -> None:
         name = group_of(os.getpid())
         self._run = run
+        self._memory = memory
+        self._grown = False
         self._meter = own_meter(name)
         self._results = (run / "results" / f"{name}.jsonl").open("a", buffering=1)
         self._starts = watched()
@@ -67,7 +71,7 @@ class Worker:
         return True
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run entries of the queue until it is empty."""
+        """Run entries of the queue until it is empty, or until this process has grown too large."""
         total = 0
         for entry in self._claims():
             total += self._run_file(session, entry)
@@ -82,6 +86,9 @@ class Worker:
             except FileExistsError:
                 continue
             yield Entry.parse(line)
+            if self._memory is not None and psutil.Process().memory_info().rss > self._memory:
+                self._grown = True
+                return
 
     def _run_file(self, session: pytest.Session, entry: Entry) -> int:
         """Run the tests of an entry, and return their number."""
@@ -163,7 +170,7 @@ class Worker:
         factory = getattr(session.config, "_tmp_path_factory", None)
         if factory is not None:
             shutil.rmtree(factory.getbasetemp(), ignore_errors=True)
-        self._write(event="ended")
+        self._write(event="ended", grown=self._grown)
 
     def _inherited(self, item: pytest.Item) -> Ring:
         """Return the ring of the fixtures of a test; those that begin with `_` serve the process."""
