@@ -42,7 +42,7 @@ def figures(counts: list[int]) -> Iterator[Figure]:
             for count in counts:
                 multiply(engine, count, one, jobs=live_jobs(engine, count))
                 yield _figure(
-                    engine, f"plan of {count} unchanged jobs, live", f"no changes, {count} unchanged."
+                    engine, f"plan of {count} unchanged jobs, live", f"No changes, {count} unchanged."
                 )
                 engine.set("workers", "2")
                 yield _figure(engine, f"plan of {count} changed jobs, live", f"{count} to replace.")

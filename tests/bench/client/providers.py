@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -62,6 +63,7 @@ def figures() -> Iterator[Figure]:
     )
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "nothing.py").write_text(NOTHING_PROVIDER)
+        (Path(folder) / "recorded.json").write_text(json.dumps({"inputs": {}, "outputs": {}}))
         sys.path.insert(0, folder)
         with PluginProcess(Path(folder), is_cold=True) as plugin:
             ours = median_seconds(lambda: _round_trip(plugin, provider), runs=100)

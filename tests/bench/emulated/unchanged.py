@@ -23,7 +23,12 @@ from support.emulated.emulator import call
 from vertex_emulator.client import launcher
 from vertex_emulator.client.launcher import Emulator
 
-_PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+_PLACE = {
+    "endpoint": "emulator",
+    "project": "local",
+    "location": "us-central1",
+    "marks": {"project": "bench", "stack": "test", "resource": "unchanged"},
+}
 _RUNS = 5
 
 

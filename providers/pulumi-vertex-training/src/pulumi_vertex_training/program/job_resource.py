@@ -19,8 +19,8 @@ from pulumi_vertex_training.core.state.hidden_input import (
     INTERRUPT_INPUT,
     KEY_INPUT,
     LOOKUPS,
+    RESULTS,
 )
-from pulumi_vertex_training.package.waits.job_wait import RESULTS
 from pulumi_vertex_training.program import links, messages
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments.named_arguments import unknown_arguments

@@ -22,6 +22,8 @@ from typing import Any
 from pulumi_vertex_training.runs.identity import identity_of
 from vertex_training.fields.uris import DIRECTORY
 
+RESULTS = ("model_directory", "metrics")
+"""Outputs of every job that has ended. A kind has more of them."""
 HIDDEN_INPUT = "__run"
 LOOKUPS = "lookups"
 """The input in which the program reports what it knows about its job; no state keeps it."""

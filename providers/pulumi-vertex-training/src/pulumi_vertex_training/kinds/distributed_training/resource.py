@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import pulumi
 
+from pulumi_vertex_training.core.state.hidden_input import RESULTS
 from pulumi_vertex_training.kinds.custom_job.args import JobOptions
 from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
 from pulumi_vertex_training.kinds.image_repository.resource import ImageRepository
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
 from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
-from pulumi_vertex_training.package.waits.job_wait import RESULTS
 from pulumi_vertex_training.program.arguments import checks as arguments
 from pulumi_vertex_training.program.arguments import worker_pools
 from pulumi_vertex_training.program.arguments.job_args import WorkerPoolSpecArgs

@@ -26,6 +26,7 @@ from pulumi_vertex_training.core.running.output.progress_line import line
 from pulumi_vertex_training.core.running.output.rows_below import RowsBelow
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
+from pulumi_vertex_training.core.state.hidden_input import RESULTS
 from pulumi_vertex_training.package.waits.waiting import Interrupted, Link, Wait, Waited
 from pulumi_vertex_training.printed_commands import own_command
 from pulumi_vertex_training.runs.command_arguments import of_job
@@ -58,8 +59,6 @@ class WaitOptions:
         return self.wait != "none"
 
 
-RESULTS = ("model_directory", "metrics")
-"""Outputs of every job that has ended. A kind has more of them."""
 _LARGE = "trials"
 """The result that no state keeps: `getHyperparameterTuningJob` has it."""
 
