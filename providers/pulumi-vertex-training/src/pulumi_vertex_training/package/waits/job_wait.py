@@ -24,6 +24,7 @@ from pulumi_vertex_training.core.running.output.latest_reports import LatestRepo
 from pulumi_vertex_training.core.running.output.log_stream import LogStream
 from pulumi_vertex_training.core.running.output.progress_line import line
 from pulumi_vertex_training.core.running.output.rows_below import RowsBelow
+from pulumi_vertex_training.core.running.provider import facts
 from pulumi_vertex_training.core.secret_masking import SECRETS
 from pulumi_vertex_training.core.settings import target_of
 from pulumi_vertex_training.core.state.hidden_input import RESULTS
@@ -139,8 +140,6 @@ class JobWait(Wait):
             return Waited(outputs=dict(self.outputs), failure=gone)
         except (CloudError, LauncherError) as error:
             return Waited(outputs=dict(self.outputs), failure=f"{self.title}: {error}")
-        from pulumi_vertex_training.core.running.provider import facts  # a program loads this module too
-
         record = watched.record
         ended = self._results(link.endpoint, record) if record.state.is_terminal else {}
         outputs = {**self.outputs, **facts(self.declared, record), **ended}

@@ -115,7 +115,7 @@ async def _watched(waiting: JobWait, link: _Link, progress: Progress) -> Watched
         # If an earlier deployment saw the job end, its log is not shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
             await unless_interrupted(log.begin(link.endpoint, record, joins=not waiting.ours))
-        await progress.show(link.endpoint, record)
+        await unless_interrupted(progress.show(link.endpoint, record))
 
     _hold(waiting, link)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 
 import grpc
 import pulumi
@@ -87,7 +88,9 @@ class Progress:
         if now != self._shown or self._trouble or (waits and self._is_old(endpoint)):
             self._shown, self._shown_at, self._trouble = now, machine_clock.monotonic(), ""
             messages.info(line(record, counts, report, behind, wait=wait), self._resource, ephemeral=True)
-        for words in await asyncio.to_thread(self._reports.new_warnings, endpoint, record):
+        warnings = functools.partial(self._reports.new_warnings, endpoint, record)
+        # Of a job that has ended, the last report is read.
+        for words in await asyncio.to_thread(warnings) if record.state.is_terminal else warnings():
             messages.warn(f"{self._label}: {words}", self._resource)
         if waits and self._rows is not None:
             await asyncio.to_thread(self._rows.note, counts, report)
