@@ -21,10 +21,10 @@ from suites.results.outputs import go_cases, rust_cases
 from suites.suite import Edit, GoTests, Reason, RustTests
 
 
-def run_go(suite: GoTests, environment: Mapping[str, str], work: Path) -> results.Results:
-    """Build the tests of a Go package once, run them, and return their results."""
-    go = installing.tool("go")
-    program, folder = _go_program(suite, go)
+def run_go(
+    suite: GoTests, program: Path, folder: Path, environment: Mapping[str, str], work: Path
+) -> results.Results:
+    """Run the test program of a Go package in the folder of its source, and return its results."""
     listed = subprocess.run(
         [program, "-test.list", "."], check=True, capture_output=True, text=True, cwd=folder, env=environment
     ).stdout.split()
@@ -33,14 +33,17 @@ def run_go(suite: GoTests, environment: Mapping[str, str], work: Path) -> result
     command: list[str | Path] = [program, "-test.v=test2json", *suite.arguments]
     printed = _output(command + ([f"-test.skip={skip}"] if skip else []), folder, environment, work)
     events = subprocess.run(
-        [go, "tool", "test2json"], input=printed, check=True, capture_output=True, text=True
+        [installing.tool("go"), "tool", "test2json"],
+        input=printed,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     return results.of_cases(suite, [*go_cases(events.splitlines()), *left_out])
 
 
-def run_rust(suite: RustTests, environment: Mapping[str, str], work: Path) -> results.Results:
-    """Build the tests of a crate once, run them, and return their results."""
-    program = _rust_program(suite)
+def run_rust(suite: RustTests, program: Path, environment: Mapping[str, str], work: Path) -> results.Results:
+    """Run the test program of a crate, and return its results."""
     found = _output([program, suite.path, "--list", "--format=terse"], work, environment, work)
     listed = [line.removesuffix(": test") for line in found.splitlines() if line.endswith(": test")]
     left_out = list(_left_out(listed, suite.left_out))
@@ -70,8 +73,9 @@ def _left_out(names: list[str], reasons: tuple[Reason, ...]) -> Iterator[Case]:
             yield Case(name=name, outcome="skipped", why=PREFIX + why)
 
 
-def _go_program(suite: GoTests, go: str) -> tuple[Path, Path]:
-    """Return the test program of a package, and the folder that it runs in."""
+def go_program(suite: GoTests) -> tuple[Path, Path]:
+    """Return the test program of a package, and the folder that it runs in. It is built once."""
+    go = installing.tool("go")
     digest = hashlib.sha256(repr((suite.module, suite.package, suite.edits)).encode()).hexdigest()[:8]
     folder = layout().cache / f"suites-{suite.name}-{suite.version}-{digest}"
     program = folder / "tests"
@@ -107,8 +111,8 @@ def edited(source: Path, copy: Path, edits: Sequence[Edit]) -> Path:
     return copy
 
 
-def _rust_program(suite: RustTests) -> Path:
-    """Return the test program of a crate."""
+def rust_program(suite: RustTests) -> Path:
+    """Return the test program of a crate. It is built once."""
     digest = hashlib.sha256(repr(suite.features).encode()).hexdigest()[:8]
     folder = layout().cache / f"suites-{suite.name}-{suite.version}-{digest}"
     program = folder / "tests"

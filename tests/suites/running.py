@@ -47,11 +47,14 @@ def run(suite: Suite) -> results.Results:
             _copy_source(suite, work / "source")
             with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
                 return _run_pytest(suite, python, environment, work)
+        if isinstance(suite, GoTests):
+            tests, folder = programs.go_program(suite)  # before the environment, which no download leaves
+            with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
+                return programs.run_go(suite, tests, folder, environment, work)
+        assert isinstance(suite, RustTests)
+        tests = programs.rust_program(suite)
         with running(work / "data") as daemon, _environment(suite, daemon, work) as environment:
-            if isinstance(suite, GoTests):
-                return programs.run_go(suite, environment, work)
-            assert isinstance(suite, RustTests)
-            return programs.run_rust(suite, environment, work)
+            return programs.run_rust(suite, tests, environment, work)
 
 
 def _copy_source(suite: PytestSuite, folder: Path) -> None:
