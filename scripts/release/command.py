@@ -89,7 +89,10 @@ def build(layout: Layout, dist: Path, step: Step) -> list[Path]:
 _ALONE = {
     "vertex-cluster": ("-c", "import vertex_cluster; vertex_cluster.from_environment"),
     "vertex-training": ("-c", "import vertex_training.topology, vertex_training.cost"),
-    "vertex-emulator": ("-m", "vertex_emulator", "--help"),
+    "vertex-emulator": (
+        "-c",
+        "import vertex_emulator.command.commands, vertex_emulator.daemon.daemon, rich.table",
+    ),
     "pulumi-vertex-training": ("-m", "pulumi_vertex_training.cli", "--version"),
 }
 """Arguments of Python that succeed if a distribution's wheel and its requirements are complete."""

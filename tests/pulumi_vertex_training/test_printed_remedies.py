@@ -16,18 +16,19 @@ import pytest
 
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.printed_commands import PULUMI_VERBS, runnable
-from pulumi_vertex_training.views.output import Output
 from scripts.checks.messages import messages
 from scripts.layout import layout
 from scripts.stack import printed_commands
 from support.tables import every_row, not_empty
+from vertex_emulator.command import main
+from vertex_training.command_line.output import Output
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("providers", "infra", "environment", "templates", "policies")
 COMMAND = re.compile(
-    r"`((?:pulumi|vertex-training|make) [^`]+)`"
-    r"|\$\((vertex-training [^)]+)\)"
-    r"|(?:run|with|again|it is|logs|first|messages): ((?:pulumi|vertex-training|make) [^`]+)$"
+    r"`((?:pulumi|vertex-training|vertex-emulator|make) [^`]+)`"
+    r"|\$\((vertex-(?:training|emulator) [^)]+)\)"
+    r"|(?:run|with|again|it is|logs|first|messages): ((?:pulumi|vertex-training|vertex-emulator|make) [^`]+)$"
 )
 OPTIONS = re.compile(r"\{(?:option|of_data_dir\(.*?\)|_stack_option\(.*?\))\}")
 VALUE = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
@@ -64,12 +65,13 @@ def of(program: str) -> list[str]:
     return not_empty([command for command in PRINTED if shlex.split(command)[0] == program])
 
 
-@every_row("command", of("vertex-training"), ids=str)
+@every_row("command", [*of("vertex-training"), *of("vertex-emulator")], ids=str)
 def test_each_command_of_ours_is_accepted_by_its_parser(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    program, *words = shlex.split(command)
     try:
-        parser.parse(shlex.split(command)[1:])
+        (parser.build() if program == "vertex-training" else main.build()).parsed(words)
     except SystemExit as error:
         assert error.code == 0, f"{PRINTED[command]}: {capsys.readouterr().err}"
 
@@ -118,6 +120,7 @@ def test_each_option_of_pulumi_exists_and_has_its_value(line: str) -> None:
         ("`pulumi config rm a:b --stack x`", "`STACK=dev /c/scripts/pulumi config rm a:b --stack x`"),
         ('`eval "$(vertex-training emulator env)"`', '`eval "$(/c/scripts/vertex-training emulator env)"`'),
         ("/c/scripts/vertex-training logs 7", "/c/scripts/vertex-training logs 7"),
+        ("/c/bin/vertex-emulator start", "/c/bin/vertex-emulator start"),
         ("a pulumi-vertex-training that is newer", "a pulumi-vertex-training that is newer"),
         ("`pulumi` is not on PATH", "`pulumi` is not on PATH"),
     ],
@@ -129,6 +132,15 @@ def test_commands_are_those_of_the_shell_that_ran_a_chore(
     monkeypatch.setenv("VERTEX_TRAINING_COMMAND", "/c/scripts/vertex-training")
     monkeypatch.setenv("VERTEX_TRAINING_PULUMI_COMMAND", "STACK=dev /c/scripts/pulumi")
     assert runnable(message, stack="dev") == expected
+
+
+def test_commands_of_the_emulator_are_those_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = 'Run `vertex-emulator start`, or `eval "$(vertex-emulator env)"`.'
+    monkeypatch.delenv("VERTEX_TRAINING_COMMAND", raising=False)
+    own = 'Run `vertex-training emulator start`, or `eval "$(vertex-training emulator env)"`.'
+    assert runnable(message) == own
+    monkeypatch.setenv("VERTEX_TRAINING_COMMAND", "/c/scripts/vertex-training")
+    assert runnable(message) == own.replace("vertex-training", "/c/scripts/vertex-training")
 
 
 def test_a_terminal_breaks_no_line_inside_of_a_command(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training import pulumi_command
-from pulumi_vertex_training.failure import InputError
+from vertex_training.command_line.errors import InputError
 
 
 def test_the_project_is_that_of_the_nearest_file(tmp_path: Path) -> None:

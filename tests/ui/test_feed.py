@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.ui.pages.page import Page
 from pulumi_vertex_training.ui.server.feed import AGAIN_SECONDS, LIVE_SECONDS, SHARE, Feed
 from pulumi_vertex_training.ui.source.source import KNOWN_SECONDS, Source
 from pulumi_vertex_training.views.target import Choice
+from vertex_training.command_line.errors import CommandError
 
 ONE, OTHER = (
     Endpoint(

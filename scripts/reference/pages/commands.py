@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pulumi_vertex_training.cli import parser
-from pulumi_vertex_training.cli.arguments import JOB_HELP, Parser
+from pulumi_vertex_training.cli.arguments import JOB_HELP
 from pulumi_vertex_training.cli.explain.options import FILE_HELP
 from pulumi_vertex_training.cli.teams.plan.checks import EXIT_CODES
 from scripts.reference.markdown import HEADER, REFERENCE, anchor, code, items, linked
 from scripts.reference.pages import json_page
+from vertex_training.command_line.arguments import Parser
 
 PAGE = REFERENCE / "commands.md"
 EMULATOR_PAGE = REFERENCE / "emulator-commands.md"
@@ -241,7 +242,7 @@ def _emulator_page(commands: Mapping[str, Parser]) -> Iterator[str]:
     yield f"{HEADER}# Commands of the emulator"
     shared = f"[{_SHARED.lower()}]({PAGE.name}#{anchor(_SHARED)})"
     yield (
-        "Every command and option of `vertex-training emulator`, with the\n"
+        "Every command and option of `vertex-training emulator` and of `vertex-emulator`, with the\n"
         f"[exit codes]({PAGE.name}#exit-codes) of all commands. All have the {shared}\n"
         f"{' and '.join(f'`{each}`' for each in _OF_THE_EMULATOR)}."
     )

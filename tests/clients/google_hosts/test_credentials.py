@@ -100,9 +100,7 @@ def test_key_file_and_sign_blob(daemon: Daemon, shell: dict[str, str]) -> None:
     kind, by_key, by_iam, status, refused = json.loads(output([sys.executable, "-c", _PYTHON], shell))
     assert (kind, by_key, by_iam) == ("google.oauth2.service_account", "hello", "hello")
     assert status == 400
-    assert (
-        "vertex-training emulator allow-host pubsub.googleapis.com" in json.loads(refused)["error"]["message"]
-    )
+    assert "vertex-emulator allow-host pubsub.googleapis.com" in json.loads(refused)["error"]["message"]
 
 
 _GRPC = """
@@ -131,7 +129,7 @@ def test_grpc_refusals_name_method_and_host(shell: dict[str, str]) -> None:
         "The emulator does not implement google.pubsub.v1.Publisher.ListTopics. The emulator does not have "
         "pubsub.googleapis.com"
     )
-    assert lacking[1].endswith("vertex-training emulator allow-host pubsub.googleapis.com")
+    assert lacking[1].endswith("vertex-emulator allow-host pubsub.googleapis.com")
     assert unsupported[1] == (
         "The emulator does not implement google.storage.v2.Storage.ListBuckets of storage.googleapis.com."
     )

@@ -356,7 +356,7 @@ def test_a_live_job_outlives_the_emulator_and_its_log_goes_on(
     assert stopped.code == 0
     assert stopped.out == (
         "The emulator is stopped.\n1 job is still running. To see or cancel it, start the emulator again: "
-        "run `vertex-training emulator start`, or `pulumi up`, which starts it, too.\n"
+        "run `vertex-training emulator start`.\n"
     )
     gone = run("logs", "survivor", env=env)
     assert (gone.code, gone.out) == (1, "")

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.cli import files, yaml_text
 from pulumi_vertex_training.cli.plain_values import MAX_DEPTH, MAX_VALUES, TextError
-from pulumi_vertex_training.failure import BAD_INPUT, InputError
 from support import properties  # noqa: F401
 from support.emulated.other_user import reachable_folder, without_privileges
 from support.tables import every_row
+from vertex_training.command_line.errors import BAD_INPUT, InputError
 
 
 def deep(opening: str, closing: str, depth: int) -> str:
@@ -267,7 +267,7 @@ def test_a_file_without_permission() -> None:
 
 _READ_STANDARD_INPUT = """
 from pulumi_vertex_training.cli import files
-from pulumi_vertex_training.failure import InputError
+from vertex_training.command_line.errors import InputError
 try:
     print(files.read("-"))
 except InputError as error:

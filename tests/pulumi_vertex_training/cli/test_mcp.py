@@ -16,7 +16,6 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from pulumi_vertex_training.cli.mcp import tools
 from pulumi_vertex_training.cli.mcp.tools import DEPLOY, READING, Tool
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.views import target
 from support.emulated.command import environment, run, run_on_terminal
@@ -25,6 +24,7 @@ from support.waiting import eventually
 from support.warm import warm_python
 from vertex_emulator import launcher
 from vertex_emulator.daemon import reset as emulator_reset
+from vertex_training.command_line.errors import InputError
 
 NO_OPTIONS = argparse.Namespace(data_dir=None, endpoint=None, project=None, location=None)
 HIDDEN = "s3cr3t-of-the-test"

@@ -12,9 +12,9 @@ import pytest
 
 from pulumi_vertex_training.cli import main
 from pulumi_vertex_training.cli.placement import command
-from pulumi_vertex_training.failure import InputError
-from pulumi_vertex_training.views.answer import render
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import render
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 
 
 def options(**changed: Any) -> argparse.Namespace:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.output import Output
 
 HEADINGS = ("ID", "NAME", "DETAILS")
 ROW = ("1285030446583197285", "study-trial-1", "the Python module hypertune is missing")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from pulumi_vertex_training.views.answer import Answer, render
 from pulumi_vertex_training.views.markdown_output import MarkdownOutput
-from pulumi_vertex_training.views.output import Code, Output
+from vertex_training.command_line.answer import Answer, render
+from vertex_training.command_line.output import Code, Output
 
 
 @dataclass(frozen=True)

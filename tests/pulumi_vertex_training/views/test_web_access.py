@@ -10,12 +10,12 @@ import pytest
 from pulumi_vertex_training.cli.replica import command
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.kinds.custom_job.gateway import from_wire
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import lookup
 from pulumi_vertex_training.views.jobs.status import Status, web_access
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.errors import CommandError
+from vertex_training.command_line.output import Output
 
 LINKS = {"workerpool1-0": "https://one.example/", "workerpool0-0": "https://chief.example/"}
 GOOGLE = Endpoint(kind="google", project="my-project", location="us-central1", token="t")

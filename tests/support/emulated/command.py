@@ -1,4 +1,4 @@
-"""Run the command `vertex-training` as a user does: in a pipe, and on a terminal."""
+"""Run `vertex-training` and `vertex-emulator` as a user does: in a pipe, and on a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from typing import Any
 from support.warm import warm_python
 from vertex_emulator.client.interpreter import VARIABLE
 
-_MODULE = ("-m", "pulumi_vertex_training.cli")
+CLIENT = "pulumi_vertex_training.cli"
+EMULATOR = "vertex_emulator.command"
+"""The modules of the two commands."""
 HANGS = 300.0
 """Seconds after which a command hangs. A busy machine takes a minute for one that calls `pulumi`."""
 
@@ -59,10 +61,11 @@ def run(
     timeout: float = HANGS,
     stdin: str | None = None,
     folder: Path | None = None,
+    module: str = CLIENT,
 ) -> Ended:
     """Run the command in a pipe, by the interpreter of `support.warm.warm_python`."""
     done = subprocess.run(
-        [warm_python.shared(), *_MODULE, *arguments],
+        [warm_python.shared(), "-m", module, *arguments],
         cwd=folder,
         env=dict(env),
         capture_output=True,
@@ -74,10 +77,15 @@ def run(
 
 
 def run_on_terminal(
-    *arguments: str, env: Mapping[str, str], timeout: float = HANGS, typed: str = "", columns: int = 120
+    *arguments: str,
+    env: Mapping[str, str],
+    timeout: float = HANGS,
+    typed: str = "",
+    columns: int = 120,
+    module: str = CLIENT,
 ) -> Ended:
     """Run the command on a pseudo-terminal."""
-    process, master = start_on_terminal(arguments, env={**env, "COLUMNS": str(columns)})
+    process, master = start_on_terminal(arguments, env={**env, "COLUMNS": str(columns)}, module=module)
     if typed:
         os.write(master, typed.encode())
     out = read_until_closed(master, timeout=timeout)
@@ -85,7 +93,7 @@ def run_on_terminal(
 
 
 def start_on_terminal(
-    arguments: Sequence[str], *, env: Mapping[str, str]
+    arguments: Sequence[str], *, env: Mapping[str, str], module: str = CLIENT
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Start the command on a pseudo-terminal. Return the process and the terminal's file descriptor.
 
@@ -93,7 +101,7 @@ def start_on_terminal(
     """
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [warm_python.shared(), *_MODULE, *arguments],
+        [warm_python.shared(), "-m", module, *arguments],
         env={"COLUMNS": "120", **env},
         stdin=slave,
         stdout=slave,
@@ -102,6 +110,11 @@ def start_on_terminal(
     )
     os.close(slave)
     return process, master
+
+
+def run_emulator(*arguments: str, env: Mapping[str, str], stdin: str | None = None) -> Ended:
+    """Run `vertex-emulator` in a pipe."""
+    return run(*arguments, env=env, stdin=stdin, module=EMULATOR)
 
 
 def read_until(master: int, text: str, *, timeout: float) -> str:

@@ -49,6 +49,7 @@ _MODULES = (
     "google.cloud.storage",
     "rich.console",
     "rich.table",
+    "vertex_emulator.command.*",
     "pulumi_vertex_training.cli.*",
     "pulumi_vertex_training.kinds.*",
     "pulumi_vertex_training.program.*",

@@ -33,7 +33,7 @@ from vertex_emulator.kernel.disk.data_folder import service_token, storage_secre
 Start = Callable[..., Emulator]
 PARENT = "/v1/projects/local/locations/us-central1"
 JOBS = f"{PARENT}/customJobs"
-ENV = 'eval "$(vertex-training emulator env)"'
+ENV = 'eval "$(vertex-emulator env)"'
 
 ASKS = """
 import json, os, time, urllib.request
@@ -109,7 +109,7 @@ def test_clients_of_python_with_old_variables_say_what_to_do(
     monkeypatch.setenv("GCE_METADATA_IP", host)
     request = Request()
     assert _metadata.ping(request, retry_count=1)
-    with pytest.raises(TransportError, match=r"was replaced at .*vertex-training emulator env"):
+    with pytest.raises(TransportError, match=r"was replaced at .*vertex-emulator env"):
         _metadata.get(request, "instance/service-accounts/default/token", retry_count=1)
 
 

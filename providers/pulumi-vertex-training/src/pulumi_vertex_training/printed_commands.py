@@ -1,8 +1,8 @@
 """Printed commands, in the form that works in the user's shell.
 
-Messages are written with plain `pulumi` and `vertex-training`. Where they leave the process, `runnable`
-replaces these by what the shell can run: chores of a clone extend PATH for their own processes only, and a
-stack that was named with `--stack` is not the selected one.
+Messages are written with plain `pulumi`, `vertex-training` and `vertex-emulator`. Where they leave the
+process, `runnable` replaces these by what the shell can run: chores of a clone extend PATH for their own
+processes only, and a stack that was named with `--stack` is not the selected one.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ PULUMI_VERBS = (
 
 _PULUMI = re.compile(rf"(?<![\w./-])pulumi (?=(?:{'|'.join(PULUMI_VERBS)})\b)")
 _OWN = re.compile(rf"(?<![\w./'-]){PROGRAM} (?=[a-z])")
+_EMULATOR = re.compile(r"(?<![\w./'-])vertex-emulator (?=[a-z])")
 _NEXT = " && pulumi config "
 _CONFIG = re.compile(r"`(pulumi config (?:set|rm) (?:(?!--stack)[^`])+)`")
 
@@ -52,6 +53,7 @@ def runnable(text: str, *, stack: str | None = None, own: str | None = None) -> 
     text = for_stack(text, stack)
     if pulumi := os.environ.get(PULUMI_VARIABLE):
         text = _PULUMI.sub(lambda _: f"{pulumi} ", text)
+    text = _EMULATOR.sub(f"{PROGRAM} emulator ", text)
     own = own or os.environ.get(COMMAND_VARIABLE)
     return _OWN.sub(lambda _: f"{own} ", text) if own and own != PROGRAM else text
 
@@ -62,15 +64,6 @@ def for_stack(text: str, stack: str | None) -> str:
         return text
     option = f" --stack {shlex.quote(stack)}"
     return _CONFIG.sub(lambda found: f"`{found[1].replace(_NEXT, option + _NEXT)}{option}`", text)
-
-
-def of_data_dir(data_dir: Path | None) -> str:
-    """Return the option for an emulator's data folder, "" for the folder of a command without it."""
-    from vertex_emulator import chosen_data_dir, default_data_dir
-
-    if data_dir is None or chosen_data_dir(data_dir) == default_data_dir():
-        return ""
-    return f" --data-dir {shlex.quote(str(chosen_data_dir(data_dir)))}"
 
 
 def own_command(root: str | None) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from pulumi_vertex_training.failure import CommandError, InputError
+from vertex_training.command_line.errors import CommandError, InputError
 
 _NO_CLI = (
     "`pulumi` is not on PATH. Install the Pulumi CLI, or in a clone of this project run `source ./activate`."

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from pulumi_vertex_training.configuration_keys import LOOKUP_SECONDS, PREFLIGHT_SECONDS
 from vertex_emulator import ClientTimeouts
@@ -106,20 +105,6 @@ class Timeouts(ClientTimeouts):
     """For the rest of its request. Then its connection is closed."""
     dashboard_end: float = 3.0
     """For the requests of the dashboard to end after Ctrl-C. Then they are cut off."""
-
-    def for_emulator(self, data_dir: Path | None) -> Timeouts:
-        """Return these timeouts, or longer ones if the emulator of the folder has recorded a higher scale.
-
-        So no wait that includes the first call to the emulator is too short. None means the default folder.
-        """
-        # Imported late: commands that use no emulator load nothing of it.
-        from vertex_emulator import DataFolder, DataFolderError, data_folder
-
-        try:
-            record = data_folder.read_record(DataFolder(root=data_folder.chosen_data_dir(data_dir)))
-        except DataFolderError:  # reported where the emulator is needed
-            return self
-        return self if record is None else self.at_least(record.timeout_scale)
 
 
 ORDINARY = Timeouts()

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from vertex_emulator.client.launcher import Emulator as Emulator
     from vertex_emulator.client.launcher import EmulatorBusyError as EmulatorBusyError
     from vertex_emulator.client.launcher import LauncherError as LauncherError
+    from vertex_emulator.command.jobs import unknown_job as unknown_job
+    from vertex_emulator.command.options import data_dir_options as data_dir_options
+    from vertex_emulator.command.options import emulator_options as emulator_options
+    from vertex_emulator.command.target import find_emulator as find_emulator
+    from vertex_emulator.command.target import not_running as not_running
+    from vertex_emulator.command.target import of_data_dir as of_data_dir
     from vertex_emulator.daemon import disk_use as disk_use
     from vertex_emulator.daemon import prune as prune
     from vertex_emulator.daemon import reset as reset
@@ -47,6 +53,7 @@ _PUBLIC = {
     "connections_for": "kernel.file_limit:connections_for",
     "Control": "client.control:Control",
     "ControlError": "client.control:ControlError",
+    "data_dir_options": "command.options:data_dir_options",
     "data_folder": "kernel.disk.data_folder",
     "DataFolder": "kernel.disk.data_folder:DataFolder",
     "DataFolderError": "kernel.disk.ownership:DataFolderError",
@@ -55,14 +62,18 @@ _PUBLIC = {
     "disk_use": "daemon.disk_use",
     "Emulator": "client.launcher:Emulator",
     "EmulatorBusyError": "client.launcher:EmulatorBusyError",
+    "emulator_options": "command.options:emulator_options",
     "entering": "replicas.sandbox.entering",
     "extras": "client.extras",
+    "find_emulator": "command.target:find_emulator",
     "forwarding": "replicas.network.forwarding",
     "interpreter": "client.interpreter",
     "launcher": "client.launcher",
     "LauncherError": "client.launcher:LauncherError",
     "lookup": "client.lookup",
     "machine_clock": "kernel.machine_clock",
+    "not_running": "command.target:not_running",
+    "of_data_dir": "command.target:of_data_dir",
     "ownership": "kernel.disk.ownership",
     "probe": "replicas.sandbox.probe",
     "prune": "daemon.prune",
@@ -70,6 +81,7 @@ _PUBLIC = {
     "reset": "daemon.reset",
     "Subscription": "jobs.notifications.subscriptions:Subscription",
     "subscriptions": "jobs.notifications.subscriptions",
+    "unknown_job": "command.jobs:unknown_job",
     "VertexEmulator": "testing.emulator:VertexEmulator",
 }
 """The public names: a module, or `module:name`."""

@@ -18,9 +18,9 @@ from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.pulumi_backends import Ran
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName
-from pulumi_vertex_training.failure import CommandError
 from support.client.specs.known_stacks import resource
 from support.waiting import TIMEOUT
+from vertex_training.command_line.errors import CommandError
 
 CLOUD = "https://api.pulumi.com"
 ONE, TWO, THREE = "1" * 16, "2" * 16, "3" * 16

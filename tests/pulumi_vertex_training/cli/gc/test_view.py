@@ -27,9 +27,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.persistent import PersistentRecord
-from pulumi_vertex_training.views.answer import render
-from pulumi_vertex_training.views.output import Output
 from support import json_schema
+from vertex_training.command_line.answer import render
+from vertex_training.command_line.output import Output
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 

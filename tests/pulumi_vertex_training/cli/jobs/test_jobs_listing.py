@@ -15,9 +15,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import from_wire
 from pulumi_vertex_training.runs.monitoring.progress import Report
 from pulumi_vertex_training.views.jobs.listing import Jobs, Listing
-from pulumi_vertex_training.views.output import Output
 from support import json_schema
 from support.scripted_service import Answer, Asked, Service, as_emulator
+from vertex_training.command_line.output import Output
 
 PARENT = "projects/7/locations/us-central1"
 JSON = Callable[..., list[dict[str, Any]]]

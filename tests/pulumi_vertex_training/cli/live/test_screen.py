@@ -7,8 +7,8 @@ import pytest
 
 from pulumi_vertex_training.cli.live.screen import Reader
 from pulumi_vertex_training.cloud.errors import PermissionDenied, Unavailable
-from pulumi_vertex_training.failure import CommandError, InputError
 from support.waiting import eventually
+from vertex_training.command_line.errors import CommandError, InputError
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from pulumi_vertex_training.cli.teams.drift import view
 from pulumi_vertex_training.cli.teams.drift.drift import Report, report
 from pulumi_vertex_training.cli.teams.drift.refresh import read
 from pulumi_vertex_training.registry import type_token
-from pulumi_vertex_training.views.output import Output
 from support import json_schema
+from vertex_training.command_line.output import Output
 from vertex_training.fields import timestamps
 
 STACK = "urn:pulumi:prod::train::"

@@ -19,11 +19,11 @@ from pulumi_vertex_training.preflight.finding import CHECKS, LEVELS, Finding
 from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.views.markdown_output import MarkdownOutput
-from pulumi_vertex_training.views.output import Output
 from support import json_schema
 from support.client.registries.pushed_images import push_small_image
 from support.emulated import command
 from support.waiting import TIMEOUT
+from vertex_training.command_line.output import Output
 
 DOCS = Path(__file__).parents[4] / "docs"
 REPOSITORY = "us-central1-docker.pkg.dev/local/preflight"

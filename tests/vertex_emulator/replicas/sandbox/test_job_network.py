@@ -40,7 +40,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parity(
     "Custom jobs: the network of a job",
     own_way="this machine's network, with an address of loopback and a free port for each replica; "
-    "after `vertex-training emulator network namespace` an address and port 2222, and other "
+    "after `vertex-emulator network namespace` an address and port 2222, and other "
     "hosts through the proxy alone",
 )
 def test_replicas_reach_each_other_by_the_names_in_cluster_spec(found: dict[str, Any]) -> None:
@@ -179,7 +179,7 @@ def test_a_network_is_refused_without_namespaces(tmp_path: Path) -> None:
         with pytest.raises(ControlError) as error:
             control.set_network("namespace")
         assert "cannot have a network of their own on this machine: of a test." in str(error.value)
-        assert "`vertex-training emulator network host`" in str(error.value)
+        assert "`vertex-emulator network host`" in str(error.value)
         assert (error.value.status, control.network()) == (400, "host")
 
 

@@ -114,7 +114,7 @@ def seen_by_the_worker(emulator: JobEmulator) -> list[str]:
 
 @pytest.mark.parity(
     "Cloud Storage: objects under /gcs that another replica rewrites",
-    own_way="seen at once. With `vertex-training emulator stale-objects on`, as on the largest machines",
+    own_way="seen at once. With `vertex-emulator stale-objects on`, as on the largest machines",
 )
 def test_a_latest_file_is_stale_and_a_checkpoint_is_not(stale: JobEmulator) -> None:
     assert seen_by_the_worker(stale) == [

@@ -37,7 +37,7 @@ def test_without_a_token(emulator: Daemon) -> None:
         assert answer.status == 401, (method, path)
         error = answer.json()["error"]
         assert (error["code"], error["status"]) == (401, "UNAUTHENTICATED")
-        assert "vertex-training emulator env" in error["message"]
+        assert "vertex-emulator env" in error["message"]
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pulumi_vertex_training.failure import InputError
 from vertex_cluster import frameworks as framework_settings
+from vertex_training.command_line.errors import InputError
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import did_you_mean

@@ -21,7 +21,7 @@ from pulumi_vertex_training.cli.plain_values import (
     too_deep,
     too_many,
 )
-from pulumi_vertex_training.failure import InputError
+from vertex_training.command_line.errors import InputError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 

@@ -6,10 +6,8 @@ import argparse
 import importlib
 from collections.abc import Mapping, Sequence
 
-from pulumi_vertex_training.cli.arguments import Parser
-from pulumi_vertex_training.failure import InputError
 from vertex_training import __version__
-from vertex_training.findings.words import did_you_mean
+from vertex_training.command_line.arguments import Parser
 
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "the five to begin with": {
@@ -85,16 +83,7 @@ _FOLDERS: Mapping[str, str] = {
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments. Raises InputError, or SystemExit(0) after printing help or the version."""
-    parsed, unknown = build(arguments).parse_known_args(arguments)
-    if unknown:
-        known = parsed.parser.options()
-        hint = did_you_mean(unknown[0].partition("=")[0], known)
-        raise InputError(
-            f"{parsed.parser.prog} has no option {' '.join(unknown)!r}.{hint} "
-            f"See `{parsed.parser.prog} --help`.",
-            path=unknown[0],
-        )
-    return parsed
+    return build(arguments).parsed(arguments)
 
 
 def build(words: Sequence[str] | None = None) -> Parser:

@@ -169,26 +169,6 @@ def waiting_jobs(endpoint: Endpoint) -> Mapping[str, str]:
     return {str(job_id): str(reason) for job_id, reason in answer.get("jobs", {}).items()}
 
 
-def signing_key(endpoint: Endpoint) -> str:
-    """Return the path of the key that signs URLs of the emulator's Cloud Storage, and create it if missing.
-
-    Raises the errors of `pulumi_vertex_training.cloud.errors`.
-    """
-    with translated(endpoint, "ask for the emulator's key for signed URLs"):
-        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/service-account")
-    return str(answer.get("path", ""))
-
-
-def proxy(endpoint: Endpoint) -> str | None:
-    """Return host and port of the emulator's proxy once it answers, or None if it could not be started.
-
-    Raises the errors of `pulumi_vertex_training.cloud.errors`.
-    """
-    with translated(endpoint, "ask for the emulator's proxy"):
-        info = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/info")
-    return None if info.get("proxy") is None else str(info["proxy"])
-
-
 def python(endpoint: Endpoint) -> str:
     """Return the path of the Python that runs the emulator.
 
@@ -253,37 +233,3 @@ def clock_ahead(endpoint: Endpoint) -> float:
     with translated(endpoint, "read the emulator's clock"):
         clock = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/clock")
     return (timestamps.parse(clock["time"]) - timestamps.parse(clock["realTime"])).total_seconds()
-
-
-@dataclass(frozen=True, kw_only=True)
-class EmulatorState:
-    """The state of a running emulator.
-
-    `live_jobs` counts the jobs that have not ended, in all projects and locations. `network` is the setting
-    for new jobs, "host" or "namespace", and `replica_addresses` the range of their replicas' addresses, such
-    as "127.0.0.0/8"; both are "" if an older emulator does not report them. `quotas`, `capacities`,
-    `denials` and `service_states` are what a user has set, in the JSON of the emulator's controls.
-    """
-
-    live_jobs: int
-    network: str
-    replica_addresses: str
-    quotas: Sequence[Mapping[str, Any]] = ()
-    capacities: Sequence[Mapping[str, Any]] = ()
-    denials: Sequence[Mapping[str, Any]] = ()
-    service_states: Sequence[Mapping[str, Any]] = ()
-
-
-def state(endpoint: Endpoint) -> EmulatorState:
-    """Return the state of the emulator. Raises the errors of `pulumi_vertex_training.cloud.errors`."""
-    with translated(endpoint, "read the emulator's state"):
-        info = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/info")
-    return EmulatorState(
-        live_jobs=int(info.get("liveJobs", 0)),
-        network=str(info.get("network", "")),
-        replica_addresses=str(info.get("replicaAddresses", "")),
-        quotas=info.get("quotas", ()),
-        capacities=info.get("capacities", ()),
-        denials=info.get("denials", ()),
-        service_states=info.get("serviceStates", ()),
-    )

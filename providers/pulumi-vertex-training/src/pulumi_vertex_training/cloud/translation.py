@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cloud import errors, imports
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.printed_commands import of_data_dir
+from vertex_emulator import of_data_dir
 
 if TYPE_CHECKING:
     from requests import Response

@@ -13,8 +13,7 @@ from typing import Any, Generic, TypeVar
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core.running.declaration import declared_in
 from pulumi_vertex_training.core.running.outcome import recorded_outcome
-from pulumi_vertex_training.printed_commands import of_data_dir
-from vertex_emulator import LauncherError, chosen_data_dir
+from vertex_emulator import LauncherError, chosen_data_dir, of_data_dir
 from vertex_training.fields.resource_names import part_after
 
 Arguments = TypeVar("Arguments")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from pulumi_vertex_training.printed_commands import of_data_dir
+from vertex_emulator import of_data_dir
 
 LOGIN = "gcloud auth application-default login"
 _EMULATOR = "vertex-training emulator"

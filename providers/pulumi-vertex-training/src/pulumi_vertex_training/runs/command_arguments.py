@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT, Endpoint
-from pulumi_vertex_training.printed_commands import of_data_dir
+from vertex_emulator import of_data_dir
 from vertex_training.fields.resource_names import resource_id
 
 

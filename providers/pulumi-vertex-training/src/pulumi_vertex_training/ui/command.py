@@ -14,11 +14,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pulumi_vertex_training.cloud.errors import CloudError
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.ui.source.source import Source
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.target import Choice
 from vertex_emulator import extras
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.ui.pages.page import Page

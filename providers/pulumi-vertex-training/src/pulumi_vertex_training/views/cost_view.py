@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.views.explained import Explanation
 from pulumi_vertex_training.views.markdown_output import MarkdownOutput
-from pulumi_vertex_training.views.output import Code, Output
 from pulumi_vertex_training.views.pools_view import role_in_words
+from vertex_training.command_line.output import Code, Output
 from vertex_training.cost.cost import Cost
 from vertex_training.cost.words import usd
 from vertex_training.job.custom_job import CustomJobSpec

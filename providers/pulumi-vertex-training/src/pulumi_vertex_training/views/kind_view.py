@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.output import Output
 
 if TYPE_CHECKING:
     # `jobs` and `status` read no documents.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pulumi_vertex_training.views import markdown
 from pulumi_vertex_training.views.markdown import code, escaped
-from pulumi_vertex_training.views.output import Cell, Code, Output, Style, used_columns
+from vertex_training.command_line.output import Cell, Code, Output, Style, used_columns
 
 _LONGEST_FINDING = 2_000
 _LONGEST_COMMAND = 4_000

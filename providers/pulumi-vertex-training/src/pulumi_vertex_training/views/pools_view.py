@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from pulumi_vertex_training.views.explained import has_tasks
-from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.catalog import machines
+from vertex_training.command_line.output import Cell, Output
 from vertex_training.fields.decode import encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of

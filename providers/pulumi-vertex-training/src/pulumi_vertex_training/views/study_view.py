@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
 from pulumi_vertex_training.runs.monitoring.ends import message_of, timed_out
 from pulumi_vertex_training.views.explained import Explanation, Sample
-from pulumi_vertex_training.views.output import Cell, Output
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Cell, Output
 from vertex_training.fields.document import json_of
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.study.description import (

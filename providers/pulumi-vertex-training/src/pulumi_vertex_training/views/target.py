@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pulumi_vertex_training.cloud.endpoint import EMULATOR_LOCATION, EMULATOR_PROJECT, Endpoint
-from pulumi_vertex_training.failure import CommandError, InputError
-from pulumi_vertex_training.printed_commands import of_data_dir
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts
+from vertex_emulator import find_emulator, not_running
 from vertex_training.catalog.regions import REGIONS
+from vertex_training.command_line.errors import CommandError, InputError
 from vertex_training.findings.words import nearest, shown
 
 if TYPE_CHECKING:
@@ -80,9 +80,11 @@ def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endp
         raise not_running(None)
     if choice.project or choice.location:
         return _google(choice, environment)
+    from vertex_emulator import default_data_dir
+
     raise CommandError(
-        f"The emulator of {folder(None)} is not running, and no project is given. For the emulator, run "
-        "`vertex-training emulator start`, or name the folder of another one with --data-dir or "
+        f"The emulator of {default_data_dir()} is not running, and no project is given. For the emulator, "
+        "run `vertex-training emulator start`, or name the folder of another one with --data-dir or "
         "VERTEX_TRAINING_DATA_DIR. For Google Cloud, give --project P --location L."
     )
 
@@ -92,38 +94,6 @@ def location_hint(location: str) -> str:
     if location in REGIONS:
         return ""
     return f" {location!r} is not a known region; {nearest(location, REGIONS) or 'check its spelling.'}"
-
-
-def find_emulator(data_dir: Path | None, timeouts: Timeouts) -> Emulator | None:
-    """Return the running emulator of the folder, by default the user's folder, or None.
-
-    Raises `CommandError`, also for an emulator that is running but busy.
-    """
-    from vertex_emulator import launcher
-
-    try:
-        return launcher.find(data_dir, timeouts=timeouts)
-    except launcher.EmulatorBusyError as error:
-        raise CommandError(str(error)) from error
-    except launcher.LauncherError as error:
-        raise CommandError(str(error), path="--data-dir") from error
-
-
-def not_running(data_dir: Path | None) -> CommandError:
-    """Return the error for an emulator that is not running."""
-    option = of_data_dir(data_dir)
-    elsewhere = "" if option else " For another emulator, give --data-dir or set VERTEX_TRAINING_DATA_DIR."
-    return CommandError(
-        f"The emulator of {folder(data_dir)} is not running. Start it with "
-        f"`vertex-training emulator start{option}`.{elsewhere}"
-    )
-
-
-def folder(chosen: Path | None) -> Path:
-    """Return the emulator's folder: --data-dir, else the user's."""
-    from vertex_emulator import chosen_data_dir
-
-    return chosen_data_dir(chosen)
 
 
 def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) -> Endpoint:

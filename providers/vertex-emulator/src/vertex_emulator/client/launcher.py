@@ -250,7 +250,7 @@ def _at_port(running: Emulator, port: int | None) -> Emulator:
     if port is not None and urlsplit(running.url).port != port:
         raise LauncherError(
             f"The emulator of {running.data_dir} already runs at {running.url}. Leave the port out, or stop "
-            "it first: vertex-training emulator stop"
+            "it first: vertex-emulator stop"
         )
     return running
 

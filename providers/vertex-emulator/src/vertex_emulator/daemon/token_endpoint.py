@@ -78,8 +78,8 @@ def token_routes(assertions: Assertions, key: ServiceKey, token: str) -> Sequenc
         if fields.get("grant_type") != _GRANT or not assertions.accept(fields.get("assertion", "")):
             why = (
                 "The emulator's token endpoint takes only assertions of the emulator's own key, for access "
-                "tokens. For the path of the key, see GOOGLE_APPLICATION_CREDENTIALS of `vertex-training "
-                "emulator env --proxy`."
+                "tokens. For the path of the key, see GOOGLE_APPLICATION_CREDENTIALS of `vertex-emulator "
+                "env --proxy`."
             )
             return json_response({"error": "invalid_grant", "error_description": why}, 400)
         return json_response(

@@ -34,7 +34,7 @@ def remedy(error: OSError) -> str:
         return ""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return (
-        f" Each process may open {soft} files here (`ulimit -n`): run `vertex-training emulator stop`, set a "
+        f" Each process may open {soft} files here (`ulimit -n`): run `vertex-emulator stop`, set a "
         f"higher limit such as `ulimit -n {_USUAL * 4}`, and create the job again."
     )
 

@@ -8,6 +8,7 @@ docs/architecture/emulator.md lists the three classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from vertex_training.timeouts import scaled
@@ -54,6 +55,22 @@ class ClientTimeouts(Timeouts):
     """For cancelled jobs to end before their folder is deleted. Then nothing is deleted."""
     forward: float = 10.0
     """For the process that holds the network of a job, and for a replica to accept a connection."""
+
+    def for_emulator(self: T, data_dir: Path | None) -> T:
+        """Return these timeouts, or longer ones if the emulator of the folder has recorded a higher scale.
+
+        So no wait that includes the first call to the emulator is too short. None means the default folder.
+        """
+        # Imported late: commands that use no emulator load nothing of it.
+        from vertex_emulator.kernel.disk import data_folder
+
+        try:
+            record = data_folder.read_record(
+                data_folder.DataFolder(root=data_folder.chosen_data_dir(data_dir))
+            )
+        except data_folder.DataFolderError:  # reported where the emulator is needed
+            return self
+        return self if record is None else self.at_least(record.timeout_scale)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ class SetFault:
     """A fault that was set."""
 
     number: int
-    """Its number in `vertex-training emulator fault list`."""
+    """Its number in `vertex-emulator fault list`."""
     _control: Control = field(repr=False)
 
     @property

@@ -16,7 +16,7 @@ from pulumi_vertex_training.cli.teams.plan.comment import comment
 from pulumi_vertex_training.cli.teams.plan.plan import Change, Plan, read
 from pulumi_vertex_training.cli.teams.plan.preview import Preview
 from pulumi_vertex_training.cli.teams.preflight import of_plan
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.output import Output
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=timezone.utc)
 URN = "urn:pulumi:dev::digits::a:b:CustomJob::train"
@@ -151,6 +151,6 @@ def test_a_preflight_without_an_emulator_says_that_nothing_was_checked(tmp_path:
     assert result.summary == "Nothing was checked"
     (finding,) = result.findings
     assert finding.severity == "unknown"
-    assert f"none is not running. Start it with `vertex-training emulator start --data-dir {tmp_path}" in (
+    assert f"none is not running. Start it with `vertex-emulator start --data-dir {tmp_path}" in (
         finding.message
     )

@@ -22,8 +22,8 @@ from pulumi_vertex_training.cli.teams.policy.stack_policies import (
     read,
     require_usable,
 )
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS
+from vertex_training.command_line.errors import InputError
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from pulumi_vertex_training.cli.teams.promote.stacks import Stack, Value, values
 from pulumi_vertex_training.cloud.container_registry.copying import Missing
 from pulumi_vertex_training.cloud.container_registry.image_names import parse
 from pulumi_vertex_training.core.promotion.entries import PromotedImage, PromotedPackage, Promotion
-from pulumi_vertex_training.failure import CommandError
-from pulumi_vertex_training.views.output import Output
 from support import json_schema
 from support.tables import every_row
+from vertex_training.command_line.errors import CommandError
+from vertex_training.command_line.output import Output
 
 IMAGE = PromotedImage(stack="dev", run="train/4", digest=f"sha256:{'a' * 64}", source="gcr.io/dev/digits")
 PACKAGE = PromotedPackage(

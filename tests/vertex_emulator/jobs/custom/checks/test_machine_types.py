@@ -92,7 +92,7 @@ def allowing(idle: JobEmulator) -> Iterator[JobEmulator]:
 @pytest.mark.parity(
     "Custom jobs: machine types",
     own_way="by its catalog, with the service's message; for newer types, `allow_unknown_types` and "
-    "`vertex-training emulator unknown-types` allow others",
+    "`vertex-emulator unknown-types` allow others",
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_type_that_google_does_not_have_is_refused(idle: JobEmulator, kind: str) -> None:
@@ -109,7 +109,7 @@ def test_the_error_names_the_field(idle: JobEmulator, kind: str) -> None:
     assert field.endswith(f"{KINDS[kind][1]}.machine_spec.machine_type")
 
 
-@pytest.mark.parametrize("way", ["allow_unknown_types=True", "vertex-training emulator unknown-types allow"])
+@pytest.mark.parametrize("way", ["allow_unknown_types=True", "vertex-emulator unknown-types allow"])
 def test_the_error_says_how_to_allow_it(idle: JobEmulator, way: str) -> None:
     assert way in post(idle, "custom job", NEW).json()["error"]["message"]
 

@@ -49,7 +49,7 @@ def state(emulator: JobEmulator, name: str) -> str:
 
 @pytest.mark.parity(
     "Custom jobs: capacity",
-    own_way="there are machines for every job, unless `vertex-training emulator capacity` sets how many; the "
+    own_way="there are machines for every job, unless `vertex-emulator capacity` sets how many; the "
     "message is the service's, its code and the time until the job fails are ours",
 )
 @pytest.mark.parametrize("machine", ["NVIDIA_L4", "g2-standard-4"])

@@ -30,7 +30,7 @@ def test_slots_and_the_job_before_it(emulator: JobEmulator) -> None:
     last = emulator.create(pool(SLEEP))
     assert reason(emulator, running) is None
     assert reason(emulator, wide) == (
-        "50 replica slots; 3 run at once here, and 2 are taken (`vertex-training emulator replica-limit`)"
+        "50 replica slots; 3 run at once here, and 2 are taken (`vertex-emulator replica-limit`)"
     )
     assert reason(emulator, behind) == "custom job wide, which is before it in the queue"
     assert reason(emulator, last) == "custom job wide and 1 more, which are before it in the queue"
@@ -40,16 +40,14 @@ def test_the_start_delay(emulator: JobEmulator) -> None:
     emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
     waits = emulator.create(pool(SLEEP))
     found = reason(emulator, waits)
-    assert found == "the start delay of 1 h to pass (`vertex-training emulator start-delay`)"
+    assert found == "the start delay of 1 h to pass (`vertex-emulator start-delay`)"
 
 
 def test_machines(emulator: JobEmulator) -> None:
     body = {"machine": "NVIDIA_L4", "available": 1, "waitSeconds": 3600}
     assert emulator.call("POST", "/_local/capacities", body).status == 200
     waits = emulator.create(gpus(), gpus(replicas=3))
-    found = (
-        "4 x NVIDIA_L4 in us-central1; 1 are there and 0 in use (`vertex-training emulator capacity list`)"
-    )
+    found = "4 x NVIDIA_L4 in us-central1; 1 are there and 0 in use (`vertex-emulator capacity list`)"
     assert reason(emulator, waits) == found
 
 
@@ -59,8 +57,7 @@ def test_a_quota(emulator: JobEmulator) -> None:
     waits = emulator.create(gpus(), gpus())
     assert emulator.get(waits)["state"] == "JOB_STATE_QUEUED"
     assert reason(emulator, waits) == (
-        "2 of the quota nvidia_l4_gpus in us-central1; 1 of 2 are in use "
-        "(`vertex-training emulator quota list`)"
+        "2 of the quota nvidia_l4_gpus in us-central1; 1 of 2 are in use (`vertex-emulator quota list`)"
     )
 
 

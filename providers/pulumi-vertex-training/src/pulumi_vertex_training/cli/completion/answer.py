@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pulumi_vertex_training.cli.arguments import Parser
+from vertex_training.command_line.arguments import Parser
 from vertex_training.fields.labels import OWNERSHIP_LABELS, owner_of
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ def _plain(names: Iterable[str]) -> list[str]:
 def _records(options: argparse.Namespace) -> Sequence[JobRecord]:
     """Return the jobs on the emulator, none without one: a completion has no place for an error."""
     from pulumi_vertex_training.cloud.errors import CloudError
-    from pulumi_vertex_training.failure import CommandError
     from pulumi_vertex_training.timeouts import ORDINARY
     from pulumi_vertex_training.views import target
     from pulumi_vertex_training.views.jobs.lookup import all_jobs
+    from vertex_training.command_line.errors import CommandError
 
     try:
         endpoint = target.resolve(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from pulumi_vertex_training.views.answer import Answer, Sentences
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer, Sentences
+from vertex_training.command_line.output import Output
 
 _COMMAND = "vertex-training"
 

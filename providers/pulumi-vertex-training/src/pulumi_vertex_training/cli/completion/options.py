@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, json_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 SHELLS = ("bash", "zsh", "fish")
 

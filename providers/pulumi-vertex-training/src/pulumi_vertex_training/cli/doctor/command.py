@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulumi_vertex_training.cli.doctor import backend_files, state_check, variables
-from pulumi_vertex_training.failure import FAILED
 from pulumi_vertex_training.kinds.training_image import container_tools
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
 from vertex_emulator import data_folder, disk_space, disk_use, extras, interpreter, launcher, probe
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import FAILED
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.timeouts import VARIABLE
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, data_dir_options, json_options
+from vertex_emulator import data_dir_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 
 def doctor_options(command: Parser) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pulumi_vertex_training.cli.doctor import backend_files
 from pulumi_vertex_training.cli.gc import pulumi_backends
-from pulumi_vertex_training.failure import CommandError
+from vertex_training.command_line.errors import CommandError
 
 
 def repair() -> list[str]:

@@ -1,1 +1,1 @@
-"""The commands that start, stop and control the emulator."""
+"""The commands of `vertex-emulator`, as `vertex-training emulator`."""

@@ -13,13 +13,13 @@ from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.cli.explain import page as explain_view
 from pulumi_vertex_training.cloud.prices import price_file
 from pulumi_vertex_training.costs import words as cost_words
-from pulumi_vertex_training.failure import BAD_INPUT, CommandError, InputError
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.topology import mermaid, svg
 from vertex_cluster.frameworks import FRAMEWORKS
+from vertex_training.command_line.errors import BAD_INPUT, CommandError, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import did_you_mean
 from vertex_training.topology.pools import WorkerPoolSpec

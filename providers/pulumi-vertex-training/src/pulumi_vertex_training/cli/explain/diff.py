@@ -14,11 +14,11 @@ from pulumi_vertex_training.cli import check_switches, files
 from pulumi_vertex_training.cli.explain import documents, rule_index
 from pulumi_vertex_training.cli.explain import json as explain_json
 from pulumi_vertex_training.documents.document import Document
-from pulumi_vertex_training.failure import BAD_INPUT, FAILED, InputError
 from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.explained import has_tasks, is_bare
-from pulumi_vertex_training.views.output import Cell, Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import BAD_INPUT, FAILED, InputError
+from vertex_training.command_line.output import Cell, Output
 from vertex_training.fields.document import json_of
 from vertex_training.fields.effects import Effect
 from vertex_training.fields.schema import Origins, written_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pulumi_vertex_training.failure import InputError
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.fields.values import Unknown
 from vertex_training.job.framework_choices import Choice, prebuilt_uri, preset_of, roles_of

@@ -6,8 +6,8 @@ from pulumi_vertex_training.cli.explain.rule_index import source_of
 from pulumi_vertex_training.views import cost_view, markdown
 from pulumi_vertex_training.views.explained import Explanation
 from pulumi_vertex_training.views.kind_view import view_of_document
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.topology.mermaid import picture
+from vertex_training.command_line.output import Output
 
 
 def show(explained: Explanation, output: Output) -> None:

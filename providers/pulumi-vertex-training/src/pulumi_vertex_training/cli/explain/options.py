@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from pulumi_vertex_training.cli.arguments import Parser, json_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 FILE_HELP = "YAML or JSON of a custom job in any form, a tuning job or a pipeline; - reads standard input"
 

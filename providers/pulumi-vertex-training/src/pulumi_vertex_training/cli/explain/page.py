@@ -13,8 +13,8 @@ from pulumi_vertex_training.cli.explain.rule_index import source_of
 from pulumi_vertex_training.views import cost_view, pools_view
 from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
 from pulumi_vertex_training.views.kind_view import view_of_document
-from pulumi_vertex_training.views.output import Output, Style
 from vertex_cluster.frameworks import FRAMEWORKS
+from vertex_training.command_line.output import Output, Style
 from vertex_training.fields.decode import MOST_PROBLEMS
 from vertex_training.findings.problems import Level, Problem
 from vertex_training.findings.words import all_of, counted, visible

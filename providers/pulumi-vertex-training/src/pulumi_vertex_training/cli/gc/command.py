@@ -48,14 +48,14 @@ from pulumi_vertex_training.cli.gc.view import Report
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.objects import ObjectRecord
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.persistent import PersistentRecord
 from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.words import did_you_mean
 

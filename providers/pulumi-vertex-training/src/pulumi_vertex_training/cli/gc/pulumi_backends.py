@@ -29,8 +29,8 @@ from urllib.parse import unquote
 
 from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.stack_state import NOTHING, StackName, StateContents, contents_of, merged
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.parallel import call_each
+from vertex_training.command_line.errors import CommandError
 from vertex_training.fields import timestamps
 
 _SCHEME = "file://"

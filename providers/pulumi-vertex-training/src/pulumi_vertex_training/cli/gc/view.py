@@ -15,10 +15,10 @@ from pulumi_vertex_training.cli.gc.findings import (
     PersistentFinding,
 )
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.failure import FAILED
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs.status import moment
-from pulumi_vertex_training.views.output import Cell, Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import FAILED
+from vertex_training.command_line.output import Cell, Output
 from vertex_training.fields.document import json_of
 from vertex_training.fields.labels import owner_of
 from vertex_training.findings.words import counted

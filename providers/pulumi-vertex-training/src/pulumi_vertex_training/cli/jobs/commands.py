@@ -16,21 +16,21 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, has_failed
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.logs import SERVICE, RunLog, ShownMessages
 from pulumi_vertex_training.runs.monitoring import waits
 from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer, Sentences
 from pulumi_vertex_training.views.jobs import hidden_values, listing, stack_filter
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.jobs.lookup import Found
 from pulumi_vertex_training.views.jobs.resources import Wanted, resource_of
 from pulumi_vertex_training.views.lineage import lineage_of
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer, Sentences
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import did_you_mean, visible
 from vertex_training.job.job_kind import JobKind

@@ -7,14 +7,13 @@ import argparse
 from pulumi_vertex_training.cli.arguments import (
     JOB_HELP,
     KINDS,
-    Parser,
     add_job,
     add_stack,
     add_times,
     endpoint_options,
-    json_options,
 )
 from pulumi_vertex_training.views.jobs import hidden_values
+from vertex_training.command_line.arguments import Parser, json_options
 
 
 def jobs_options(command: Parser) -> None:

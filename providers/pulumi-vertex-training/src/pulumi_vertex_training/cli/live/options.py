@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from pulumi_vertex_training.cli.arguments import (
-    KINDS,
-    Parser,
-    add_job,
-    add_stack,
-    add_times,
-    endpoint_options,
-    json_options,
-    seconds,
-)
+from pulumi_vertex_training.cli.arguments import KINDS, add_job, add_stack, add_times, endpoint_options
+from vertex_training.command_line.arguments import Parser, json_options, seconds
 
 
 def top_options(command: Parser) -> None:

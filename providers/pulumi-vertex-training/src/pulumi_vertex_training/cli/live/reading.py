@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.views import target
+from vertex_training.command_line.errors import CommandError
 
 LOCAL_SECONDS, CLOUD_SECONDS = 0.5, 5.0
 """Seconds between two reads. On Google Cloud, Cloud Logging answers 60 reads a minute and project."""

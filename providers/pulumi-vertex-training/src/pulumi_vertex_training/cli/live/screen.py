@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from pulumi_vertex_training.cloud.errors import CloudError
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.runs.monitoring.watching import is_transient
+from vertex_training.command_line.errors import CommandError, InputError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -15,12 +15,12 @@ from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import stack_filter
 from pulumi_vertex_training.views.jobs.stack_filter import StackFilter
-from pulumi_vertex_training.views.output import STATE_STYLES, Output
 from pulumi_vertex_training.views.runs import spending
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.output import STATE_STYLES, Output
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import visible
 

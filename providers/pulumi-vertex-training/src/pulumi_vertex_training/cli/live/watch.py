@@ -14,14 +14,14 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.cloud.logs import LogEntry
-from pulumi_vertex_training.failure import FAILED, CommandError
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.logs import SERVICE, ShownMessages
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
-from pulumi_vertex_training.views.output import Output
 from vertex_emulator import machine_clock
+from vertex_training.command_line.errors import FAILED, CommandError
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 
 _INTERRUPTED = 130

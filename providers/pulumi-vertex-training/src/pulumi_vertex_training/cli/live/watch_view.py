@@ -16,7 +16,7 @@ from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import SERVICE
 from pulumi_vertex_training.runs.monitoring.progress import duration, in_words
 from pulumi_vertex_training.views.jobs import status as status_view
-from pulumi_vertex_training.views.output import PREFIX_STYLES, STATE_STYLES
+from vertex_training.command_line.output import PREFIX_STYLES, STATE_STYLES
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import visible
 

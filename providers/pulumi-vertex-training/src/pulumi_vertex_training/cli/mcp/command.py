@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 
-from pulumi_vertex_training.failure import CommandError, InputError
-from pulumi_vertex_training.views.output import Output
 from vertex_emulator import extras
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 
 
 def serve(options: argparse.Namespace, _: Output) -> None:

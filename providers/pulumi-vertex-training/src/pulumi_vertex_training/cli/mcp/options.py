@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, endpoint_options, folder_options
+from pulumi_vertex_training.cli.arguments import endpoint_options, folder_options
+from vertex_training.command_line.arguments import Parser
 
 
 def mcp_options(command: Parser) -> None:

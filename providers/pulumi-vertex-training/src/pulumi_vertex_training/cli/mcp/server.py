@@ -31,9 +31,9 @@ from mcp_types import Tool as DescribedTool
 
 from pulumi_vertex_training.cli.mcp import tools
 from pulumi_vertex_training.cli.mcp.tools import Tool
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.temporary_folders import temporary_folder
 from vertex_training import __version__
+from vertex_training.command_line.errors import InputError
 from vertex_training.findings.words import did_you_mean
 
 _INSTRUCTIONS = (

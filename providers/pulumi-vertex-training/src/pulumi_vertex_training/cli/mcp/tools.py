@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi_vertex_training.cli import parser
-from pulumi_vertex_training.cli.arguments import Parser
-from pulumi_vertex_training.failure import InputError
+from vertex_training.command_line.arguments import Parser
+from vertex_training.command_line.errors import InputError
 from vertex_training.findings.words import did_you_mean
 
 OWN = "vertex-training"

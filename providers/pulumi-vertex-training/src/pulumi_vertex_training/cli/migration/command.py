@@ -12,11 +12,11 @@ from typing import Any
 
 from pulumi_vertex_training import configuration_keys, pulumi_command
 from pulumi_vertex_training.cli.migration.rewrite import NotMovedError, Rewritten, rewritten
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.package.wire import names
 from pulumi_vertex_training.timeouts import Timeouts
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import CommandError
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import counted
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, json_options, stack_options
+from pulumi_vertex_training.cli.arguments import stack_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 
 def migrate_state_options(command: Parser) -> None:

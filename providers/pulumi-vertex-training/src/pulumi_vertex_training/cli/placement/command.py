@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.cli.check_switches import with_flags
-from pulumi_vertex_training.failure import InputError
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
 from vertex_cluster import (
     Cost,
     PlacementError,
@@ -21,6 +18,9 @@ from vertex_cluster import (
     plan_warnings,
     plans,
 )
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.fields.schema import camel_case
 from vertex_training.findings.words import counted

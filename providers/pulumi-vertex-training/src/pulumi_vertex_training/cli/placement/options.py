@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from pulumi_vertex_training.cli.arguments import Parser, json_options, whole_number
+from vertex_training.command_line.arguments import Parser, json_options, whole_number
 from vertex_training.findings.words import did_you_mean
 
 _LARGEST = 10_000

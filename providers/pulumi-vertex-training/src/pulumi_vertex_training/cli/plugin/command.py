@@ -7,13 +7,13 @@ import os
 import sys
 from pathlib import Path
 
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.package import launcher
 from pulumi_vertex_training.package.launcher import NAME
 from pulumi_vertex_training.plugin_folder import homes, program_of
-from pulumi_vertex_training.views.answer import Answer, Sentences
-from pulumi_vertex_training.views.output import Output
 from vertex_training import __version__
+from vertex_training.command_line.answer import Answer, Sentences
+from vertex_training.command_line.errors import CommandError
+from vertex_training.command_line.output import Output
 
 
 def install(options: argparse.Namespace, _: Output) -> Answer:

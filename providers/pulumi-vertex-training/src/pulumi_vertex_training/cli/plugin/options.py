@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pulumi_vertex_training.cli.arguments import Parser, json_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 
 def plugin_options(command: Parser) -> None:

@@ -7,10 +7,10 @@ import os
 import sys
 
 from pulumi_vertex_training.cloud import emulator_api
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import lookup, status
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.findings.words import did_you_mean
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, add_job, endpoint_options
+from pulumi_vertex_training.cli.arguments import add_job, endpoint_options
+from vertex_training.command_line.arguments import Parser
 
 
 def replica_options(command: Parser) -> None:

@@ -12,27 +12,27 @@ from typing import Any
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.costs import words
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.lineage.lineage import Lineage
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.jobs.resources import History
 from pulumi_vertex_training.views.jobs.rungs import rung_in_words
 from pulumi_vertex_training.views.lineage import lineage_of
 from pulumi_vertex_training.views.metrics import metrics
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.runs import comparison, history, spending
 from pulumi_vertex_training.views.runs.history import Result, changes_since, result_of
 from pulumi_vertex_training.views.runs.metric_rows import is_plain, metric_text
 from pulumi_vertex_training.views.runs.resumes import Resume, resumes_of
 from pulumi_vertex_training.views.runs.resumes import document as document_of_resumes
 from pulumi_vertex_training.views.study_view import why_ended
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 from vertex_training.cost.runs import Spent
 from vertex_training.fields.document import json_of
 

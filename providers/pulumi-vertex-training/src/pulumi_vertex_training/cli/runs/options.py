@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import KINDS, Parser, add_stack, endpoint_options, json_options
+from pulumi_vertex_training.cli.arguments import KINDS, add_stack, endpoint_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 
 def runs_options(command: Parser) -> None:

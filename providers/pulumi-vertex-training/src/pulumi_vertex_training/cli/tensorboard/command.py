@@ -21,13 +21,13 @@ from pulumi_vertex_training.cli.tensorboard.mirror import Mirror, Source, source
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.temporary_folders import temporary_folder
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
-from pulumi_vertex_training.views.output import Output
 from vertex_emulator import machine_clock
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.job.job_kind import JobKind
 
 _HOST = "127.0.0.1"

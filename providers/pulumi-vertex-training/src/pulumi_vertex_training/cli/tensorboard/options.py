@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, add_job, endpoint_options, json_options, port
+from pulumi_vertex_training.cli.arguments import add_job, endpoint_options
+from vertex_training.command_line.arguments import Parser, json_options, port
 
 
 def tensorboard_options(command: Parser) -> None:

@@ -11,11 +11,11 @@ from pulumi_vertex_training.cli.trace.search import Found, TracedRun, search
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.runs.identity import parse
 from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs.status import moment
 from pulumi_vertex_training.views.lineage import facts
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import counted

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, endpoint_options, json_options
+from pulumi_vertex_training.cli.arguments import endpoint_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 
 def trace_options(command: Parser) -> None:

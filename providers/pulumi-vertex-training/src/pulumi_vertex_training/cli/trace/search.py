@@ -13,7 +13,6 @@ from typing import Literal
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.parallel import call_each
@@ -24,6 +23,7 @@ from pulumi_vertex_training.runs.lineage import files
 from pulumi_vertex_training.runs.lineage.lineage import Lineage
 from pulumi_vertex_training.runs.monitoring.progress import directory_of
 from pulumi_vertex_training.views.lineage import lineage_of
+from vertex_training.command_line.errors import InputError
 from vertex_training.fields import uris
 from vertex_training.findings.words import did_you_mean, shown
 

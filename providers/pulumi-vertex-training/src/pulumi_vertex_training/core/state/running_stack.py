@@ -22,8 +22,8 @@ from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.settings import Form
 from pulumi_vertex_training.core.state import entries
 from pulumi_vertex_training.core.state.entries import StackState
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.timeouts import Timeouts
+from vertex_training.command_line.errors import CommandError
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import Hyperpar
 from pulumi_vertex_training.views import pools_view, study_view
 from pulumi_vertex_training.views.explained import Explanation, Sample, as_readable_document
 from pulumi_vertex_training.views.kind_view import KindView, Titles
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.study_view import ENDED, metric, stopped_early, trial_json
+from vertex_training.command_line.output import Output
 from vertex_training.fields.decode import encode
 from vertex_training.study.description import goals
 from vertex_training.study.trials import Trial, best_trial, objective_of

@@ -20,7 +20,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
 from pulumi_vertex_training.views import pools_view, study_view
 from pulumi_vertex_training.views.explained import Explanation, Sample, as_readable_document
 from pulumi_vertex_training.views.kind_view import KindView, Titles
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.output import Output
 from vertex_training.fields.decode import encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of, shown

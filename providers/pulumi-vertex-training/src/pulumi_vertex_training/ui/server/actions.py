@@ -17,12 +17,12 @@ from starlette.routing import Route
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.ui.pages.compare.page import is_key
 from pulumi_vertex_training.ui.server.access import ACTIONS, same
 from pulumi_vertex_training.ui.source import actions
 from pulumi_vertex_training.ui.source.actions import Done
 from pulumi_vertex_training.ui.source.source import Source
+from vertex_training.command_line.errors import CommandError
 from vertex_training.findings.words import visible
 
 HEADER = "X-Page-Token"

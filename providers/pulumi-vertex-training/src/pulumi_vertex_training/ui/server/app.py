@@ -18,7 +18,6 @@ from starlette.staticfiles import StaticFiles
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.ui.pages.all_pages import NAVIGATION, PAGES, tab_of
 from pulumi_vertex_training.ui.pages.job.page import PATH as JOB_PATH
@@ -32,6 +31,7 @@ from pulumi_vertex_training.ui.server.streams import MOST_STREAMS, Shown, Stream
 from pulumi_vertex_training.ui.server.watcher import Watcher
 from pulumi_vertex_training.ui.source import log
 from pulumi_vertex_training.ui.source.source import Source
+from vertex_training.command_line.errors import CommandError
 
 LIVE = "/live"
 """The path of a page's stream is this and the path of the page."""

@@ -20,13 +20,13 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from pulumi_vertex_training.cloud.errors import CloudError
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.ui.pages.page import MissingError, Page
 from pulumi_vertex_training.ui.server.feed import Feed
 from pulumi_vertex_training.ui.server.rendering import Rendered
 from pulumi_vertex_training.ui.server.watcher import Watcher
 from pulumi_vertex_training.ui.source.log import NewLines
 from vertex_emulator import machine_clock
+from vertex_training.command_line.errors import CommandError
 
 MOST_STREAMS = 100
 _ALIVE_SECONDS = 15.0

@@ -9,8 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.emulator_api import Changes
 from pulumi_vertex_training.cloud.errors import CloudError
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.ui.source.source import Source
+from vertex_training.command_line.errors import CommandError
 
 _WAIT_SECONDS = 5
 _AGAIN_SECONDS = 0.5

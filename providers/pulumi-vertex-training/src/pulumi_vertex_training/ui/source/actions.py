@@ -15,11 +15,11 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import emulator_api
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.runs.gateway import gateway_in
 from pulumi_vertex_training.ui.source.job import kind_of
 from pulumi_vertex_training.views.study_view import job_key
 from vertex_emulator import Control, ControlError
+from vertex_training.command_line.errors import CommandError, InputError
 from vertex_training.cost import max_cost
 from vertex_training.fields import uris
 from vertex_training.fields.labels import is_provider_label

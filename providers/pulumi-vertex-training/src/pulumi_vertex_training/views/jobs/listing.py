@@ -15,14 +15,12 @@ from pulumi_vertex_training.runs.gateway import Inner, gateway_of, gateways
 from pulumi_vertex_training.runs.monitoring import waits
 from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words, metrics_in_words
 from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status
 from pulumi_vertex_training.views.jobs import status as status_view
 from pulumi_vertex_training.views.jobs.resources import resource_of
 from pulumi_vertex_training.views.jobs.stack_filter import StackFilter
 from pulumi_vertex_training.views.kind_view import view_of
-from pulumi_vertex_training.views.output import Cell, Output
 from pulumi_vertex_training.views.study_view import (
     ENDED,
     cancelled_job_keys,
@@ -32,6 +30,8 @@ from pulumi_vertex_training.views.study_view import (
     trial_result,
     why_ended,
 )
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.output import Cell, Output
 
 _HEADINGS = ("ID", "KIND", "NAME", "STACK", "STATE", "CREATED", "RAN FOR", "DETAILS")
 _ON_TERMINAL = 20

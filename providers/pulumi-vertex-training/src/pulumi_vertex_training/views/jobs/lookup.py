@@ -14,7 +14,6 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of, gateways
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL
@@ -29,6 +28,7 @@ from pulumi_vertex_training.views.jobs.resources import (
 )
 from pulumi_vertex_training.views.study_view import cancelled_job_keys, job_key
 from pulumi_vertex_training.views.target import location_hint
+from vertex_training.command_line.errors import InputError
 from vertex_training.fields.document import json_of
 from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.words import did_you_mean, shown

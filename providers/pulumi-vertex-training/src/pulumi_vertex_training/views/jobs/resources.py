@@ -14,11 +14,11 @@ from datetime import datetime, timezone
 from itertools import groupby
 
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, RUN_LABEL, identity_of, is_of_schedule
 from pulumi_vertex_training.runs.monitoring.progress import duration
 from pulumi_vertex_training.views.jobs.stack_filter import StackFilter
+from vertex_training.command_line.errors import InputError
 from vertex_training.fields import timestamps
 from vertex_training.fields.labels import owner_of, ownership_label_value
 from vertex_training.findings.words import visible

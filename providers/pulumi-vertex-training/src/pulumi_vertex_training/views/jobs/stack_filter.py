@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pulumi_vertex_training import pulumi_command
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.timeouts import Timeouts
+from vertex_training.command_line.errors import CommandError, InputError
 from vertex_training.fields.labels import owner_of, ownership_label_value
 from vertex_training.findings.words import shown
 

@@ -29,15 +29,15 @@ from pulumi_vertex_training.runs.monitoring.progress import (
 )
 from pulumi_vertex_training.runs.monitoring.replica_reports import Straggler
 from pulumi_vertex_training.runs.secret_arguments import pools_of
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs.hidden_values import without_values
 from pulumi_vertex_training.views.jobs.lookup import summary
 from pulumi_vertex_training.views.jobs.resources import resource_of
 from pulumi_vertex_training.views.jobs.rungs import rung_in_words
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.lineage import NONE, contents
-from pulumi_vertex_training.views.output import Output, Style
 from pulumi_vertex_training.views.study_view import print_trials
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.output import Output, Style
 from vertex_training.fields import timestamps
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import visible, visible_lines

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.views.curve import Point
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.runs.argument_values import ArgumentRow, differing
 from pulumi_vertex_training.views.runs.history import changes_since
 from pulumi_vertex_training.views.runs.metric_rows import Metric, difference, metrics_of, rows_of
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import did_you_mean
 

@@ -12,7 +12,6 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.climb import places_of
 from pulumi_vertex_training.runs.gateway import gateway_of
@@ -22,6 +21,7 @@ from pulumi_vertex_training.views.jobs.lookup import all_jobs, newest_first, out
 from pulumi_vertex_training.views.jobs.resources import History, Wanted, histories, resolve
 from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.target import location_hint
+from vertex_training.command_line.errors import InputError
 from vertex_training.cost.max_cost import LABEL, as_declared, read_label
 from vertex_training.fields import uris
 from vertex_training.findings.words import did_you_mean

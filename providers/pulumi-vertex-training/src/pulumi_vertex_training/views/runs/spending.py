@@ -12,13 +12,13 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.costs.spent import spent_by
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.parallel import call_each
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs.lookup import all_jobs, outer_jobs
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.target import location_hint
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 from vertex_training.cost.runs import Spent, total_spent
 from vertex_training.cost.words import decimal
 from vertex_training.fields.document import json_of

@@ -75,7 +75,7 @@ def _for_generated(options: dict[str, Any], *, url: str) -> dict[str, Any]:
     if transport is not None and transport.endswith("asyncio"):
         raise RuntimeError(
             "This client is asynchronous and needs gRPC, which reaches the emulator through its proxy only. "
-            'Set the variables with `eval "$(vertex-training emulator env --proxy)"`, or use the client of '
+            'Set the variables with `eval "$(vertex-emulator env --proxy)"`, or use the client of '
             "the same name without Async."
         )
     return {**options, "transport": "rest", "client_options": changed}

@@ -143,7 +143,7 @@ def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> l
                 400,
                 "FAILED_PRECONDITION",
                 f"The job {match[1]} uses the network of this machine: connect to the ports of {name} "
-                "directly. Jobs that are created after `vertex-training emulator network namespace` have "
+                "directly. Jobs that are created after `vertex-emulator network namespace` have "
                 "a network of their own.",
             )
         return json_response({"replica": name, "folder": str(job_folder.path)})

@@ -42,7 +42,7 @@ class StaleObjects(Setting[bool]):
                 "FAILED_PRECONDITION",
                 f"stale: replicas cannot have stale objects on this machine: {problem}. Let the emulator's "
                 "user open /dev/fuse, run the emulator as root, or keep "
-                "`vertex-training emulator stale-objects off`.",
+                "`vertex-emulator stale-objects off`.",
             )
         return given
 

@@ -217,7 +217,7 @@ def no_room(path: Path) -> DataFolderError:
     return DataFolderError(
         f"The disk of the emulator's data folder is full{space} (needed for {path}). Free some megabytes on "
         f"it, choose another folder with --data-dir or {ENVIRONMENT_VARIABLE}, or delete all jobs, buckets "
-        "and images of the emulator with: vertex-training emulator reset"
+        "and images of the emulator with: vertex-emulator reset"
     )
 
 

@@ -51,6 +51,6 @@ class ReplicaNetwork(Setting[Network]):
                 f"network: replicas cannot have a network of their own on this machine: {problem}. Allow "
                 "unprivileged user namespaces (Ubuntu: sudo sysctl "
                 "kernel.apparmor_restrict_unprivileged_userns=0), run the emulator as root, or keep "
-                "`vertex-training emulator network host`.",
+                "`vertex-emulator network host`.",
             )
         return given

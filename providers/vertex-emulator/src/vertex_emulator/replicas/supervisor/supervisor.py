@@ -95,7 +95,7 @@ class Supervisor:
             except NetworkError as error:
                 self.outcome = outcome.broken(
                     f"The network of the job could not be made: {error}. To use the machine's network, run "
-                    "`vertex-training emulator network host` and create the job again."
+                    "`vertex-emulator network host` and create the job again."
                 )
         while self.outcome is None and self._starter is not None:
             self._attempt(self._starter)

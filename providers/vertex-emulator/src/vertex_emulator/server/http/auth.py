@@ -238,7 +238,7 @@ class Authenticator:
         return _unauthenticated(
             f"The {what} was replaced at {when}, when the emulator started again: while it did not run, "
             "another program could have used its port. In a shell, set the variables again with "
-            '`eval "$(vertex-training emulator env)"`.',
+            '`eval "$(vertex-emulator env)"`.',
             registry=registry,
         )
 
@@ -305,7 +305,7 @@ def _check_browser(headers: Headers) -> None:
             403,
             "",
             "The request comes from a web page. The emulator runs commands, so it answers programs only. "
-            "Use a client library, gcloud, curl or the command vertex-training.",
+            "Use a client library, gcloud, curl or the command vertex-emulator.",
         )
 
 
@@ -334,7 +334,7 @@ def _unauthenticated(why: str, *, registry: bool = False) -> HttpError:
         401,
         "",
         f"{why} The token is in the file 'token' in the emulator's data folder; "
-        "`vertex-training emulator env` prints the settings for clients.",
+        "`vertex-emulator env` prints the settings for clients.",
         headers={"WWW-Authenticate": f'{scheme} realm="vertex-training emulator"'},
     )
 

@@ -68,5 +68,5 @@ def refusal(host: str) -> str | None:
         return None
     return (
         f"The emulator does not have {host}, and keeps its token from Google. To use the host of Google "
-        f"itself, with your own credentials: vertex-training emulator allow-host {host}"
+        f"itself, with your own credentials: vertex-emulator allow-host {host}"
     )

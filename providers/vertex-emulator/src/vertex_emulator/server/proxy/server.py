@@ -186,7 +186,7 @@ class ProxyServer:
             407,
             "The proxy needs the user and the secret of its address. The emulator changes the secret "
             "when it starts: set the variables again with "
-            '`eval "$(vertex-training emulator env --proxy)"`.',
+            '`eval "$(vertex-emulator env --proxy)"`.',
         )
 
     def _end_here(self, connection: socket.socket, host: str) -> None:

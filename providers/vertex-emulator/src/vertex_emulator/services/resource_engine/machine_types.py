@@ -45,5 +45,5 @@ def problems(machine_type: str, path: str, *, allow_unknown: bool) -> Iterator[V
         yield Violation(
             path,
             f"{words} If Google Cloud has it by now, allow it: set allow_unknown_types=True in the program "
-            "that declares it, or run `vertex-training emulator unknown-types allow` for all clients.",
+            "that declares it, or run `vertex-emulator unknown-types allow` for all clients.",
         )

@@ -58,7 +58,7 @@ _UNSUPPORTED = (
     (r".*/relocate", "buckets.relocate", "Create another bucket and copy the objects."),
     (r".*/notificationConfigs(?:/.*)?", "notifications, because it has no Pub/Sub", "List the objects."),
     (r".*/(?:managedFolders|folders|anywhereCaches)(?:/.*)?", "folders and caches", "Use object names."),
-    (r"/storage/v1/projects/.*", "HMAC keys", "Sign with the key of `vertex-training emulator env`."),
+    (r"/storage/v1/projects/.*", "HMAC keys", "Sign with the key of `vertex-emulator env`."),
     (r"/storage/v1/channels/.*", "channels", "List the objects."),
 )
 

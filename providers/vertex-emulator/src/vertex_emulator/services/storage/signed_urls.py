@@ -379,7 +379,7 @@ def _mismatch(request: str) -> XmlError:
         403,
         "SignatureDoesNotMatch",
         "The request signature we calculated does not match the signature you provided. Check your key and "
-        "signing method. Sign URLs with the key of `vertex-training emulator env`.",
+        "signing method. Sign URLs with the key of `vertex-emulator env`.",
         details=request,
     )
 

@@ -20,9 +20,9 @@ from pulumi_vertex_training.cli.teams.plan.saved_plan import SavedPlan
 from pulumi_vertex_training.cli.teams.plan.view import of_resource, summary_of
 from pulumi_vertex_training.cli.teams.policy import of_plan
 from pulumi_vertex_training.cli.teams.policy.stack_policies import policies_of, require_usable
-from pulumi_vertex_training.failure import BAD_INPUT, FAILED, InputError
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import BAD_INPUT, FAILED, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 
 _REFUSED = "Mandatory policies refuse the deployment"

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.teams.apply.staleness import has_secret
 from pulumi_vertex_training.cli.teams.plan.saved_plan import SavedPlan
 from pulumi_vertex_training.cli.teams.policy.stack_policies import policies_of, require_usable
 from pulumi_vertex_training.pulumi_command import ENGINES_PACK
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.output import Output
 
 _VIOLATION = re.compile(r"resource (urn:\S+) violates plan|not allowed by the plan|but none were seen")
 _MOST_LINES, _LONGEST = 40, 1000

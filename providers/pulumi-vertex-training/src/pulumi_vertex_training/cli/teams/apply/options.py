@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pulumi_vertex_training.cli.arguments import Parser, json_options, stack_options
+from pulumi_vertex_training.cli.arguments import stack_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 
 def apply_options(command: Parser) -> None:

@@ -9,8 +9,8 @@ from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.teams.drift import view
 from pulumi_vertex_training.cli.teams.drift.drift import report
 from pulumi_vertex_training.cli.teams.drift.refresh import refresh
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.output import Output
 
 
 def drift(options: argparse.Namespace, output: Output) -> Answer:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, report_options, stack_options
+from pulumi_vertex_training.cli.arguments import report_options, stack_options
+from vertex_training.command_line.arguments import Parser
 
 
 def drift_options(command: Parser) -> None:

@@ -16,9 +16,9 @@ from typing import Any
 from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.core_names import in_core_names
 from pulumi_vertex_training.cli.teams.plan.plan import Finding, findings_of
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.temporary_folders import temporary_folder
 from pulumi_vertex_training.timeouts import Timeouts
+from vertex_training.command_line.errors import CommandError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,9 @@ from pulumi_vertex_training.cli.teams.drift.drift import (
 )
 from pulumi_vertex_training.cli.teams.plan.plan import shown
 from pulumi_vertex_training.cli.teams.plan.view import findings_document, show_findings
-from pulumi_vertex_training.failure import BAD_INPUT, FAILED
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Code, Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import BAD_INPUT, FAILED
+from vertex_training.command_line.output import Code, Output
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import counted
 

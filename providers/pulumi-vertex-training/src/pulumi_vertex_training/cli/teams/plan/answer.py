@@ -22,10 +22,10 @@ from pulumi_vertex_training.cli.teams.plan.view import (
     title_of,
     words_of,
 )
-from pulumi_vertex_training.failure import BAD_INPUT, FAILED
-from pulumi_vertex_training.views.answer import Answer
 from pulumi_vertex_training.views.markdown_output import MarkdownOutput
-from pulumi_vertex_training.views.output import Cell, Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import BAD_INPUT, FAILED
+from vertex_training.command_line.output import Cell, Output
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import all_of
 

@@ -15,9 +15,9 @@ from pulumi_vertex_training.cli.teams.plan.live import live_jobs
 from pulumi_vertex_training.cli.teams.plan.losses import losses
 from pulumi_vertex_training.cli.teams.plan.preview import Preview, preview
 from pulumi_vertex_training.cli.teams.plan.saved_plan import discard, save
-from pulumi_vertex_training.failure import CommandError, InputError
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 
 
 def plan(options: argparse.Namespace, output: Output) -> Answer:

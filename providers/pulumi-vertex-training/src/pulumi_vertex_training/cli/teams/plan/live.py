@@ -15,7 +15,6 @@ from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import words as cost_words
 from pulumi_vertex_training.costs.spent import spent_by
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring import progress
@@ -24,6 +23,7 @@ from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs.status import report_of
 from pulumi_vertex_training.views.runs import spending
+from vertex_training.command_line.errors import CommandError
 from vertex_training.cost.runs import Spent
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import counted

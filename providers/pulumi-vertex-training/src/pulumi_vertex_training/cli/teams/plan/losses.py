@@ -16,11 +16,11 @@ from pulumi_vertex_training.cli.teams.plan.live import endpoint_at
 from pulumi_vertex_training.cli.teams.plan.plan import effect_of, name_of, type_of
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.kinds.image_repository import gateway as repositories
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.timeouts import Timeouts
+from vertex_training.command_line.errors import CommandError
 from vertex_training.findings.words import counted
 
 _PAGE = 1000

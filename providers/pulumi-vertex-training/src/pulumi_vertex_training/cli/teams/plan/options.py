@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pulumi_vertex_training.cli.arguments import Parser, report_options, stack_options
+from pulumi_vertex_training.cli.arguments import report_options, stack_options
+from vertex_training.command_line.arguments import Parser
 
 
 def plan_options(command: Parser) -> None:

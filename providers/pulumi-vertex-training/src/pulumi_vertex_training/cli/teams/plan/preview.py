@@ -13,9 +13,9 @@ from pulumi_vertex_training.cli.core_names import step_in_core_names
 from pulumi_vertex_training.cli.teams.plan.plan import Plan, read
 from pulumi_vertex_training.costs import reports
 from pulumi_vertex_training.costs.reports import Reports
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.temporary_folders import temporary_folder
 from pulumi_vertex_training.timeouts import Timeouts
+from vertex_training.command_line.errors import CommandError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.teams.plan.plan import STRONGEST_FIRST, Effect, Plan, effect_of, is_hidden
 from pulumi_vertex_training.cli.teams.plan.preview import Preview
 from pulumi_vertex_training.cli.teams.plan.view import words_of
-from pulumi_vertex_training.failure import CommandError, InputError
+from vertex_training.command_line.errors import CommandError, InputError
 
 _KEY = "vertexTraining"
 _VERSION = 2

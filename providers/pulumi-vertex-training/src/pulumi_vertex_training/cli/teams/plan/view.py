@@ -7,8 +7,8 @@ from typing import Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.teams.plan.plan import Change, Finding, Plan
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.pools_view import pool_in_words
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import counted
 

@@ -15,7 +15,7 @@ from pulumi_vertex_training.cli.teams.plan.plan import name_of, type_of
 from pulumi_vertex_training.cli.teams.policy.stack_policies import StackPolicies, policies_of, read
 from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs.reports import HIDDEN
-from pulumi_vertex_training.failure import InputError
+from vertex_training.command_line.errors import InputError
 from vertex_training.fields.document import json_of
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import all_of

@@ -19,8 +19,8 @@ from pathlib import Path
 from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.configuration_keys import POLICY_CONFIG, POLICY_PACK
 from pulumi_vertex_training.costs.reports import HIDDEN
-from pulumi_vertex_training.failure import InputError
 from pulumi_vertex_training.pulumi_command import ENGINES_PACK, ENGINES_SETTINGS, NO_POLICIES
+from vertex_training.command_line.errors import InputError
 from vertex_training.findings.words import close
 from vertex_training.policy.evaluation import Configuration, configuration_of
 

@@ -16,13 +16,13 @@ from pulumi_vertex_training.cli.teams.preflight import view
 from pulumi_vertex_training.cli.teams.preflight.places import Place, places_of, report_of
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.documents.document import entry_of
-from pulumi_vertex_training.failure import BAD_INPUT, InputError
 from pulumi_vertex_training.preflight import before_submission
 from pulumi_vertex_training.preflight.scope import Scope
 from pulumi_vertex_training.preflight.subject import Subject
 from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import BAD_INPUT, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.findings.problems import errors
 
 _OF_FILES = {

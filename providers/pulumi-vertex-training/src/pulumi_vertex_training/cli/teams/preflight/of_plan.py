@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pulumi_vertex_training.cli.teams.plan.checks import CheckFinding, CheckResult, PlanContext
 from pulumi_vertex_training.cli.teams.preflight import view
 from pulumi_vertex_training.cli.teams.preflight.places import places_of, report_of
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.preflight.remedies import sentence
 from pulumi_vertex_training.preflight.report import Report
+from vertex_training.command_line.errors import CommandError
 
 
 def check(context: PlanContext) -> CheckResult | None:

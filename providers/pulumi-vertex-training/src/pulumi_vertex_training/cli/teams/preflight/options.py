@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from pulumi_vertex_training.cli.arguments import (
-    Parser,
-    endpoint_options,
-    report_options,
-    seconds,
-    stack_options,
-)
+from pulumi_vertex_training.cli.arguments import endpoint_options, report_options, stack_options
 from pulumi_vertex_training.cli.explain.options import FILE_HELP, check_options
+from vertex_training.command_line.arguments import Parser, seconds
 
 _LONGEST_TIMEOUT = 600
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.failure import FAILED
 from pulumi_vertex_training.preflight.finding import LEVELS, Finding, Level
 from pulumi_vertex_training.preflight.report import Report
 from pulumi_vertex_training.preflight.scope import Scope
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.errors import FAILED
+from vertex_training.command_line.output import Output
 
 _NOUNS: dict[Level, tuple[str, str]] = {
     "error": ("1 error", "{} errors"),

@@ -11,14 +11,14 @@ from datetime import datetime, timezone
 from pulumi_vertex_training.cli.teams.prices import view
 from pulumi_vertex_training.cli.teams.prices.options import REFRESH
 from pulumi_vertex_training.cloud.prices import billing_catalog, price_file
-from pulumi_vertex_training.failure import CommandError, InputError
-from pulumi_vertex_training.views.answer import Answer, Sentences
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.target import DEFAULT_LOCATION, location_hint
 from vertex_training.catalog.accelerators import NAMES as ACCELERATORS
 from vertex_training.catalog.accelerators import meant
 from vertex_training.catalog.machines import MACHINES
 from vertex_training.catalog.regions import REGIONS
+from vertex_training.command_line.answer import Answer, Sentences
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.cost.prices import CURRENCY
 from vertex_training.findings.words import did_you_mean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pulumi_vertex_training.cli.arguments import Parser, json_options
+from vertex_training.command_line.arguments import Parser, json_options
 
 REFRESH = "refresh"
 

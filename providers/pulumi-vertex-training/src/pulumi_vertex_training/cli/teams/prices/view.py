@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pulumi_vertex_training.cloud.prices.price_file import PriceFile
-from pulumi_vertex_training.views.answer import Answer
-from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.target import DEFAULT_LOCATION
 from vertex_training.catalog.accelerators import NAMES as ACCELERATORS
 from vertex_training.catalog.machines import MACHINES
+from vertex_training.command_line.answer import Answer
+from vertex_training.command_line.output import Output
 from vertex_training.cost.cost import FEE_FOR, NO_FEE, Cost, Gap, Item, cost_of_pools
 from vertex_training.cost.prices import CURRENCY, USES, Price, PriceTable, Use, built_in
 from vertex_training.cost.sku_quantities import LOCAL_SSD

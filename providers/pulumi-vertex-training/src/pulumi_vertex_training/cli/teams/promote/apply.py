@@ -19,9 +19,9 @@ from pulumi_vertex_training.cli.teams.promote.plan import Plan, Step
 from pulumi_vertex_training.cloud.container_registry import copying
 from pulumi_vertex_training.core.promotion import entries as promotion
 from pulumi_vertex_training.core.promotion import packages as promoted_packages
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator import machine_clock
+from vertex_training.command_line.errors import CommandError
 
 _TELL_SECONDS = 5.0
 

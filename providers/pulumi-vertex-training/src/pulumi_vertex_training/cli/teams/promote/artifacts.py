@@ -11,8 +11,8 @@ from pulumi_vertex_training.cli.teams.promote.tried import Tried
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.core.promotion.entries import PromotedImage, PromotedPackage
-from pulumi_vertex_training.failure import CommandError
 from pulumi_vertex_training.kinds.staged import spec as object_spec
+from vertex_training.command_line.errors import CommandError
 from vertex_training.fields.uris import GcsUri
 
 IMAGE, PACKAGE = "TrainingImage", "StagedPackage"

@@ -12,7 +12,7 @@ from typing import Any
 
 from pulumi_vertex_training.cli.teams.promote.stacks import Value
 from pulumi_vertex_training.configuration_keys import NAMESPACE, PROMOTE
-from pulumi_vertex_training.failure import CommandError
+from vertex_training.command_line.errors import CommandError
 from vertex_training.fields.decode import decode
 from vertex_training.findings.problems import Problem
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.teams.promote import apply, plan, view
-from pulumi_vertex_training.failure import InputError
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 
 
 def promote(options: argparse.Namespace, output: Output) -> int:

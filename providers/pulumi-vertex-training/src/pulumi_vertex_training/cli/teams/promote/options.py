@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cli.arguments import Parser, folder_options, report_options
+from pulumi_vertex_training.cli.arguments import folder_options, report_options
+from vertex_training.command_line.arguments import Parser
 
 
 def promote_options(command: Parser) -> None:

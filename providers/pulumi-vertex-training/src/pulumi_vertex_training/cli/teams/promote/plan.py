@@ -23,10 +23,10 @@ from pulumi_vertex_training.core.promotion import entries as promotion
 from pulumi_vertex_training.core.promotion import packages as promoted_packages
 from pulumi_vertex_training.core.promotion.entries import Promotion
 from pulumi_vertex_training.core.settings import SettingsError
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.pulumi_command import project_here
 from pulumi_vertex_training.timeouts import Timeouts
 from vertex_emulator import launcher
+from vertex_training.command_line.errors import CommandError, InputError
 
 Copy = Literal["there", "mount", "send", "copy", "later"]
 """How an artifact gets to its place.

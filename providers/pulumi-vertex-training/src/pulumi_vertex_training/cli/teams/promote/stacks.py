@@ -14,9 +14,9 @@ from pulumi_vertex_training.cli.core_names import in_core_names
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.core import settings as settings_module
 from pulumi_vertex_training.core.settings import Settings, SettingsError
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
+from vertex_training.command_line.errors import CommandError, InputError
 from vertex_training.fields import timestamps
 
 _PAGE = 100

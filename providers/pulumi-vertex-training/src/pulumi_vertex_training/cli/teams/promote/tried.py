@@ -10,12 +10,12 @@ from pulumi_vertex_training.cli.teams.promote.stacks import Resource, Stack
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.failure import CommandError, InputError
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.views.jobs.lookup import all_jobs
 from pulumi_vertex_training.views.jobs.resources import histories
+from vertex_training.command_line.errors import CommandError, InputError
 from vertex_training.fields.labels import ownership_label_value
 from vertex_training.findings.words import did_you_mean
 

@@ -14,7 +14,7 @@ from pulumi_vertex_training.cli.teams.promote.plan import Plan, Step
 from pulumi_vertex_training.cli.teams.promote.stacks import Value
 from pulumi_vertex_training.core.promotion import entries as promotion
 from pulumi_vertex_training.views.markdown import code, escaped
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.output import Output
 from vertex_training.findings.words import counted
 
 _HEADINGS = ("PROMOTE", "NAME", "NOW", "PROMOTED", "RUN", "COPY")

@@ -26,10 +26,7 @@ class Reasons:
         if one.queued:
             return self._queued(record)
         if not is_due:
-            return (
-                f"the start delay of {_in_words(one.delay / 1e6)} to pass "
-                "(`vertex-training emulator start-delay`)"
-            )
+            return f"the start delay of {_in_words(one.delay / 1e6)} to pass (`vertex-emulator start-delay`)"
         wanted = demand_of(record)
         too_few = self._machines.take(wanted)
         if too_few is not None:
@@ -60,22 +57,21 @@ class Reasons:
         used = self._quota.used(record.place, metric)
         return (
             f"{needs[metric]} of the quota {metric} in {record.location}; {used} of {limit} are in use "
-            "(`vertex-training emulator quota list`)"
+            "(`vertex-emulator quota list`)"
         )
 
     def _capacity(self, capacity: Capacity, wanted: Demand) -> str:
         used = self._machines.use_of(capacity, wanted.region)
         return (
             f"{wanted.machines[capacity.machine]} x {capacity.machine} in {wanted.region}; "
-            f"{capacity.available} are there and {used} in use (`vertex-training emulator capacity list`)"
+            f"{capacity.available} are there and {used} in use (`vertex-emulator capacity list`)"
         )
 
     def _replica_slots(self, wanted: int) -> str:
         noun = "replica slot" if wanted == 1 else "replica slots"
         taken = f", and {self._slots.used} are taken" if self._slots.used else ""
         return (
-            f"{wanted} {noun}; {self._slots.limit} run at once here{taken} "
-            "(`vertex-training emulator replica-limit`)"
+            f"{wanted} {noun}; {self._slots.limit} run at once here{taken} (`vertex-emulator replica-limit`)"
         )
 
 

@@ -65,7 +65,7 @@ def network_of_build(plan: Plan, path: Path) -> Iterator[NetworkNamespace | None
     except NetworkError as error:
         raise InstallError(
             f"The network of the job could not be made: {error}. To use the machine's network, run "
-            "`vertex-training emulator network host` and create the job again."
+            "`vertex-emulator network host` and create the job again."
         ) from None
     try:
         yield network.namespace(0)

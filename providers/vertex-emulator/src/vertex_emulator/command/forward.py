@@ -1,4 +1,4 @@
-"""`emulator replica forward`: a port of this machine that leads to a port of a replica."""
+"""`replica forward`: a port of this machine that leads to a port of a replica."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import socket
 import sys
 from pathlib import Path
 
-from pulumi_vertex_training.cli.emulator.replicas import job_id_of
-from pulumi_vertex_training.cli.emulator.settings import control_of
-from pulumi_vertex_training.failure import CommandError
-from pulumi_vertex_training.views.output import Output
+from vertex_emulator.command.target import control_of
+from vertex_emulator.replicas.network import forwarding
+from vertex_training.command_line.errors import CommandError
+from vertex_training.command_line.output import Output
 from vertex_training.findings.words import visible
 
 _HOST = "127.0.0.1"
@@ -20,10 +20,8 @@ _HOST = "127.0.0.1"
 
 def forward(options: argparse.Namespace, output: Output) -> None:
     """Listen on 127.0.0.1 and pass connections on, until Ctrl-C or the end of the job."""
-    from vertex_emulator import forwarding
-
     with control_of(options) as control:
-        job_id = job_id_of(options, control.jobs())
+        job_id = options.find_job(options, control.jobs())
         found = control.network_of_replica(job_id, options.replica)
     wanted = options.port if options.local_port is None else options.local_port
     with _listen(wanted) as listener:

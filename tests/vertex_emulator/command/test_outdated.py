@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from pulumi_vertex_training.cli.emulator import commands as emulator_commands
-from pulumi_vertex_training.timeouts import ORDINARY
-from pulumi_vertex_training.views.answer import render
-from pulumi_vertex_training.views.output import Output
 from support.emulated.emulator import running
 from vertex_emulator.client.lookup import FOLDER, code_of_this_process
+from vertex_emulator.command import commands
+from vertex_emulator.kernel.timeouts import CLIENT
+from vertex_training.command_line.answer import render
+from vertex_training.command_line.output import Output
 
 OLD = f"0123456789abcdef {FOLDER}"
 
 
 def status(data_dir: Path, *, as_json: bool = False) -> None:
     output = Output(as_json=as_json, terminal=False)
-    options = argparse.Namespace(data_dir=data_dir, timeouts=ORDINARY)
-    render(emulator_commands.status(options, output), output)
+    options = argparse.Namespace(data_dir=data_dir, timeouts=CLIENT)
+    render(commands.status(options, output), output)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_the_status_of_older_code_has_one_line_more(
         status(tmp_path)
     said = capsys.readouterr().out.splitlines()
     assert len(said) == lines
-    assert ("To replace it, run `vertex-training emulator start`" in said[-1]) == (lines == 4)
+    assert ("To replace it, run `vertex-emulator start`" in said[-1]) == (lines == 4)
 
 
 def test_the_status_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

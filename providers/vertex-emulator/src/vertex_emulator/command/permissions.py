@@ -1,4 +1,4 @@
-"""`emulator deny`, `emulator allow`, `emulator allow-host` and `emulator service`."""
+"""`deny`, `allow`, `allow-host` and `service`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi_vertex_training.cli.emulator.settings import control_of
-from pulumi_vertex_training.failure import InputError
-from pulumi_vertex_training.views.answer import Answer, Rows, Sentences
-from pulumi_vertex_training.views.output import Output
+from vertex_emulator.command.target import control_of
+from vertex_training.command_line.answer import Answer, Rows, Sentences
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 
 
 def deny(options: argparse.Namespace, _: Output) -> Answer:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
-from pulumi_vertex_training.printed_commands import runnable
 from vertex_training.fields.json_numbers import without_nan
 from vertex_training.findings.words import visible, visible_json, visible_lines
 
@@ -73,12 +71,15 @@ _SEVERE = frozenset({"WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY"})
 class Output:
     """The output of a command: the parts of which answers are made, on a terminal or in a pipe.
 
-    `terminal` is true if standard output is a terminal that shows colours. `MarkdownOutput` prints the same
-    parts as Markdown.
+    `terminal` is true if standard output is a terminal that shows colours, `coloured_errors` if standard
+    error is. `runnable` replaces the commands in a message by those that work in the user's shell. A subclass
+    prints the same parts as Markdown.
     """
 
     as_json: bool
     terminal: bool
+    coloured_errors: bool = False
+    runnable: Callable[[str], str] = str
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the result of a command with --json."""
@@ -98,7 +99,7 @@ class Output:
         As everywhere in this class, characters that could control the terminal are printed as escapes.
         """
         pairs: list[tuple[str, Style]] = [(part, "") if isinstance(part, str) else part for part in parts]
-        print("".join(self.paint(visible_lines(runnable(text)), style) for text, style in pairs))
+        print("".join(self.paint(visible_lines(self.runnable(text)), style) for text, style in pairs))
 
     def paint(self, text: str, style: Style) -> str:
         """Return the text in a style on a terminal, else unchanged."""
@@ -122,7 +123,7 @@ class Output:
 
     def paragraph(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Print a text, wrapped on a terminal; in a pipe it is one line, for other programs to read."""
-        for line in self._wrapped(visible(runnable(text)), indent):
+        for line in self._wrapped(visible(self.runnable(text)), indent):
             print(" " * indent + self.paint(line, style))
 
     def finding(self, level: str, text: str) -> None:
@@ -140,7 +141,7 @@ class Output:
         """Print results of checks: level, sentence, and the remedy, which is not wrapped, for copying."""
         width = 9
         for level, text, remedy in results:
-            for position, line in enumerate(self._wrapped(visible(runnable(text)), width)):
+            for position, line in enumerate(self._wrapped(visible(self.runnable(text)), width)):
                 print(f"{' ' * width if position else self.paint(f'{level:<{width}}', _LEVELS[level])}{line}")
             if remedy:
                 self.line((f"{' ' * width}{remedy}", "dim"))
@@ -161,13 +162,13 @@ class Output:
         """Print names and values below a section; long values wrap next to their names on a terminal."""
         width = max((len(name) for name, _ in pairs), default=0)
         for name, value in pairs:
-            lines = self._wrapped(visible(runnable(value)), width + 4)
+            lines = self._wrapped(visible(self.runnable(value)), width + 4)
             for i, line in enumerate(lines):
                 print(f"  {'' if i else visible(name):<{width}}  {line}".rstrip())
 
     def fact(self, label: str, text: str, *, wraps: bool) -> None:
         """Print a text after its label. On a terminal, its lines continue below it if it `wraps`."""
-        for line in runnable(text).split("\n"):
+        for line in self.runnable(text).split("\n"):
             for part in self._wrapped(line, len(label)) if wraps else [line]:
                 self.line(f"{label}{part}".rstrip())
                 label = " " * len(label)
@@ -241,15 +242,15 @@ class Output:
     def note(self, text: str) -> None:
         """Print a remark to standard error, for people only."""
         if not self.as_json:
-            print(visible_lines(runnable(text)), file=sys.stderr, flush=True)
+            print(visible_lines(self.runnable(text)), file=sys.stderr, flush=True)
 
     def errors(self, errors: Sequence[Mapping[str, str]]) -> None:
         """Print why the command failed: JSON on standard output, else one line each on standard error."""
-        errors = [{**error, "message": runnable(error["message"])} for error in errors]
+        errors = [{**error, "message": self.runnable(error["message"])} for error in errors]
         if self.as_json:
             self.document({"errors": errors})
             return
-        red, plain = ("\x1b[31m", "\x1b[0m") if _wants_colour(sys.stderr) else ("", "")
+        red, plain = ("\x1b[31m", "\x1b[0m") if self.coloured_errors else ("", "")
         sys.stdout.flush()
         for error in errors:
             print(f"{red}error:{plain} {visible_lines(error['message'])}", file=sys.stderr)
@@ -334,17 +335,21 @@ def _json(value: Mapping[str, Any], *, indent: int | None = None) -> str:
     return json.dumps(without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def for_streams(*, as_json: bool) -> Output:
-    """Return the output for the current standard output."""
+def for_streams(
+    *, as_json: bool, environment: Mapping[str, str], runnable: Callable[[str], str] = str
+) -> Output:
+    """Return the output for the current standard output and error."""
     for stream in (sys.stdout, sys.stderr):
         # A log may have characters that the terminal's encoding does not have.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    return Output(as_json=as_json, terminal=not as_json and _wants_colour(sys.stdout))
-
-
-def _wants_colour(stream: Any) -> bool:
-    return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    colours = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    return Output(
+        as_json=as_json,
+        terminal=colours and not as_json and sys.stdout.isatty(),
+        coloured_errors=colours and sys.stderr.isatty(),
+        runnable=runnable,
+    )
 
 
 def _print_plain_table(headings: Sequence[str], lines: Sequence[Sequence[Line]], *, indent: int) -> None:

@@ -1,4 +1,4 @@
-"""`vertex-training emulator prune`: caches go, data, what is in use and the files of a person stay."""
+"""`vertex-emulator prune`: caches go, data, what is in use and the files of a person stay."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.emulated.command import Ended, environment, run
+from support.emulated.command import Ended, environment, run_emulator
 from vertex_emulator.kernel.disk import data_folder
 from vertex_emulator.replicas.images import folders
 from vertex_emulator.replicas.preparation.packages import cache
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> data_folder.DataFolder:
 
 
 def prune(folder: data_folder.DataFolder, tmp_path: Path, *more: str) -> Ended:
-    return run("emulator", "prune", "--data-dir", str(folder.root), *more, env=environment(tmp_path))
+    return run_emulator("prune", "--data-dir", str(folder.root), *more, env=environment(tmp_path))
 
 
 def test_what_live_jobs_use_stays(folder: data_folder.DataFolder, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
     other = tmp_path / "project"
     (other / "venvs" / KEYS[0] / "lib").mkdir(parents=True)
     (other / "images" / KEYS[1]).mkdir(parents=True)
-    ended = run("emulator", "prune", "--data-dir", str(other), env=environment(tmp_path))
+    ended = run_emulator("prune", "--data-dir", str(other), env=environment(tmp_path))
     assert ended.code in (0, 1)
     assert (other / "venvs" / KEYS[0] / "lib").is_dir()
     assert (other / "images" / KEYS[1]).is_dir()

@@ -7,13 +7,14 @@ BAD_INPUT = 2
 
 
 class CommandError(Exception):
-    """The command failed: exit code 1. `path` names the argument at fault."""
+    """The command failed: exit code 1. `path` is the argument at fault, `reason` the error of a service."""
 
     exit_code = FAILED
 
-    def __init__(self, message: str, *, path: str = "") -> None:
+    def __init__(self, message: str, *, path: str = "", reason: str = "") -> None:
         super().__init__(message)
         self.path = path
+        self.reason = reason
 
 
 class InputError(CommandError):

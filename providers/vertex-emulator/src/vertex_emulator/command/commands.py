@@ -1,4 +1,4 @@
-"""`emulator start`, `stop`, `status`, `env`, `reset`, `prune`, `export` and `import`."""
+"""`start`, `stop`, `status`, `env`, `reset`, `prune`, `export` and `import`."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pulumi_vertex_training.cli.emulator.permissions import denial_text, service_text
-from pulumi_vertex_training.cli.emulator.settings import capacity_text, control_of, quota_text
-from pulumi_vertex_training.cloud.endpoint import EMULATOR_PROJECT
-from pulumi_vertex_training.failure import CommandError, InputError
-from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer, Sentences
-from pulumi_vertex_training.views.output import Output
-from vertex_emulator import addresses, disk_space
+from vertex_emulator.client import addresses, launcher, lookup
+from vertex_emulator.client.control import Control, ControlError
+from vertex_emulator.client.lookup import Emulator, EmulatorBusyError, LauncherError
+from vertex_emulator.command import target
+from vertex_emulator.command.permissions import denial_text, service_text
+from vertex_emulator.command.settings import capacity_text, quota_text
+from vertex_emulator.kernel.disk import disk_space
+from vertex_emulator.kernel.disk.data_folder import DataFolder, DataFolderError, chosen_data_dir
+from vertex_training.command_line.answer import Answer, Sentences
+from vertex_training.command_line.errors import CommandError, InputError
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 from vertex_training.findings.words import counted
-
-if TYPE_CHECKING:
-    from pulumi_vertex_training.cloud.emulator_api import EmulatorState
-    from pulumi_vertex_training.cloud.endpoint import Endpoint
-    from vertex_emulator import Control, Emulator, EmulatorBusyError
 
 _NOUNS = {
     "hyperparameterTuningJobs": "tuning jobs",
@@ -39,12 +37,10 @@ _NOUNS = {
 
 def start(options: argparse.Namespace, _: Output) -> Answer:
     """Start the emulator and return when it is ready. A running one is kept."""
-    from vertex_emulator import launcher
-
     try:
         before = _pid(options)
         emulator = launcher.ensure(options.data_dir, port=options.port, timeouts=options.timeouts)
-    except launcher.LauncherError as error:
+    except LauncherError as error:
         raise CommandError(str(error)) from error
     started = before != emulator.pid
     notes = (_little_space(emulator), _lost(emulator, options) if started else "")
@@ -74,8 +70,6 @@ def _little_space(emulator: Emulator) -> str:
 
 def _lost(emulator: Emulator, options: argparse.Namespace) -> str:
     """Return the warning of an emulator whose database was new while there were files, or ""."""
-    from vertex_emulator import lookup
-
     seconds = options.timeouts.at_least(emulator.timeout_scale).probe
     _, info = lookup.call(emulator.url, "GET", "/_local/info", timeout=seconds, token=emulator.token)
     return str(info.get("lost", ""))
@@ -83,68 +77,61 @@ def _lost(emulator: Emulator, options: argparse.Namespace) -> str:
 
 def _pid(options: argparse.Namespace) -> int | None:
     """Return the process of the running emulator, also of a busy one, or None. Raises `LauncherError`."""
-    from vertex_emulator import launcher
-
     try:
-        running = launcher.find(options.data_dir, timeouts=options.timeouts)
-    except launcher.EmulatorBusyError as busy:
+        running = lookup.find(options.data_dir, timeouts=options.timeouts)
+    except EmulatorBusyError as busy:
         return busy.pid
     return None if running is None else running.pid
 
 
 def stop(options: argparse.Namespace, _: Output) -> Answer:
     """Stop the emulator. Its jobs keep running."""
-    from vertex_emulator import launcher
-
     live = _live_jobs(options)
     try:
         stopped = launcher.stop(options.data_dir, timeouts=options.timeouts)
-    except launcher.LauncherError as error:
+    except LauncherError as error:
         raise CommandError(str(error)) from error
     said = ["The emulator is stopped." if stopped else "The emulator was not running."]
     if stopped and live:
         jobs, them = ("1 job is", "it") if live == 1 else (f"{live} jobs are", "them")
         said.append(
             f"{jobs} still running. To see or cancel {them}, start the emulator again: run "
-            "`vertex-training emulator start`, or `pulumi up`, which starts it, too."
+            "`vertex-emulator start`."
         )
     return Sentences({"stopped": stopped, "liveJobs": live if stopped else 0}, said)
 
 
 def _live_jobs(options: argparse.Namespace) -> int:
     """Return the number of jobs that have not ended; 0 if no emulator says so."""
-    from pulumi_vertex_training.cloud import emulator_api
-    from pulumi_vertex_training.cloud.errors import CloudError
-    from vertex_emulator import launcher
-
     try:
-        running = launcher.find(options.data_dir, timeouts=options.timeouts)
-        return emulator_api.state(_endpoint(running, options)).live_jobs if running is not None else 0
-    except (launcher.LauncherError, CloudError):
+        running = lookup.find(options.data_dir, timeouts=options.timeouts)
+        return 0 if running is None else int(target.control_at(running, options).info().get("liveJobs", 0))
+    except (LauncherError, ControlError):
         return 0
 
 
 def status(options: argparse.Namespace, _: Output) -> Answer:
     """Return whether the emulator is running. The exit code is 1 if it is not, or is busy, for scripts."""
-    from pulumi_vertex_training.cloud import emulator_api
-    from pulumi_vertex_training.cloud.errors import Unavailable
-    from vertex_emulator import DataFolder, disk_use, launcher
+    from vertex_emulator.daemon import disk_use
 
     try:
-        emulator = launcher.find(options.data_dir, timeouts=options.timeouts)
-    except launcher.EmulatorBusyError as busy:
+        emulator = lookup.find(options.data_dir, timeouts=options.timeouts)
+    except EmulatorBusyError as busy:
         return _busy(busy)
-    except launcher.LauncherError as error:
+    except LauncherError as error:
         raise CommandError(str(error), path="--data-dir") from error
     if emulator is None:
-        keys = {"running": False, "dataDir": str(target.folder(options.data_dir))}
+        keys = {"running": False, "dataDir": str(chosen_data_dir(options.data_dir))}
         return Sentences(keys, [str(target.not_running(options.data_dir))], code=1)
     try:
-        state = emulator_api.state(_endpoint(emulator, options))
-    except Unavailable:
+        info = target.control_at(emulator, options).info()
+    except ControlError as error:
+        if error.status not in _NO_ANSWER:
+            raise CommandError(str(error)) from error
         why = f"it did not answer at {emulator.url}"
         folder = DataFolder(root=emulator.data_dir)
-        return _busy(launcher.EmulatorBusyError(folder, pid=emulator.pid, why=why))
+        return _busy(EmulatorBusyError(folder, pid=emulator.pid, why=why))
+    state = {key: info.get(key, default) for key, default in _STATE.items()}
     images = disk_use.unpacked_images(emulator.data_dir)
     packages = disk_use.installed_packages(emulator.data_dir)
     keys = {
@@ -152,7 +139,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
         "busy": False,
         **_facts(emulator),
         "outdated": emulator.is_outdated,
-        **json_of(state, "live_jobs network replica_addresses quotas capacities denials service_states"),
+        **state,
         "unpackedImages": {**json_of(images, "size limit folders"), "inUse": images.used},
         "installedPackages": json_of(packages),
     }
@@ -161,36 +148,47 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
     return Sentences(keys, [*_state_in_words(emulator, state), *caches, *_OUTDATED[: emulator.is_outdated]])
 
 
+_NO_ANSWER = (0, 503)
 _OUTDATED = (
-    "It runs older code than the installed version. To replace it, run `vertex-training emulator start`; its "
-    "jobs keep running.",
+    "It runs older code than the installed version. To replace it, run `vertex-emulator start`; its jobs "
+    "keep running.",
 )
+_STATE: Mapping[str, Any] = {
+    "liveJobs": 0,
+    "network": "",
+    "replicaAddresses": "",
+    "quotas": (),
+    "capacities": (),
+    "denials": (),
+    "serviceStates": (),
+}
+"""The keys of the emulator's info that `status` shows, and their values where an older emulator has none."""
 
 
-def _state_in_words(emulator: Emulator, state: EmulatorState) -> Iterator[str]:
+def _state_in_words(emulator: Emulator, state: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the emulator is, its network, and each kind of limit that a user has set."""
-    jobs = counted(state.live_jobs, "live job") if state.live_jobs else "no live job"
+    jobs = counted(state["liveJobs"], "live job") if state["liveJobs"] else "no live job"
     yield f"The emulator is running at {_where(emulator)}: {jobs}."
     if emulator.grpc and emulator.proxy:
         yield f"gRPC: {emulator.grpc}. Proxy for Google's hosts: {emulator.proxy}."
-    if state.network:
+    if state["network"]:
         yield f"Network of new jobs: {_network(state)}."
-    if state.quotas:
-        yield f"Quotas: {', '.join(map(quota_text, state.quotas))}."
-    if state.capacities:
-        yield f"Machines for jobs: {', '.join(map(capacity_text, state.capacities))}."
-    if state.denials:
-        yield f"Denied permissions: {', '.join(map(denial_text, state.denials))}."
-    for each in state.service_states:
+    if state["quotas"]:
+        yield f"Quotas: {', '.join(map(quota_text, state['quotas']))}."
+    if state["capacities"]:
+        yield f"Machines for jobs: {', '.join(map(capacity_text, state['capacities']))}."
+    if state["denials"]:
+        yield f"Denied permissions: {', '.join(map(denial_text, state['denials']))}."
+    for each in state["serviceStates"]:
         yield f"{service_text(each)}."
 
 
-def _network(state: EmulatorState) -> str:
-    if state.network == "namespace":
-        return f"namespace, with an address of its own in {state.replica_addresses} for each replica"
-    if state.replica_addresses.endswith("/32"):
-        return f"host, with the address {state.replica_addresses.removesuffix('/32')} for each replica"
-    return f"host, with a loopback address in {state.replica_addresses} for each replica"
+def _network(state: Mapping[str, Any]) -> str:
+    if state["network"] == "namespace":
+        return f"namespace, with an address of its own in {state['replicaAddresses']} for each replica"
+    if state["replicaAddresses"].endswith("/32"):
+        return f"host, with the address {state['replicaAddresses'].removesuffix('/32')} for each replica"
+    return f"host, with a loopback address in {state['replicaAddresses']} for each replica"
 
 
 def _busy(busy: EmulatorBusyError) -> Answer:
@@ -201,19 +199,16 @@ def _busy(busy: EmulatorBusyError) -> Answer:
 
 def env(options: argparse.Namespace, _: Output) -> Answer:
     """Return shell lines that set the environment, for `eval`."""
-    from pulumi_vertex_training.cloud import emulator_api
-
-    emulator = target.find_emulator(options.data_dir, options.timeouts)
-    if emulator is None:
-        raise target.not_running(options.data_dir)
+    emulator = target.running(options)
     values = addresses.variables(
         emulator, project=options.project, location=options.location, environment=os.environ
     )
-    values[addresses.SIGNING_KEY] = emulator_api.signing_key(_endpoint(emulator, options))
     unset: list[str] = []
     with_proxy = options.proxy or options.java
+    with target.control_of(options, emulator) as control:
+        values[addresses.SIGNING_KEY] = control.signing_key()
+        proxy = control.info().get("proxy") if with_proxy else None
     if with_proxy:
-        proxy = emulator_api.proxy(_endpoint(emulator, options))
         if proxy is None:
             raise CommandError(
                 f"The emulator's proxy could not be started. See {emulator.data_dir / 'emulator.log'}."
@@ -228,9 +223,9 @@ def env(options: argparse.Namespace, _: Output) -> Answer:
 
 def reset(options: argparse.Namespace, output: Output) -> Answer:
     """Delete all data of the emulator. Without --yes, ask on a terminal."""
-    from vertex_emulator import reset as emulator_reset
+    from vertex_emulator.daemon import reset as emulator_reset
 
-    data_dir = target.folder(options.data_dir)
+    data_dir = chosen_data_dir(options.data_dir)
     if sys.stdin.isatty() and output.terminal and not options.yes:
         answer = input(f"Delete all jobs, logs, buckets and images of the emulator in {data_dir}? [y/N] ")
         if answer.strip().lower() not in ("y", "yes"):
@@ -254,10 +249,9 @@ def reset(options: argparse.Namespace, output: Output) -> Answer:
 
 def prune(options: argparse.Namespace, _: Output) -> Answer:
     """Delete the caches of the emulator: what no live job uses."""
-    from vertex_emulator import DataFolderError
-    from vertex_emulator import prune as emulator_prune
+    from vertex_emulator.daemon import prune as emulator_prune
 
-    data_dir = target.folder(options.data_dir)
+    data_dir = chosen_data_dir(options.data_dir)
     try:
         was = emulator_prune.prune(data_dir)
     except DataFolderError as error:
@@ -283,19 +277,6 @@ def _where(emulator: Emulator) -> str:
     return f"{emulator.url} (process {emulator.pid}, data in {emulator.data_dir})"
 
 
-def _endpoint(emulator: Emulator, options: argparse.Namespace) -> Endpoint:
-    from pulumi_vertex_training.cloud.endpoint import Endpoint
-
-    return Endpoint(
-        kind="emulator",
-        project=EMULATOR_PROJECT,
-        location=target.DEFAULT_LOCATION,
-        url=emulator.url,
-        token=emulator.token,
-        timeouts=options.timeouts.at_least(emulator.timeout_scale),
-    )
-
-
 def export(options: argparse.Namespace, _: Output) -> Answer:
     """Write a snapshot of the emulator to a file that only its owner can read."""
     with _started(options) as control:
@@ -312,9 +293,7 @@ def export(options: argparse.Namespace, _: Output) -> Answer:
 def import_state(options: argparse.Namespace, _: Output) -> Answer:
     """Fill the emulator, which must be empty, with a snapshot."""
     if not options.file.is_file():
-        raise InputError(
-            f"{options.file} does not exist. Name a file that `emulator export` wrote.", path="FILE"
-        )
+        raise InputError(f"{options.file} does not exist. Name a file that `export` wrote.", path="FILE")
     with _started(options) as control:
         try:
             added = control.import_state(options.file)
@@ -333,19 +312,17 @@ def import_state(options: argparse.Namespace, _: Output) -> Answer:
 @contextmanager
 def _started(options: argparse.Namespace) -> Iterator[Control]:
     """Yield the controls of the emulator. If it is not running, run it meanwhile."""
-    from vertex_emulator import launcher
-
     started = target.find_emulator(options.data_dir, options.timeouts) is None
     try:
         if started:
             launcher.ensure(options.data_dir, timeouts=options.timeouts)
         try:
-            with control_of(options, bad_input=(400, 404, 409)) as control:
+            with target.control_of(options, bad_input=(400, 404, 409)) as control:
                 yield control
         finally:
             if started:
                 launcher.stop(options.data_dir, timeouts=options.timeouts)
-    except launcher.LauncherError as error:
+    except LauncherError as error:
         raise CommandError(str(error)) from error
 
 

@@ -1,4 +1,4 @@
-"""`emulator replica kill` and `preempt`, and the job that a command for replicas names."""
+"""`replica kill` and `preempt`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pulumi_vertex_training.cli.emulator.settings import control_of
-from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.failure import InputError
-from pulumi_vertex_training.views.answer import Answer, Sentences
-from pulumi_vertex_training.views.jobs.lookup import choose, wanted_of
-from pulumi_vertex_training.views.output import Output
-from vertex_training.findings.words import did_you_mean
+from vertex_emulator.command.target import control_of
+from vertex_training.command_line.answer import Answer, Sentences
+from vertex_training.command_line.output import Output
 
 
 def replica(options: argparse.Namespace, _: Output) -> Answer:
     """Order that a replica is killed or preempted."""
     with control_of(options) as control:
         jobs = control.jobs()
-        job_id = job_id_of(options, jobs)
+        job_id = options.find_job(options, jobs)
         if options.replica_action == "preempt":
             order = control.preempt_replica(job_id, options.replica, after=options.after, times=options.times)
         else:
@@ -53,25 +49,3 @@ def _effect(order: Mapping[str, Any], *, runs: bool) -> str:
     if runs:
         return f"will be {what} once it has run {after:g} s{often}"
     return f"will be {what} {f'{after:g} s after it starts' if after else 'as soon as it runs'}{often}"
-
-
-def job_id_of(options: argparse.Namespace, jobs: Sequence[Mapping[str, Any]]) -> str:
-    """Return the id of the custom job that JOB names. Raises InputError."""
-    wanted = wanted_of(options, options.job)
-    found = choose(wanted, map(_record, jobs))
-    if found is None:
-        known = [each["displayName"] for each in jobs] + [each["id"] for each in jobs]
-        known += [name for each in jobs if (name := each["labels"].get("pulumi-resource"))]
-        hint = did_you_mean(wanted.name, known)
-        raise InputError(f"The emulator has no job {wanted.text!r}.{hint}", path="JOB")
-    return found.record.job_id
-
-
-def _record(job: Mapping[str, Any]) -> JobRecord:
-    return JobRecord(
-        name=job["name"],
-        display_name=job["displayName"],
-        state=JobState[job["state"]],
-        create_time=job["created"],
-        labels=job["labels"],
-    )

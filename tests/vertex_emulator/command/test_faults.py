@@ -1,4 +1,4 @@
-"""`emulator fault` and `emulator requests` against a real emulator."""
+"""`fault` and `requests` against a real emulator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.emulated.command import environment, run, run_on_terminal
+from support.emulated.command import EMULATOR, environment, run_emulator, run_on_terminal
 from support.emulated.emulator import ask, call
 from vertex_emulator.client import launcher
 from vertex_emulator.client.launcher import Emulator
@@ -36,25 +36,25 @@ def status(emulator: Emulator) -> int:
 
 
 def test_a_fault_is_set_listed_and_removed(emulator: Emulator, env: dict[str, str]) -> None:
-    assert run("emulator", "fault", "list", env=env).out == "No fault is set.\n"
-    added = run("emulator", "fault", "add", "ListCustomJobs", "--status", "503", "--nth", "2", env=env)
+    assert run_emulator("fault", "list", env=env).out == "No fault is set.\n"
+    added = run_emulator("fault", "add", "ListCustomJobs", "--status", "503", "--nth", "2", env=env)
     assert (added.code, added.err) == (0, "")
     number, _, words = added.out.removeprefix("Fault ").partition(": ")
     assert words == "the 2nd call of ListCustomJobs gets the response 503.\n"
     assert [status(emulator) for _ in range(3)] == [200, 503, 200]
-    listed = run("emulator", "fault", "list", env=env).out.splitlines()
+    listed = run_emulator("fault", "list", env=env).out.splitlines()
     assert listed[0].split() == ["FAULT", "EFFECT", "CALLS", "AFFECTED"]
     assert listed[1].split()[0] == number
     assert listed[1].split()[-2:] == ["3", "1"]
-    assert run("emulator", "fault", "clear", number, env=env).out == "Removed 1 fault.\n"
-    assert run("emulator", "fault", "clear", env=env).out == "No fault was set.\n"
-    again = run("emulator", "fault", "clear", number, env=env)
+    assert run_emulator("fault", "clear", number, env=env).out == "Removed 1 fault.\n"
+    assert run_emulator("fault", "clear", env=env).out == "No fault was set.\n"
+    again = run_emulator("fault", "clear", number, env=env)
     assert (again.code, again.out) == (2, "")
     assert f"There is no fault {number}" in again.err
 
 
 def test_as_json(emulator: Emulator, env: dict[str, str]) -> None:
-    added = run("emulator", "fault", "add", LIST, "--drop", "after", "--always", "--json", env=env).json
+    added = run_emulator("fault", "add", LIST, "--drop", "after", "--always", "--json", env=env).json
     expected = {
         "number": added["number"],
         "method": LIST,
@@ -71,8 +71,8 @@ def test_as_json(emulator: Emulator, env: dict[str, str]) -> None:
         "held": 0,
     }
     assert added == expected
-    assert run("emulator", "fault", "list", "--json", env=env).json == {"faults": [expected]}
-    assert run("emulator", "fault", "clear", "--json", env=env).json == {"removed": 1}
+    assert run_emulator("fault", "list", "--json", env=env).json == {"faults": [expected]}
+    assert run_emulator("fault", "clear", "--json", env=env).json == {"removed": 1}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_as_json(emulator: Emulator, env: dict[str, str]) -> None:
     ],
 )
 def test_faults_in_words(env: dict[str, str], options: str, words: str) -> None:
-    added = run("emulator", "fault", "add", "*", *options.split(), env=env)
+    added = run_emulator("fault", "add", "*", *options.split(), env=env)
     assert added.out.partition(": ")[2] == f"{words}\n"
 
 
@@ -126,51 +126,51 @@ def test_faults_in_words(env: dict[str, str], options: str, words: str) -> None:
     ],
 )
 def test_bad_usage(env: dict[str, str], arguments: str, says: str) -> None:
-    ended = run("emulator", "fault", *arguments.split(), env=env)
+    ended = run_emulator("fault", *arguments.split(), env=env)
     assert (ended.code, ended.out) == (2, "")
     assert says in ended.err
-    assert run("emulator", "fault", "list", "--json", env=env).json == {"faults": []}
+    assert run_emulator("fault", "list", "--json", env=env).json == {"faults": []}
 
 
 @pytest.mark.parametrize("command", [("fault", "list"), ("fault", "clear"), ("requests",)])
 def test_without_an_emulator(tmp_path: Path, command: tuple[str, ...]) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "none"))
-    ended = run("emulator", *command, env=env)
+    ended = run_emulator(*command, env=env)
     assert ended.code == 1
     assert "is not running. Start it with" in ended.err
     assert not (tmp_path / "none").exists()
 
 
 def test_requests(emulator: Emulator, env: dict[str, str]) -> None:
-    run("emulator", "requests", "--forget", env=env)
-    assert run("emulator", "requests", env=env).out == "No requests yet.\n"
-    number = run("emulator", "fault", "add", LIST, "--status", "503", "--json", env=env).json["number"]
+    run_emulator("requests", "--forget", env=env)
+    assert run_emulator("requests", env=env).out == "No requests yet.\n"
+    number = run_emulator("fault", "add", LIST, "--status", "503", "--json", env=env).json["number"]
     assert [status(emulator) for _ in range(3)] == [503, 200, 200]
-    shown = run("emulator", "requests", "--last", "2", env=env).out.splitlines()
+    shown = run_emulator("requests", "--last", "2", env=env).out.splitlines()
     assert len(shown) == 6
     assert shown[1].split()[-3:] == [LIST, JOBS, "test/1"]
     assert shown[-1].split() == [LIST, "3"]
-    document = run("emulator", "requests", "--json", env=env).json
+    document = run_emulator("requests", "--json", env=env).json
     assert [(each["status"], each["fault"]) for each in document["requests"]] == [
         (503, number),
         (200, None),
         (200, None),
     ]
     assert document["counts"] == {LIST: 3}
-    assert f"503 (fault {number})" in run_on_terminal("emulator", "requests", env=env).plain
+    assert f"503 (fault {number})" in run_on_terminal("requests", env=env, module=EMULATOR).plain
 
 
 def test_a_clients_name_cannot_draw_on_the_terminal(emulator: Emulator, env: dict[str, str]) -> None:
     assert call(emulator.url, "GET", JOBS, headers={"User-Agent": "a\x1b[31mb"}).status == 400
     headers = {"User-Agent": "a\x9b31mb"}
     assert ask(emulator, "GET", JOBS, headers=headers).status == 200
-    assert "\x1b[31mb" not in run("emulator", "requests", env=env).out
+    assert "\x1b[31mb" not in run_emulator("requests", env=env).out
 
 
 def test_reset_clears_the_faults(tmp_path: Path) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "data"))
     for _ in range(2):
-        assert run("emulator", "start", env=env).code == 0
-        assert run("emulator", "fault", "list", env=env).out == "No fault is set.\n"
-        assert run("emulator", "fault", "add", "*", "--status", "503", "--always", env=env).code == 0
-        assert run("emulator", "reset", "--yes", env=env).code == 0
+        assert run_emulator("start", env=env).code == 0
+        assert run_emulator("fault", "list", env=env).out == "No fault is set.\n"
+        assert run_emulator("fault", "add", "*", "--status", "503", "--always", env=env).code == 0
+        assert run_emulator("reset", "--yes", env=env).code == 0

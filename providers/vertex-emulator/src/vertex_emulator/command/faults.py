@@ -1,4 +1,4 @@
-"""`emulator fault add`, `list` and `clear`, and `emulator requests`."""
+"""`fault add`, `list` and `clear`, and `requests`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.cli.emulator.settings import control_of
-from pulumi_vertex_training.views.answer import Answer, Rows, Sentences
-from pulumi_vertex_training.views.output import Output
+from vertex_emulator.command.target import control_of
+from vertex_training.command_line.answer import Answer, Rows, Sentences
+from vertex_training.command_line.output import Output
 
 _CONTROL_PATHS = "/_local/"
 
@@ -87,7 +87,7 @@ class Requests(Answer):
 
 
 def requests(options: argparse.Namespace, _: Output) -> Answer:
-    """Run the command `emulator requests`."""
+    """Run the command `requests`."""
     with control_of(options) as control:
         recorded = control.requests()
         if options.forget:

@@ -1,4 +1,4 @@
-"""`emulator secret set`."""
+"""`secret set`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 import getpass
 import sys
 
-from pulumi_vertex_training.cli.emulator.settings import control_of
-from pulumi_vertex_training.failure import InputError
-from pulumi_vertex_training.views.answer import Answer, Sentences
-from pulumi_vertex_training.views.output import Output
+from vertex_emulator.command.target import control_of
+from vertex_training.command_line.answer import Answer, Sentences
+from vertex_training.command_line.errors import InputError
+from vertex_training.command_line.output import Output
 
 
 def set_secret(options: argparse.Namespace, _: Output) -> Answer:
@@ -28,7 +28,7 @@ def _value(name: str) -> str:
     if not value:
         raise InputError(
             f"The value is empty. Pass it in standard input: printf %s VALUE | "
-            f"vertex-training emulator secret set {name}",
+            f"vertex-emulator secret set {name}",
             path="NAME",
         )
     return value

@@ -1,39 +1,18 @@
-"""`emulator clock`, `quota`, `capacity` and the single settings; the connection to a running emulator."""
+"""`clock`, `quota`, `capacity` and the single settings."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pulumi_vertex_training.failure import CommandError, InputError
-from pulumi_vertex_training.views import target
-from pulumi_vertex_training.views.answer import Answer, Rows, Sentences
-from pulumi_vertex_training.views.output import Output
+from vertex_emulator.command.target import control_of
+from vertex_training.command_line.answer import Answer, Rows, Sentences
+from vertex_training.command_line.output import Output
 
 if TYPE_CHECKING:
-    from vertex_emulator import Control
-
-
-@contextmanager
-def control_of(options: argparse.Namespace, *, bad_input: Collection[int] = (400, 404)) -> Iterator[Control]:
-    """Yield the controls of the running emulator. Its errors become errors of the command.
-
-    `bad_input` are the HTTP statuses that mean a mistake in the user's input.
-    """
-    from vertex_emulator import Control, ControlError
-
-    emulator = target.find_emulator(options.data_dir, options.timeouts)
-    if emulator is None:
-        raise target.not_running(options.data_dir)
-    try:
-        timeouts = options.timeouts.at_least(emulator.timeout_scale)
-        yield Control(url=emulator.url, token=emulator.token, timeouts=timeouts)
-    except ControlError as error:
-        raise (InputError if error.status in bad_input else CommandError)(str(error)) from error
-
+    from vertex_emulator.client.control import Control
 
 _PREFIX = "aiplatform.googleapis.com/custom_model_training_"
 

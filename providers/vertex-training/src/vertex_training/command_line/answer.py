@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.views.output import Output
+from vertex_training.command_line.output import Output
 from vertex_training.fields.document import json_of
 
 
@@ -32,8 +32,13 @@ class Answer:
         raise NotImplementedError
 
 
-def render(answer: Answer, output: Output) -> int:
-    """Print an answer in the form that the output has, and return the exit code."""
+def render(answer: Answer | int | None, output: Output) -> int:
+    """Print an answer in the form that the output has, and return the exit code.
+
+    A command that has printed as it went has an exit code, or None for 0, as its answer.
+    """
+    if not isinstance(answer, Answer):
+        return answer or 0
     if output.as_json:
         output.document(answer.document())
     else:

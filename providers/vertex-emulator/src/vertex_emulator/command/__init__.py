@@ -1,0 +1,1 @@
+"""The command `vertex-emulator`. `vertex-training emulator` has the same options and functions."""

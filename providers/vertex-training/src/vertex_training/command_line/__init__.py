@@ -1,0 +1,1 @@
+"""What the commands share: arguments, answers, how these are printed, and errors with their exit codes."""
