@@ -45,14 +45,6 @@ class Control:
     timeouts: ClientTimeouts = field(default=CLIENT, repr=False)
     """Waits of this process, not shorter than the emulator's scale requires."""
 
-    def info(self) -> dict[str, Any]:
-        """Return addresses, live jobs and settings; `proxy` is None if it could not be started."""
-        return self.call("GET", "/_local/info")
-
-    def signing_key(self) -> str:
-        """Return the path of the key that signs URLs of Cloud Storage, and create it if it is missing."""
-        return str(self.call("GET", "/_local/service-account").get("path", ""))
-
     def add_fault(self, fault: Mapping[str, Any]) -> dict[str, Any]:
         """Set a fault, in the JSON of docs/guides/emulator/faults.md, and return it with its number."""
         return self.call("POST", "/_local/faults", dict(fault))

@@ -105,7 +105,7 @@ def _live_jobs(options: argparse.Namespace) -> int:
     """Return the number of jobs that have not ended; 0 if no emulator says so."""
     try:
         running = lookup.find(options.data_dir, timeouts=options.timeouts)
-        return 0 if running is None else int(target.control_at(running, options).info().get("liveJobs", 0))
+        return 0 if running is None else int(_info(target.control_at(running, options)).get("liveJobs", 0))
     except (LauncherError, ControlError):
         return 0
 
@@ -124,7 +124,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
         keys = {"running": False, "dataDir": str(chosen_data_dir(options.data_dir))}
         return Sentences(keys, [str(target.not_running(options.data_dir))], code=1)
     try:
-        info = target.control_at(emulator, options).info()
+        info = _info(target.control_at(emulator, options))
     except ControlError as error:
         if error.status not in _NO_ANSWER:
             raise CommandError(str(error)) from error
@@ -206,8 +206,8 @@ def env(options: argparse.Namespace, _: Output) -> Answer:
     unset: list[str] = []
     with_proxy = options.proxy or options.java
     with target.control_of(options, emulator) as control:
-        values[addresses.SIGNING_KEY] = control.signing_key()
-        proxy = control.info().get("proxy") if with_proxy else None
+        values[addresses.SIGNING_KEY] = control.call("GET", "/_local/service-account")["path"]
+        proxy = _info(control).get("proxy") if with_proxy else None
     if with_proxy:
         if proxy is None:
             raise CommandError(
@@ -266,6 +266,11 @@ def prune(options: argparse.Namespace, _: Output) -> Answer:
     in_use = [f"Live jobs use {disk_space.size_text(was.kept)}, which stay."] if was.kept else []
     keys = json_of(was, "unpacked_images installed_packages kept")
     return Sentences({"dataDir": str(data_dir), "freed": was.freed, **keys}, [said, *in_use])
+
+
+def _info(control: Control) -> Mapping[str, Any]:
+    """Return addresses, live jobs and settings. Its `proxy` is None if it could not be started."""
+    return control.call("GET", "/_local/info")
 
 
 def _facts(emulator: Emulator) -> dict[str, Any]:
