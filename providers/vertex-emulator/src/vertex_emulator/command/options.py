@@ -33,18 +33,7 @@ def emulator_options(
     add_port(start)
     command.command("stop", "stop it; its jobs keep running", "commands:stop")
     command.command("status", "show whether it is running, and where", "commands:status")
-    environment = command.command(
-        "env",
-        f'print shell lines that point Google\'s clients to it: eval "$({command.prog} env)"',
-        "commands:env",
-    )
-    environment.value("--project", "P", "project id (default: local)", default="local")
-    environment.value("--location", "L", "region (default: us-central1)", default="us-central1")
-    environment.flag("--proxy", "also lead programs that only know Google's hosts to it, through its proxy")
-    environment.flag(
-        "--java",
-        "the same as --proxy, and also for Java: sets JAVA_TOOL_OPTIONS, which every Java program reads",
-    )
+    _add_env(command)
     reset = command.command(
         "reset",
         "end its jobs, stop it and delete all its data: jobs, logs, buckets, images",
@@ -88,6 +77,21 @@ def _folder(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("it is empty; name a folder, or leave it out")
     return Path(text)
+
+
+def _add_env(emulator: Parser) -> None:
+    env = emulator.command(
+        "env",
+        f'print shell lines that point Google\'s clients to it: eval "$({emulator.prog} env)"',
+        "commands:env",
+    )
+    env.value("--project", "P", "project id (default: local)", default="local")
+    env.value("--location", "L", "region (default: us-central1)", default="us-central1")
+    env.flag("--proxy", "also lead programs that only know Google's hosts to it, through its proxy")
+    env.flag(
+        "--java",
+        "the same as --proxy, and also for Java: sets JAVA_TOOL_OPTIONS, which every Java program reads",
+    )
 
 
 def _add_snapshots(emulator: Parser) -> None:

@@ -1,1 +1,1 @@
-"""What the commands share: arguments, answers, how these are printed, and errors with their exit codes."""
+"""The parts that all commands share: arguments, answers, how these are printed, errors with exit codes."""
