@@ -13,11 +13,9 @@ if TYPE_CHECKING:
     from vertex_emulator.client import extras as extras
     from vertex_emulator.client import interpreter as interpreter
     from vertex_emulator.client import launcher as launcher
-    from vertex_emulator.client import lookup as lookup
     from vertex_emulator.client.control import Control as Control
     from vertex_emulator.client.control import ControlError as ControlError
     from vertex_emulator.client.launcher import Emulator as Emulator
-    from vertex_emulator.client.launcher import EmulatorBusyError as EmulatorBusyError
     from vertex_emulator.client.launcher import LauncherError as LauncherError
     from vertex_emulator.command.jobs import unknown_job as unknown_job
     from vertex_emulator.command.options import data_dir_options as data_dir_options
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from vertex_emulator.command.target import not_running as not_running
     from vertex_emulator.command.target import of_data_dir as of_data_dir
     from vertex_emulator.daemon import disk_use as disk_use
-    from vertex_emulator.daemon import prune as prune
-    from vertex_emulator.daemon import reset as reset
     from vertex_emulator.jobs.notifications import subscriptions as subscriptions
     from vertex_emulator.jobs.notifications.subscriptions import Subscription as Subscription
     from vertex_emulator.kernel import machine_clock as machine_clock
@@ -40,7 +36,6 @@ if TYPE_CHECKING:
     from vertex_emulator.kernel.disk.ownership import DataFolderError as DataFolderError
     from vertex_emulator.kernel.file_limit import connections_for as connections_for
     from vertex_emulator.kernel.timeouts import ClientTimeouts as ClientTimeouts
-    from vertex_emulator.replicas.network import forwarding as forwarding
     from vertex_emulator.replicas.sandbox import entering as entering
     from vertex_emulator.replicas.sandbox import probe as probe
     from vertex_emulator.replicas.sandbox import relay as relay
@@ -61,24 +56,19 @@ _PUBLIC = {
     "disk_space": "kernel.disk.disk_space",
     "disk_use": "daemon.disk_use",
     "Emulator": "client.launcher:Emulator",
-    "EmulatorBusyError": "client.launcher:EmulatorBusyError",
     "emulator_options": "command.options:emulator_options",
     "entering": "replicas.sandbox.entering",
     "extras": "client.extras",
     "find_emulator": "command.target:find_emulator",
-    "forwarding": "replicas.network.forwarding",
     "interpreter": "client.interpreter",
     "launcher": "client.launcher",
     "LauncherError": "client.launcher:LauncherError",
-    "lookup": "client.lookup",
     "machine_clock": "kernel.machine_clock",
     "not_running": "command.target:not_running",
     "of_data_dir": "command.target:of_data_dir",
     "ownership": "kernel.disk.ownership",
     "probe": "replicas.sandbox.probe",
-    "prune": "daemon.prune",
     "relay": "replicas.sandbox.relay",
-    "reset": "daemon.reset",
     "Subscription": "jobs.notifications.subscriptions:Subscription",
     "subscriptions": "jobs.notifications.subscriptions",
     "unknown_job": "command.jobs:unknown_job",
