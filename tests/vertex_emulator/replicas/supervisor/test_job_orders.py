@@ -17,6 +17,7 @@ from support.emulated.job_emulator import (
     job_id,
     pool,
     raise_flag,
+    running_jobs,
     wait_for_flags,
     wait_until_gone,
 )
@@ -24,6 +25,7 @@ from support.waiting import eventually
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.times import parse
+from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 from vertex_emulator.replicas.supervisor.loop import Running
 from vertex_emulator.replicas.supervisor.orders import Order, Orders
 
@@ -196,6 +198,20 @@ class TestRefused:
         emulator.wait(name)
         said = self.refused(emulator, f"{of_job}/workerpool0-0/preempt", {}, 400)
         assert said.endswith("is in state JOB_STATE_CANCELLED: none of its replicas is running.")
+
+    def test_a_replica_in_its_grace_time_after_a_cancel(self, tmp_path: Path, sandbox: Sandbox) -> None:
+        """Check that no order is promised which the supervisor of a decided job does not carry out."""
+        stubborn = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + raise_flag("ready")
+        with running_jobs(tmp_path, sandbox=sandbox, grace=600) as emulator:
+            name = emulator.create(pool(stubborn + wait_for_flags("go")))
+            eventually((emulator.flags / "ready").exists)
+            emulator.cancel(name)
+            for kind in ("kill", "preempt"):
+                path = f"{job_id(name)}/replicas/workerpool0-0/{kind}"
+                said = self.refused(emulator, path, {}, 400)
+                assert f"The job {job_id(name)} is being cancelled, which ends its replicas" in said
+            (emulator.flags / "go").touch()
+            assert emulator.wait(name)["state"] == "JOB_STATE_CANCELLED"
 
     @pytest.mark.parametrize(
         ("kind", "body", "says"),

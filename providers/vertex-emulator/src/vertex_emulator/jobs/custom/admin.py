@@ -125,18 +125,26 @@ def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> l
         return ordered("preempt", match, body_of(request, "after", "times"))
 
     def ordered(kind: OrderKind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
+        record = _live(records, match[1])
         order = Order(
             kind=kind,
-            replica=_replica(match[2], folder_of(_live(records, match[1]))),
+            replica=_replica(match[2], folder_of(record.id)),
             after=seconds(body, "after", default=0.0),
             times=whole_number(body, "times", least=1, most=MOST_TIMES, default=1),
         )
+        if record.state == store.CANCELLING:
+            raise HttpError(
+                400,
+                "FAILED_PRECONDITION",
+                f"The job {record.id} is being cancelled, which ends its replicas: with SIGTERM, and with "
+                "SIGKILL after their grace time. Wait for its end.",
+            )
         with lock:
             orders.add(folder_of(match[1]), order)
         return json_response(asdict(order))
 
     def network(_request: Request, match: re.Match[str]) -> Response:
-        job_folder = folder_of(_live(records, match[1]))
+        job_folder = folder_of(_live(records, match[1]).id)
         name = _replica(match[2], job_folder)
         if (folder.read_json(job_folder.plan) or {}).get("network", "host") == "host":
             raise HttpError(
@@ -156,7 +164,7 @@ def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> l
     ]
 
 
-def _live(records: Records, job_id: str) -> str:
+def _live(records: Records, job_id: str) -> Record:
     for record in records(job_id):
         if record.state in store.TERMINAL:
             raise HttpError(
@@ -164,7 +172,7 @@ def _live(records: Records, job_id: str) -> str:
                 "FAILED_PRECONDITION",
                 f"The job {job_id} is in state {record.state}: none of its replicas is running.",
             )
-        return record.id
+        return record
     raise HttpError(404, "", f"The emulator has no job {job_id}. GET /_local/jobs lists its jobs.")
 
 
