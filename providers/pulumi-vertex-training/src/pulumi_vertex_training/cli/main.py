@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pulumi_vertex_training.cli import parser
 from pulumi_vertex_training.cloud.errors import CloudError
-from pulumi_vertex_training.printed_commands import runnable
+from pulumi_vertex_training.printed_commands import for_stack, runnable
 from pulumi_vertex_training.timeouts import ORDINARY, Timeouts, timeouts_of
 from vertex_training.command_line.answer import render
 from vertex_training.command_line.errors import CommandError, InputError
@@ -41,6 +41,9 @@ def _run(words: Sequence[str], output: Output) -> int:
     options.timeouts = _timeouts(options)
     try:
         return render(command_of(options)(options, output), output)
+    except CommandError as error:
+        error.args = (for_stack(str(error), getattr(options, "stack", None)),)
+        raise
     except CloudError as error:
         raise CommandError(str(error), reason=error.reason) from error
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cli.teams.apply.staleness import has_secret, reasons
 from pulumi_vertex_training.cli.teams.plan.saved_plan import PlannedChange, SavedPlan, _program, load
+from pulumi_vertex_training.failure import BAD_INPUT
 from support.tables import every_row
 
 URN = "urn:pulumi:prod::digits::pulumi-python:dynamic/customJob:CustomJob::train"
@@ -205,3 +207,23 @@ def test_a_folder_that_does_not_exist_is_named_before_the_preview(
     (error,) = json.loads(capsys.readouterr().out)["errors"]
     assert error["path"] == "--save-plan"
     assert str(file.parent) in error["message"]
+
+
+def test_a_refusal_about_policies_names_the_stack_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Check commands about a stack that is not the selected one: without --stack they change another."""
+    config = {"vertex-training:policyPack": "polices"}
+    (tmp_path / "Pulumi.yaml").write_text("name: digits\nruntime: python\n")
+    pulumi = tmp_path / "bin" / "pulumi"
+    pulumi.parent.mkdir()
+    pulumi.write_text(f"#!/bin/sh\necho '{json.dumps({'config': config, 'steps': []})}'\n")
+    pulumi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{pulumi.parent}:{os.environ['PATH']}")
+    own = {"version": 2, "project": "digits", "stack": "prod", "refresh": False, "recorded": {}}
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps({"vertexTraining": {**own, "program": {}}, "resourcePlans": {}}))
+    for stack in ((), ("--stack", "prod")):
+        assert main(["apply", "--plan", str(file), "--cwd", str(tmp_path), *stack]) == BAD_INPUT
+        command = " ".join(("pulumi config set vertex-training:policyPack FOLDER", *stack))
+        assert f"Run `{command}`." in capsys.readouterr().err

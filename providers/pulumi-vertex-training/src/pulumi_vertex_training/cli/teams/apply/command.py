@@ -12,7 +12,7 @@ from typing import Any
 from pulumi_vertex_training import pulumi_command
 from pulumi_vertex_training.cli.teams.apply.deployment import Ended, deploy
 from pulumi_vertex_training.cli.teams.apply.staleness import Reason, reasons
-from pulumi_vertex_training.cli.teams.plan import saved_plan
+from pulumi_vertex_training.cli.teams.plan import checks, saved_plan
 from pulumi_vertex_training.cli.teams.plan.checks import PlanContext
 from pulumi_vertex_training.cli.teams.plan.plan import Plan
 from pulumi_vertex_training.cli.teams.plan.preview import Preview, preview
@@ -138,8 +138,9 @@ def _broken_policies(previewed: Preview, folder: Path) -> tuple[str, ...]:
     if policies is None or policies.pack is None:
         return ()
     require_usable(policies)
-    result = of_plan.check(PlanContext(previewed=previewed, folder=folder))
-    return tuple(one.sentence for one in result.findings if one.severity == "error") if result else ()
+    context = PlanContext(previewed=previewed, folder=folder)
+    results = checks.run(context, [of_plan.check])
+    return tuple(one.sentence for result in results for one in result.findings if one.severity == "error")
 
 
 def _refused(refused: tuple[Reason, ...], saved: SavedPlan, options: argparse.Namespace) -> Applied:
