@@ -299,6 +299,9 @@ def test_a_file_is_not_there(env: dict[str, str]) -> None:
     ended = run("explain", "missing.yaml", env=env)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == "error: missing.yaml: the file does not exist; `-` reads standard input.\n"
+    word = run("explain", "train", env=env)
+    assert (word.code, word.out) == (2, "")
+    assert word.err.endswith(". If it is a job, run `vertex-training status train`.\n")
 
 
 @pytest.mark.parametrize(

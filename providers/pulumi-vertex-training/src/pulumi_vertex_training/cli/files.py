@@ -151,6 +151,8 @@ MAX_BYTES = 16 * 1024 * 1024
 
 _LIKE_JSON = re.compile(r'\s*[{\[]\s*["{\[]')
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+"""A name of a job; a file that somebody means has a suffix or a folder."""
 
 
 def read(name: str, *, argument: str = "FILE") -> Any:
@@ -262,7 +264,9 @@ def _content(name: str, argument: str) -> bytes:
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise _error(name, argument, _why_not(error)) from error
+        is_word = error.errno == errno.ENOENT and argument == "FILE" and _WORD.fullmatch(name)
+        job = f". If it is a job, run `vertex-training status {name}`" if is_word else ""
+        raise _error(name, argument, f"{_why_not(error)}{job}") from error
     except ValueError as error:  # a NUL in the name
         raise _error(name, argument, f"this is not a valid file name: {error}") from error
 
