@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from scripts import environment, local_emulator, losses
 from scripts.layout import Layout
@@ -94,8 +94,13 @@ def plain(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str
     return _become(layout, replace(ready, env={**ready.env, "PULUMI_STACK": stack}), arguments)
 
 
-def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:
-    """Delete everything in the stack. For `local`, stop the emulator afterwards."""
+def down(
+    layout: Layout, report: Report, *, stack: str, arguments: Sequence[str], stdin: TextIO | None = None
+) -> int:
+    """Delete everything in the stack. For `local`, stop the emulator afterwards.
+
+    `pulumi destroy` asks, except for `local`: there we ask on a terminal if an environment is lost or in use.
+    """
     release_if_killed(layout, report, stack)
     repair_files(layout, report, stack)
     if is_empty(layout, stack):
@@ -106,6 +111,8 @@ def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
             lost := losses.warning(layout.state, project=project_name(layout.project), stack=stack)
         ):
             report.line(lost)
+            if stack == environment.LOCAL_STACK and "--yes" not in arguments:
+                _confirm_loss(stdin or sys.stdin)
         consent = ["--yes", "--skip-preview"] if stack == environment.LOCAL_STACK else []
         command: list[str | Path] = [ready.cli.program, "destroy", "--stack", stack, *consent, *arguments]
         code = run_openly(command, cwd=layout.project, env=ready.env)
@@ -114,6 +121,16 @@ def down(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]
     if stack != environment.LOCAL_STACK:
         return 0
     return local_emulator.stop(layout, report)
+
+
+def _confirm_loss(stdin: TextIO, environ: Mapping[str, str] = os.environ) -> None:
+    """Ask on a terminal, unless in CI. Raises ChoreError without consent."""
+    if not stdin.isatty() or environ.get("CI"):
+        return
+    sys.stdout.write("Delete it? [y/N] ")
+    sys.stdout.flush()
+    if stdin.readline().strip().lower() not in ("y", "yes"):
+        raise ChoreError("Nothing was deleted.")
 
 
 def logs(layout: Layout, report: Report, *, stack: str, arguments: Sequence[str]) -> int:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from scripts import stack
 from scripts.layout import layout as layout_of
 from scripts.processes import run_openly
-from scripts.report import Report
+from scripts.report import ChoreError, Report
 
 PROGRAM = "import pulumi\npulumi.ComponentResource('vertex-training:index:TrainingEnvironment', 'training')\n"
 PROJECT = "training-environment"
 USER = {"type": "pulumi:pulumi:StackReference", "inputs": {"name": f"organization/{PROJECT}/local"}}
 
 
-def test_it_names_the_stacks_that_use_the_environment(
-    tmp_path: Path, root: Path, report: Report, printed: io.StringIO
+def test_it_names_the_stacks_that_use_the_environment_and_asks_on_a_terminal(
+    tmp_path: Path, root: Path, report: Report, printed: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = replace(layout_of(root=root), local=tmp_path / "local", folder="environment")
     (tmp_path / "Pulumi.yaml").write_text(f"name: {PROJECT}\nruntime: python\n")
@@ -31,6 +34,16 @@ def test_it_names_the_stacks_that_use_the_environment(
         file = here.state / ".pulumi" / "stacks" / "training" / f"{name}.json"
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps({"checkpoint": {"latest": latest}}))
-    assert stack.down(here, report, stack="local", arguments=there) == 0
+    monkeypatch.delenv("CI", raising=False)
+    leader, follower = os.openpty()
+    os.write(leader, b"\n")
+    with (
+        os.fdopen(leader, "wb"),
+        os.fdopen(follower) as terminal,
+        pytest.raises(ChoreError, match="Nothing was deleted"),
+    ):
+        stack.down(here, report, stack="local", arguments=there, stdin=terminal)
+    assert not stack.is_empty(here, "local")
+    assert stack.down(here, report, stack="local", arguments=there, stdin=io.StringIO()) == 0
     assert f"Environment {PROJECT}/local: in use by training/uses.\n" in printed.getvalue()
     assert stack.is_empty(here, "local")
