@@ -67,7 +67,7 @@ class Emulator:
         return Source(Choice(), resolve=self.resolve, clock=self.clock)
 
     def feed(self) -> Feed:
-        return Feed(self.source(), clock=self.clock)
+        return Feed(self.source(), clock=self.clock, ahead=lambda _: 0.0)
 
 
 def test_one_read_serves_all_who_look_at_the_same_time() -> None:

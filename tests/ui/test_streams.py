@@ -13,6 +13,7 @@ from support.emulated.job_emulator import pool
 from support.emulated.ui.dashboard import Dashboard, Event, running
 from support.emulated.ui.scene import FLAG, Scene
 from vertex_emulator.client import launcher
+from vertex_emulator.client.control import Control
 from vertex_emulator.client.launcher import Emulator
 
 
@@ -123,3 +124,16 @@ def test_open_pages_survive_a_restart_of_the_emulator(tmp_path: Path) -> None:
             assert dashboard.ask("/").status == 200
     finally:
         launcher.stop(data_dir)
+
+
+def test_an_open_page_counts_by_a_clock_that_is_advanced_elsewhere(
+    dashboard: Dashboard, emulator: Emulator
+) -> None:
+    control = Control(url=emulator.url, token=emulator.token)
+    try:
+        with dashboard.events(live(dashboard.text("/"), "/")) as events:
+            until(events, lambda event: event.name == "ahead" and event.data < 1)
+            control.advance_clock(86_400)
+            until(events, lambda event: event.name == "ahead" and event.data > 86_399)
+    finally:
+        control.reset_clock()

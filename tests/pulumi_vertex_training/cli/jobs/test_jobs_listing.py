@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -468,3 +469,15 @@ def test_a_terminal_has_the_results_of_ended_jobs(
     head, first, second = capsys.readouterr().out.splitlines()
     assert " ".join(head.split()) == headings
     assert first.rstrip().endswith("loss 0.25, accuracy 0.875") and "loss" not in second
+
+
+def test_a_live_job_ran_for_its_time_by_the_clock_of_the_emulator(service: Service, lines: Lines) -> None:
+    """Check a clock that was advanced by a day before the job started."""
+    real = datetime.now(timezone.utc)
+    started = (real + timedelta(hours=24)).isoformat()
+    clock = {"time": (real + timedelta(hours=26, seconds=5)).isoformat(), "realTime": real.isoformat()}
+    jobs = Vertex(jobs=[custom(41, "late", "RUNNING", startTime=started)], studies=[], pipelines=[])
+    service.script(lambda asked: Answer(document=clock) if "clock" in asked.path else jobs(asked))
+    (row,) = lines()
+    assert re.search(r"RUNNING +2026-01-01 \S+ +2h00m", row)
+    assert "2h00m" in " ".join(lines("--live"))

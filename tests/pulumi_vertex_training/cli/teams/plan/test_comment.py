@@ -58,7 +58,7 @@ def live(name: str, **more: Any) -> dict[str, LiveJob]:
     since = "2026-11-23T09:50:00Z"
     return {
         urn("CustomJob", name): LiveJob(
-            job="x", state="RUNNING", replicas=3, since=since, runs_again=True, **more
+            job="x", state="RUNNING", replicas=3, since=since, runs_again=True, now=NOW, **more
         )
     }
 

@@ -20,7 +20,7 @@ from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose, examine, h
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.logs import SERVICE, RunLog, ShownMessages
-from pulumi_vertex_training.runs.monitoring import waits
+from pulumi_vertex_training.runs.monitoring import live_jobs, waits
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import hidden_values, listing, stack_filter
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
@@ -70,6 +70,7 @@ def status(options: argparse.Namespace, _: Output) -> Answer:
         lineage=lineage_of(endpoint, record),
         shows_values=options.show_secrets,
         verbose=options.verbose,
+        now=live_jobs.now(endpoint, [record]),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
@@ -14,6 +14,7 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.runs.monitoring import live_jobs
 from pulumi_vertex_training.runs.monitoring.progress import Report
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
@@ -120,7 +121,7 @@ class OverviewReader:
         records = (*job_lookup.newest_first(live), *ended)
         return Overview(
             endpoint=endpoint,
-            time=datetime.now(timezone.utc),
+            time=live_jobs.now(endpoint, records),
             jobs=tuple(_jobs(endpoint, listing, records)),
         )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
@@ -14,7 +16,7 @@ from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.logs import RunLog, ShownMessages
-from pulumi_vertex_training.runs.monitoring import waits
+from pulumi_vertex_training.runs.monitoring import live_jobs, waits
 from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs import status as status_view
@@ -33,7 +35,7 @@ class Snapshot:
     `tasks` are the names of the replicas in its log. `replicas` is None if the service does not report them.
     `waits_for` is why a live job does not start, or "". `new` are the log entries since the snapshot before,
     `recent` the last ones of all, as people read them. `is_last` is true once the job has ended and its log
-    is complete.
+    is complete. `now` is the service's time.
     """
 
     record: JobRecord
@@ -45,6 +47,7 @@ class Snapshot:
     new: tuple[LogEntry, ...] = ()
     recent: tuple[LogEntry, ...] = ()
     is_last: bool = False
+    now: datetime = field(default_factory=partial(datetime.now, timezone.utc))
 
     @property
     def words(self) -> str:
@@ -128,4 +131,5 @@ class SnapshotReader:
             new=new,
             recent=tuple(self._recent),
             is_last=self._quiet_reads >= _QUIET_READS,
+            now=live_jobs.now(endpoint, [record]),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 
 from pulumi_vertex_training.cli.jobs.commands import reason_of
 from pulumi_vertex_training.cli.live import screen, watch_view
@@ -135,7 +136,7 @@ class _Lines:
 def _end(endpoint: Endpoint, record: JobRecord, output: Output) -> int:
     """Print how the job ended. Return the exit code."""
     if not output.as_json:
-        ran = status_view.duration(record)
+        ran = status_view.duration(record, datetime.now(timezone.utc))
         output.line(
             f"Job {record.job_id} ({record.display_name}): {record.state.word}"
             f"{f' after {ran}' if ran else ''}.{reason_of(endpoint, record)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -79,7 +78,7 @@ def _head(snapshot: Snapshot, console: Console) -> Iterator[Text]:
     line = Text(state, STATE_STYLES.get(state, ""))
     since = record.start_time or record.create_time
     if since:
-        end = timestamps.parse(record.end_time) if record.end_time else datetime.now(timezone.utc)
+        end = timestamps.parse(record.end_time) if record.end_time else snapshot.now
         seconds = (end - timestamps.parse(since)).total_seconds()
         line.append(f" {'after' if record.state.is_terminal else 'for'} {duration(seconds)}")
     if snapshot.waits_for:

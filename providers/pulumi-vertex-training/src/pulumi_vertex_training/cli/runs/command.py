@@ -7,6 +7,7 @@ import functools
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -16,6 +17,7 @@ from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.command_arguments import of_job
 from pulumi_vertex_training.runs.identity import REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.lineage.lineage import Lineage
+from pulumi_vertex_training.runs.monitoring import live_jobs
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
@@ -71,11 +73,15 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Runs(Answer):
-    """The runs of a resource, newest first; with a `comparison`, people see only that."""
+    """The runs of a resource, newest first; with a `comparison`, people see only that.
+
+    `now` is the service's time.
+    """
 
     endpoint: Endpoint
     found: History
     runs: Sequence[Run]
+    now: datetime
     comparison: comparison.Comparison | None = None
 
     def document(self) -> dict[str, Any]:
@@ -97,7 +103,7 @@ class Runs(Answer):
                     "why": run.why or None,
                     "changes": list(run.changes),
                     "rung": rung_in_words(run.record) or None,
-                    "duration": status_view.clock_duration(run.record) or None,
+                    "duration": status_view.clock_duration(run.record, self.now),
                     "cost": spending.document(run.spent),
                     "resumes": document_of_resumes(run.resumes),
                     "lineage": json_of(run.lineage),
@@ -120,7 +126,7 @@ class Runs(Answer):
         if self.comparison is not None:
             comparison.show(self.comparison, output)
             return
-        _show_table(self.runs, output)
+        _show_table(self.runs, self.now, output)
         if self.cost is not None:
             output.gap()
             prices = spending.at_prices(self.endpoint)
@@ -153,19 +159,19 @@ def list_runs(options: argparse.Namespace, _: Output) -> Answer:
     if options.by is not None:
         return spending.by_label(endpoint, options.by)
     found = history.find(endpoint, job_lookup.wanted_of(options, options.name, path="NAME"))
-    runs = _runs(endpoint, found)
+    runs, now = _runs(endpoint, found), live_jobs.now(endpoint, found.records)
     compared = None
     if options.compare is not None:
-        chosen = comparison.choose(list(map(_side, runs)), options.compare)
+        chosen = comparison.choose([_side(run, now) for run in runs], options.compare)
         compared = comparison.compare(call_each(functools.partial(_with_curves, endpoint), chosen))
-    return Runs(endpoint=endpoint, found=found, runs=runs, comparison=compared)
+    return Runs(endpoint=endpoint, found=found, runs=runs, now=now, comparison=compared)
 
 
-def _side(run: Run) -> comparison.Side:
+def _side(run: Run, now: datetime) -> comparison.Side:
     facts = {
         "created": status_view.moment(run.record.create_time),
         "state": run.record.state.word,
-        "ran for": status_view.duration(run.record),
+        "ran for": status_view.duration(run.record, now),
         "cost": words.spent(run.spent),
         "reason": words_of(run.code),
     }
@@ -202,10 +208,10 @@ def _runs(endpoint: Endpoint, found: History) -> list[Run]:
     ]
 
 
-def _show_table(runs: Sequence[Run], output: Output) -> None:
+def _show_table(runs: Sequence[Run], now: datetime, output: Output) -> None:
     rows = [
         [run.number, status_view.moment(run.record.create_time), run.record.state.word,
-         status_view.duration(run.record), words.spent(run.spent)]
+         status_view.duration(run.record, now), words.spent(run.spent)]
         for run in runs
     ]  # fmt: skip
     columns = _metric_columns([run.result.metrics for run in runs])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -291,10 +290,10 @@ def _own(endpoint: Endpoint, record: JobRecord) -> float:
     # imported only if needed
     from pulumi_vertex_training.cloud.prices.price_file import current_prices
     from pulumi_vertex_training.costs.spent import spent_at_most
+    from pulumi_vertex_training.runs.monitoring import live_jobs
 
-    return spent_at_most(
-        endpoint.of(record.name), record, table=current_prices(), now=datetime.now(timezone.utc)
-    )
+    place = endpoint.of(record.name)
+    return spent_at_most(place, record, table=current_prices(), now=live_jobs.now(place, [record]))
 
 
 def _cost_at_most(spec: object, location: str) -> Cost | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from pulumi_vertex_training.cloud import emulator_api
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from vertex_training.fields import timestamps
 from vertex_training.findings.words import counted, duration
@@ -13,11 +15,24 @@ from vertex_training.findings.words import counted, duration
 _LIVE_TRIALS = frozenset({"REQUESTED", "ACTIVE", "STOPPING"})
 
 
+def now(endpoint: Endpoint, records: Iterable[JobRecord]) -> datetime:
+    """Return the time by which jobs start and end: the emulator's clock can be moved.
+
+    Without a running job nothing depends on it, and nothing is asked. Raises CloudError.
+    """
+    asks = endpoint.is_emulator and any(one.start_time and not one.state.is_terminal for one in records)
+    ahead = emulator_api.clock_ahead(endpoint) if asks else 0.0
+    return datetime.now(timezone.utc) + timedelta(seconds=ahead)
+
+
 def described(state: str, size: str, since: str | None, *more: str, now: datetime | None = None) -> str:
-    """Return a live job in words: `RUNNING (5 replicas, 2 h 10 min)`. `since` is in RFC 3339."""
+    """Return a live job in words: `RUNNING (5 replicas, 2 h 10 min)`. `since` is in RFC 3339.
+
+    A start in the future, which an emulator's clock that was moved has given it, is left out.
+    """
     began = timestamps.parse_or_none(since)
-    age = max(timedelta(), (now or datetime.now(timezone.utc)) - began) if began else None
-    facts = (size, "" if age is None else duration(age.total_seconds()), *more)
+    age = ((now or datetime.now(timezone.utc)) - began).total_seconds() if began else -1
+    facts = (size, duration(age) if age >= 0 else "", *more)
     known = ", ".join(fact for fact in facts if fact)
     return f"{state} ({known})" if known else state
 

@@ -413,8 +413,12 @@ function inWords(seconds) {
   return `${days}d${two(hours % 24)}h`;
 }
 
+function serviceTime() {
+  return Date.now() + 1000 * Number(page.dataset.ahead || 0); // the clock of the emulator can be moved
+}
+
 function countAges() {
-  const now = Date.now() + 1000 * Number(page.dataset.ahead || 0); // the clock of the emulator can be moved
+  const now = serviceTime();
   for (const each of document.querySelectorAll("time[data-age]")) {
     const text = inWords((now - Date.parse(each.dateTime)) / 1000);
     if (each.textContent !== text) each.textContent = text;
@@ -451,6 +455,9 @@ function follow() {
   on("well", () => {
     page.dataset.connection = "open";
     showTrouble("");
+  });
+  on("ahead", (seconds) => {
+    page.dataset.ahead = String(seconds);
   });
   on("parts", showParts);
   on("log", addLines);

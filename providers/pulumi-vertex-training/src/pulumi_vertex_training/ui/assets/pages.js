@@ -6,7 +6,7 @@
 function orderOf(cell) {
   if (cell.dataset.from !== undefined) {
     const from = Date.parse(cell.dataset.from);
-    return Number.isNaN(from) ? "" : (Date.parse(cell.dataset.to) || Date.now()) - from;
+    return Number.isNaN(from) ? "" : (Date.parse(cell.dataset.to) || serviceTime()) - from;
   }
   const text = cell.dataset.order === undefined ? cell.textContent.trim() : cell.dataset.order;
   if (text.startsWith("$")) return Number.parseFloat(text.slice(1).replaceAll(",", ""));

@@ -15,8 +15,6 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from pulumi_vertex_training.cloud import emulator_api
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.ui.pages.all_pages import NAVIGATION, PAGES, tab_of
@@ -98,7 +96,7 @@ def _view(page: Page, feed: Feed, shown: Shown) -> Handler:
             "totals": rendering.totals(snapshot.parts),
             "live": f"{LIVE}{request.url.path}",
             "seen": seen,
-            "ahead": await run_in_threadpool(_clock_ahead, snapshot.model.endpoint),
+            "ahead": snapshot.ahead,
             **_common(request),
             **page.fixed(snapshot.model, parameters),
         }
@@ -171,10 +169,6 @@ def _text_of_log(source: Source) -> Handler:
         return StreamingResponse(lines(), media_type="text/plain; charset=utf-8", headers=headers)
 
     return text
-
-
-def _clock_ahead(endpoint: Endpoint) -> float:
-    return emulator_api.clock_ahead(endpoint) if endpoint.is_emulator else 0.0
 
 
 def _parameters(request: Request) -> dict[str, str]:

@@ -11,6 +11,8 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from pulumi_vertex_training.cloud import emulator_api
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.ui.pages.page import Page, Part
 from pulumi_vertex_training.ui.server import rendering
 from pulumi_vertex_training.ui.server.rendering import Rendered
@@ -44,7 +46,8 @@ class Snapshot:
     """A page at one time: its model, and its parts.
 
     `first` is the HTML of the parts with the first rows of each table, as a first view has it. `version` is
-    the page's before it was read, `at` is when it was read, in the seconds of the clock.
+    the page's before it was read, `at` is when it was read, in the seconds of the clock. `ahead` are the
+    seconds by which the emulator's clock is ahead of the machine's.
     """
 
     model: Any
@@ -52,6 +55,7 @@ class Snapshot:
     first: Rendered
     version: Hashable
     at: float
+    ahead: float
 
     @cached_property
     def rendered(self) -> Rendered:
@@ -72,9 +76,16 @@ class _Known:
 class Feed:
     """The current state of pages, for the first view and for the streams."""
 
-    def __init__(self, source: Source, *, clock: Callable[[], float] = machine_clock.monotonic) -> None:
+    def __init__(
+        self,
+        source: Source,
+        *,
+        clock: Callable[[], float] = machine_clock.monotonic,
+        ahead: Callable[[Endpoint], float] = emulator_api.clock_ahead,
+    ) -> None:
         self.source = source
         self._clock = clock
+        self._ahead = ahead
         self._known: OrderedDict[tuple[str, tuple[tuple[str, str], ...]], _Known] = OrderedDict()
 
     async def look(self, page: Page, parameters: Mapping[str, str]) -> Snapshot:
@@ -115,7 +126,8 @@ class Feed:
         model = page.read(endpoint, parameters)
         parts = page.parts(model)
         first = rendering.rendered(parts, rows=FIRST_ROWS)
-        return Snapshot(model=model, parts=parts, first=first, version=version, at=at)
+        ahead = self._ahead(endpoint) if endpoint.is_emulator else 0.0
+        return Snapshot(model=model, parts=parts, first=first, version=version, at=at, ahead=ahead)
 
     def _of(self, page: Page, parameters: Mapping[str, str]) -> _Known:
         """Return what is known of a page. Parameters of the query do not change its parts."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ MOST_STREAMS = 100
 _ALIVE_SECONDS = 15.0
 _TROUBLE_SECONDS = 0.5
 _STEP_SECONDS = 0.2
+_AHEAD_SECONDS = 1.0
+"""How far the emulator's clock has to move before an open page is told."""
 _UNCHANGED_SECONDS = 2.0
 """Seconds after which a page is looked at again although the emulator reports no change."""
 
@@ -75,7 +78,7 @@ class Stream:
     async def events(self) -> AsyncIterator[str]:
         """Yield events until the browser closes the page, or the dashboard is stopped."""
         lines = NewLines(self.place)
-        trouble = ""
+        trouble, ahead = "", math.inf
         sent_at = machine_clock.monotonic()
         yield _event("well", True, lines.time)
         while not self.is_ending():
@@ -86,6 +89,9 @@ class Stream:
                 if trouble:
                     trouble = ""
                     found.append(_event("well", True, lines.time))
+                if abs(snapshot.ahead - ahead) >= _AHEAD_SECONDS:
+                    ahead = snapshot.ahead
+                    found.append(_event("ahead", ahead, lines.time))
                 parts = await run_in_threadpool(getattr, snapshot, "rendered")
                 changes = difference(self.sent, parts)
                 self.sent = parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud import rest
@@ -14,6 +15,7 @@ from pulumi_vertex_training.cloud.translation import translated
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL, identity_of
+from pulumi_vertex_training.runs.monitoring import live_jobs
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.ui.source.costs import in_cents
 from pulumi_vertex_training.ui.source.inventory import JobRow, row_of
@@ -87,14 +89,14 @@ def read(endpoint: Endpoint, keys: Sequence[str]) -> Compared:
     records.sort(key=lambda record: record.create_time or "")
     results = call_each(lambda record: result_of(endpoint, record), records)
     reported = call_each(lambda record: metrics.read(endpoint, record).curves, records)
-    costs = spending.costs_of(endpoint, records)
+    costs, now = spending.costs_of(endpoint, records), live_jobs.now(endpoint, records)
     sides = [
         Side(
             number=record.job_id,
             record=record,
             metrics=result.metrics,
             curves=metrics.by_name(curves),
-            facts=_facts(record, in_cents(spent) if spent else ""),
+            facts=_facts(record, in_cents(spent) if spent else "", now),
         )
         for record, result, curves, spent in zip(records, results, reported, costs, strict=True)
     ]
@@ -174,7 +176,7 @@ def _number(record: JobRecord) -> str:
     return number if number != "0" else ""
 
 
-def _facts(record: JobRecord, cost: str) -> Mapping[str, str]:
+def _facts(record: JobRecord, cost: str, now: datetime) -> Mapping[str, str]:
     return {
         "Kind": gateway_of(record.name).noun,
         "Name": record.display_name,
@@ -182,7 +184,7 @@ def _facts(record: JobRecord, cost: str) -> Mapping[str, str]:
         "Why it ran": words_of(record.labels.get(REASON_LABEL, "")),
         "State": record.state.word.lower(),
         "Created": status.moment(record.create_time),
-        "Ran for": status.duration(record),
+        "Ran for": status.duration(record, now),
         "Cost": cost,
     }
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.cloud import emulator_api, logs
+from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
@@ -18,7 +17,7 @@ from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis, examine, 
 from pulumi_vertex_training.runs.gateway import gateway_in, gateway_of
 from pulumi_vertex_training.runs.identity import DECLARATION_LABEL, REASON_LABEL, RUN_LABEL
 from pulumi_vertex_training.runs.logs import SERVICE
-from pulumi_vertex_training.runs.monitoring import replica_reports, waits
+from pulumi_vertex_training.runs.monitoring import live_jobs, replica_reports, waits
 from pulumi_vertex_training.runs.monitoring.progress import Report, in_words, warnings_of
 from pulumi_vertex_training.runs.policies.rerun import words_of
 from pulumi_vertex_training.ui.source import costs, tuning
@@ -134,7 +133,7 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
     record = gateway_in(collection).get(endpoint, f"{endpoint.parent}/{collection}/{job_id}")
     report = None if record.state.is_terminal else status.report_of(endpoint, record)
     inner = view_of(record).replicas_of(record)
-    cost = costs.cost_of(record, now=_now(endpoint, record))
+    cost = costs.cost_of(record, now=live_jobs.now(endpoint, [record]))
     drawing = _drawing(record, cost)
     return Job(
         endpoint=endpoint,
@@ -158,13 +157,6 @@ def read(endpoint: Endpoint, collection: str, job_id: str) -> Job:
         experiment=_experiment(record),
         report=report,
     )
-
-
-def _now(endpoint: Endpoint, record: JobRecord) -> datetime | None:
-    """Return the time of the emulator's clock, which can be moved, for a live job; else None."""
-    if record.state.is_terminal or not endpoint.is_emulator:
-        return None
-    return datetime.now(timezone.utc) + timedelta(seconds=emulator_api.clock_ahead(endpoint))
 
 
 def _facts(endpoint: Endpoint, record: JobRecord) -> Iterator[tuple[str, str]]:

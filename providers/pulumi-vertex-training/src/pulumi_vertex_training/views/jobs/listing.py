@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 from pulumi_vertex_training import registry
@@ -12,7 +14,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import Inner, gateway_of, gateways
-from pulumi_vertex_training.runs.monitoring import waits
+from pulumi_vertex_training.runs.monitoring import live_jobs, waits
 from pulumi_vertex_training.runs.monitoring.progress import Report, as_json, in_words, metrics_in_words
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
@@ -50,7 +52,7 @@ class Listing:
     `selected` are the records to show, newest first. `records` are all that were read and `inner` the jobs
     that these run, both by key. `cancelled` are keys of cancelled custom jobs. `live` means that only jobs
     that have not ended were read. `reports` are running jobs', `results` the last ones of ended jobs, and
-    `waits` what live jobs wait for, by full name.
+    `waits` what live jobs wait for, by full name. `now` is the service's time.
     """
 
     selected: tuple[JobRecord, ...]
@@ -61,6 +63,7 @@ class Listing:
     reports: Mapping[str, Report] = field(default_factory=dict)
     waits: Mapping[str, str] = field(default_factory=dict)
     results: Mapping[str, Report] = field(default_factory=dict)
+    now: datetime = field(default_factory=partial(datetime.now, timezone.utc))
 
 
 def read_jobs(
@@ -113,6 +116,7 @@ def read_jobs(
         inner=owned,
         cancelled=cancelled,
         live=live,
+        now=live_jobs.now(endpoint, shown),
     )
 
 
@@ -268,7 +272,7 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
         resource_of(record).stack_name if record.name else "",
         state,
         status_view.moment(record.create_time),
-        status_view.duration(record),
+        status_view.duration(record, listing.now),
         ", ".join(part for part in (f"of {of}" if of else "", details) if part),
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 from pulumi_vertex_training.cloud import emulator_api
@@ -85,7 +86,7 @@ class Status(Answer):
 
     `replicas` is None if the service does not report them, `diagnosis` unless the job failed. `cancelled` are
     the keys for `trials_view.stopped_early`. `shows_values` is --show-secrets, and `verbose` adds the full
-    name and the labels for people.
+    name and the labels for people. `now` is the service's time.
     """
 
     endpoint: Endpoint
@@ -100,6 +101,7 @@ class Status(Answer):
     lineage: Lineage | None = None
     shows_values: bool = False
     verbose: bool = False
+    now: datetime = field(default_factory=partial(datetime.now, timezone.utc))
 
     def document(self) -> dict[str, Any]:
         record = self.record
@@ -138,7 +140,7 @@ class Status(Answer):
 
     def _show_head(self, output: Output) -> None:
         """Print name, state, duration, kind and stack in one line."""
-        record, ran = self.record, duration(self.record)
+        record, ran = self.record, duration(self.record, self.now)
         stack = resource_of(record).stack_name
         output.line(
             (record.display_name or record.job_id, "bold"),
@@ -218,22 +220,22 @@ def time_of_day(timestamp: str) -> str:
     return timestamps.parse(timestamp).astimezone().strftime("%H:%M:%S")
 
 
-def duration(record: JobRecord) -> str:
+def duration(record: JobRecord, now: datetime) -> str:
     """Format the time from the job's start to its end, or until now, such as "1h02m"; "" before the start."""
-    seconds = _seconds(record)
+    seconds = _seconds(record, now)
     return "" if seconds is None else progress.duration(seconds)
 
 
-def clock_duration(record: JobRecord) -> str | None:
+def clock_duration(record: JobRecord, now: datetime) -> str | None:
     """Return the same time for JSON, such as "1:02:03"; None before the start."""
-    seconds = _seconds(record)
+    seconds = _seconds(record, now)
     return None if seconds is None else f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def _seconds(record: JobRecord) -> int | None:
+def _seconds(record: JobRecord, now: datetime) -> int | None:
     if not record.start_time:
         return None
-    end = timestamps.parse(record.end_time) if record.end_time else datetime.now(timezone.utc)
+    end = timestamps.parse(record.end_time) if record.end_time else now
     return max(int((end - timestamps.parse(record.start_time)).total_seconds()), 0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -13,6 +12,7 @@ from pulumi_vertex_training.cloud.prices.price_file import current_prices
 from pulumi_vertex_training.costs import words
 from pulumi_vertex_training.costs.spent import spent_by
 from pulumi_vertex_training.parallel import call_each
+from pulumi_vertex_training.runs.monitoring import live_jobs
 from pulumi_vertex_training.views.jobs import lookup as job_lookup
 from pulumi_vertex_training.views.jobs.lookup import all_jobs, outer_jobs
 from pulumi_vertex_training.views.target import location_hint
@@ -38,7 +38,7 @@ class Group:
 
 def costs_of(endpoint: Endpoint, records: Sequence[JobRecord]) -> list[Spent | None]:
     """Return what each job has cost so far, None for one that has not run. The reads are in parallel."""
-    table, now = current_prices(), datetime.now(timezone.utc)
+    table, now = current_prices(), live_jobs.now(endpoint, records)
     return call_each(lambda one: spent_by(endpoint.of(one.name), one, table=table, now=now), records)
 
 

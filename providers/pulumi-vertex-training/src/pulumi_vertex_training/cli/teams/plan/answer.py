@@ -77,15 +77,15 @@ class PlanAnswer(Answer):
         }
 
     def show(self, output: Output) -> None:
-        now = datetime.now(timezone.utc)
         if isinstance(output, MarkdownOutput):
+            now = datetime.now(timezone.utc)
             output.text(comment(self.plan, self.live, now, self.results, losses=self.losses))
         else:
-            self._show(output, now)
+            self._show(output)
         if self.saved is not None:
             output.note(f"{self.saved} is {'not ' if self.is_refused else ''}written.")
 
-    def _show(self, output: Output, now: datetime) -> None:
+    def _show(self, output: Output) -> None:
         plan = self.plan
         output.title(title_of(plan), summary_of(plan))
         if starts := starts_of(plan):
@@ -94,7 +94,7 @@ class PlanAnswer(Answer):
             if (loss := self.losses.get(change.urn)) is not None:
                 output.paragraph(f"! {loss.sentence()}", style="yellow")
             if (job := self.live.get(change.urn)) is not None:
-                output.paragraph(f"! {job.sentence(change.name, now)}", style="yellow")
+                output.paragraph(f"! {job.sentence(change.name)}", style="yellow")
         if plan.changes:
             output.gap()
             output.table(("EFFECT", "RESOURCE", "TYPE", "CHANGE"), list(map(self._row, plan.changes)))

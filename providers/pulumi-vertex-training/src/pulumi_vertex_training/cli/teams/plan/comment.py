@@ -82,7 +82,7 @@ def comment(
     `live` are the live jobs to be stopped, by URN, `losses` the content to be deleted, `results` those of
     the checks.
     """
-    sections = _sections(plan, live, losses or {}, now, results)
+    sections = _sections(plan, live, losses or {}, results)
     summary = summary_of(plan)
     head = [
         marker(plan.project, plan.stack),
@@ -139,7 +139,6 @@ def _sections(
     plan: Plan,
     live: Mapping[str, LiveJob],
     losses: Mapping[str, Loss],
-    now: datetime,
     results: Sequence[CheckResult],
 ) -> dict[str, _Section]:
     """Return the sections, the most important first: the others get what it leaves."""
@@ -158,7 +157,7 @@ def _sections(
             "live job",
             "live jobs",
             [
-                _sentence(job, change.name, now).rstrip(".")
+                _sentence(job, change.name).rstrip(".")
                 for change in plan.changes
                 if (job := live.get(change.urn)) is not None
             ],
@@ -195,8 +194,8 @@ def _sections(
     }
 
 
-def _sentence(job: LiveJob, name: str, now: datetime) -> str:
-    said = job.sentence(name, now).removeprefix(name)
+def _sentence(job: LiveJob, name: str) -> str:
+    said = job.sentence(name).removeprefix(name)
     space = " " if said.startswith(" ") else ""
     return f"{code(name)}{space}{markdown.message(said, longest=2_000)}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from pulumi_vertex_training.costs.spent import spent_by
 from pulumi_vertex_training.parallel import call_each
 from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.monitoring import progress
-from pulumi_vertex_training.runs.monitoring.live_jobs import described, run_again, since
+from pulumi_vertex_training.runs.monitoring.live_jobs import described, now, run_again, since
 from pulumi_vertex_training.timeouts import Timeouts
 from pulumi_vertex_training.views import target
 from pulumi_vertex_training.views.jobs.status import report_of
@@ -37,7 +37,7 @@ class LiveJob:
     its program reported, if it reports any. `spent` is the cost of the job so far, None if it has none.
     `runs_again` is true if another job replaces it, which continues from the checkpoints in
     `continues_from`, or gets none if that is "". `is_protected` is true if `up` will refuse to
-    cancel it. `trouble` is why its state is not known.
+    cancel it. `trouble` is why its state is not known. `now` is the service's time, None for the machine's.
     """
 
     job: str
@@ -50,15 +50,16 @@ class LiveJob:
     continues_from: str = ""
     is_protected: bool = False
     trouble: str = ""
+    now: datetime | None = None
 
-    def sentence(self, name: str, now: datetime) -> str:
+    def sentence(self, name: str) -> str:
         """Return the effect on the job: "train is RUNNING (5 replicas, 2 h 10 min, 45%): up will ..."."""
         count = counted(self.replicas, "replica")
         if self.trouble:
             return f"{name}: whether its job runs is not known ({count}): {self.trouble}"
         cost = f"{cost_words.spent(self.spent)} so far" if self.spent is not None and self.spent.known else ""
         reported = progress.in_words(self.report) if self.report is not None else ""
-        words = described(self.state, count, self.since, cost, reported, now=now)
+        words = described(self.state, count, self.since, cost, reported, now=self.now)
         return f"{name} is {words}: {self._effect}"
 
     @property
@@ -101,16 +102,18 @@ def _live_job(change: Change, job: RecordedJob, data_dir: Path | None, timeouts:
         return LiveJob(job=job.name, state="UNKNOWN", replicas=job.replicas, trouble=str(error))
     if record.state.is_terminal:
         return None
+    time = now(endpoint, [record])
     return LiveJob(
         job=job.name,
         state=record.state.word,
         replicas=job.replicas,
         since=since(record) or "",
         report=report_of(endpoint, record),
-        spent=spent_by(endpoint, record, table=current_prices(), now=datetime.now(timezone.utc)),
+        spent=spent_by(endpoint, record, table=current_prices(), now=time),
         runs_again=change.effect == "replace",
         continues_from=job.continues_from,
         is_protected=job.is_protected,
+        now=time,
     )
 
 

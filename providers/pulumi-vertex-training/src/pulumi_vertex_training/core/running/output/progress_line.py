@@ -43,7 +43,7 @@ def line(
         head = [state, counts.short]
         parts = [*([f"step {report.step:g}"] if report and report.step is not None else []), *metrics]
     if record.start_time and not record.end_time:
-        since = datetime.now(timezone.utc) - timestamps.parse(record.start_time)
-        head.append(duration(since.total_seconds()))
+        seconds = (datetime.now(timezone.utc) - timestamps.parse(record.start_time)).total_seconds()
+        head += [duration(seconds)] if seconds >= 0 else []  # the emulator's clock may be ahead
     parts += [counts.details, *map(in_words, stragglers[:1]), start_in_words(report) if report else ""]
     return ", ".join(filter(None, [" ".join(filter(None, head)), *parts]))
