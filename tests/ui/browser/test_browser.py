@@ -186,6 +186,24 @@ def test_the_first_screen_has_state_metric_curve_and_the_end_of_the_log(
         assert seen.problems == []
 
 
+def test_a_narrow_tile_breaks_the_words_about_its_replicas(seen: Visit, scene: Scene) -> None:
+    """Check a width at which five tiles share a row; the test adds tiles, of which a job has up to seven."""
+    key = scene.create(pool(""), pool("import time\ntime.sleep(600)", replicas=3), name="narrow-tile")
+    scene.wait(key)
+    page = seen.page
+    page.set_viewport_size({"width": 840, "height": 800})
+    page.goto(f"{page.url}jobs/{key}")
+    words = page.locator("#strip .under:has(.state)")
+    expect(words).to_have_text("3 ended with the chief")
+    assert words.evaluate(
+        """(words) => {
+            const tiles = words.closest(".strip");
+            for (let count = 0; count < 4; count++) tiles.prepend(tiles.firstElementChild.cloneNode(true));
+            return words.clientWidth < 140 && words.scrollWidth <= words.clientWidth;
+        }"""
+    )
+
+
 def test_a_menu_closes_with_escape_and_with_a_click_elsewhere(seen: Visit, ended: str) -> None:
     page = seen.page
     page.goto(page.url + f"jobs/{ended}")
