@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from datetime import datetime, timezone
 from itertools import combinations
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.cli.teams.plan import checks
+from pulumi_vertex_training.cli.teams.plan import checks, limits
 from pulumi_vertex_training.cli.teams.plan.answer import PlanAnswer
 from pulumi_vertex_training.cli.teams.plan.checks import CheckFinding, CheckResult, PlanContext
 from pulumi_vertex_training.cli.teams.plan.comment import comment
@@ -154,3 +156,53 @@ def test_a_preflight_without_an_emulator_says_that_nothing_was_checked(tmp_path:
     assert f"none is not running. Start it with `vertex-emulator start --data-dir {tmp_path}" in (
         finding.message
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "summary"),
+    [
+        ({"maxHourlyCost": "10"}, {"maxHourlyCost": "100"}, "hourly cost 10 -> 100"),
+        ({"maxRunCost": "5", "location": "a"}, {"location": "b"}, "cost of a run 5 -> none"),
+        (
+            {"policyConfig": "prod.json"},
+            {"policyConfig": "dev.json", "allowUnknownPrices": "true"},
+            "unknown prices allowed none -> true, settings of policies prod.json -> dev.json",
+        ),
+        ({"maxHourlyCost": "10", "location": "a"}, {"maxHourlyCost": "10", "location": "b"}, None),
+        (None, {"maxHourlyCost": "10"}, None),
+    ],
+    ids=["raised", "removed", "other policies", "the same", "no deployment"],
+)
+def test_limits_that_a_change_sets_for_itself_are_shown_with_the_deployed_ones(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: dict[str, str] | None,
+    after: dict[str, str],
+    summary: str | None,
+) -> None:
+    config = {f"vertex-training:{key}": {"value": one} for key, one in (before or {}).items()}
+    deployed = {"kind": "update", "startTime": "2026-11-20T10:00:00.000Z", "config": config}
+    preview = {"kind": "refresh", "startTime": "2026-11-21T10:00:00.000Z", "config": {}}
+    pulumi = tmp_path / "pulumi"
+    listed = json.dumps([preview, deployed] if before is not None else [])
+    pulumi.write_text(f"#!/bin/sh\ncase $* in *'--page 1 '*) echo '{listed}';; *) echo '[]';; esac\n")
+    pulumi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    previewed = Preview(
+        plan=PLAN, configuration={f"vertex-training:{key}": one for key, one in after.items()}
+    )
+    results = checks.run(PlanContext(previewed=previewed, folder=tmp_path), [limits.check])
+    assert [one.summary for one in results] == ([summary] if summary else [])
+    if summary:
+        assert f"\n**Limits**: {summary.replace('-> ', '-&gt; ')}.\n" in comment(PLAN, {}, NOW, results)
+
+
+def test_limits_of_a_last_deployment_that_cannot_be_read_are_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pulumi").write_text("#!/bin/sh\necho 'error: passphrase must be set' >&2\nexit 255\n")
+    (tmp_path / "pulumi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (result,) = checks.run(PlanContext(previewed=Preview(plan=PLAN), folder=tmp_path), [limits.check])
+    assert not result.failed
+    assert "passphrase must be set" in result.findings[0].message

@@ -1,4 +1,4 @@
-"""The checks of a plan besides the preview itself: cost, preflight, policy. Each says by itself what failed.
+"""The checks of a plan besides the preview: cost, limits, preflight, policy. Each says by itself what failed.
 
 A check is a function of a `PlanContext`, in a module that only `plan` imports. They run side by side. A check
 that does not apply to the stack returns None, and appears nowhere.
@@ -96,6 +96,7 @@ ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 
 CHECKS: tuple[str, ...] = (
     "pulumi_vertex_training.cli.teams.plan.costs:check",
+    "pulumi_vertex_training.cli.teams.plan.limits:check",
     "pulumi_vertex_training.cli.teams.preflight.of_plan:check",
     "pulumi_vertex_training.cli.teams.policy.of_plan:check",
 )
