@@ -9,6 +9,8 @@ from typing import Any
 import grpc
 import pytest
 
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cli.teams.plan.plan import read as read_plan
 from pulumi_vertex_training.providers import StagedFileProvider, StagedPackageProvider, StagingBucketProvider
 from support.client.plugin import PluginProcess
 from vertex_emulator.client import launcher
@@ -93,3 +95,30 @@ def test_no_control_character_reaches_the_engine(tmp_path: Path) -> None:
     texts = [text for pair in found.items() for text in map(str, pair)]
     assert any(r"\x1b]0;owned\x07.csv does not exist" in text for text in texts)
     assert not any("\x1b" in text or "\x07" in text for text in texts)
+
+
+def test_a_plan_names_the_files_of_a_package_that_changed(tmp_path: Path) -> None:
+    """Check the words for a new version, and those for a state that has no list of its files yet."""
+    folder = tmp_path / "trainer"
+    folder.mkdir()
+    for name in ("__init__.py", "task.py", "old.py"):
+        (folder / name).write_text("x = 1\n")
+    token = registry.type_token("StagedPackage")
+    declared = {**PLACE, "bucket": "a-bucket", "prefix": "packages", "source": "trainer"}
+    with PluginProcess(tmp_path, config={}) as plugin:
+        old, _ = plugin.check(PACKAGE, declared)
+        (folder / "task.py").write_text("x = 2\n")
+        (folder / "new.py").write_text("x = 1\n")
+        (folder / "old.py").unlink()
+        new, _ = plugin.check(PACKAGE, {**declared, "requirements": ["numpy"]})
+
+    def words(recorded: dict[str, Any]) -> tuple[str, ...]:
+        state = {"urn": f"urn:pulumi:dev::digits::{token}::trainer"}
+        step = {"op": "replace", **state, "oldState": {"inputs": recorded}, "newState": {"inputs": new}}
+        (change,) = read_plan({"steps": [step]}).changes
+        return change.changes
+
+    files = "files: 1 changed (trainer/task.py), 1 added (trainer/new.py), 1 removed (trainer/old.py)"
+    assert words(old) == (files, "requirements: none -> numpy")
+    del old["__manifest"]
+    assert f"sha256: {old['sha256']} -> {new['sha256']}" in words(old)

@@ -6,16 +6,8 @@ import dataclasses
 
 import pytest
 
-from pulumi_vertex_training.kinds.staged_folder.spec import (
-    FolderFile,
-    FolderSpec,
-    amount,
-    change,
-    content_hash,
-    packed,
-    some,
-    unpacked,
-)
+from pulumi_vertex_training.kinds.staged.manifest import FolderFile, change, packed, some, unpacked
+from pulumi_vertex_training.kinds.staged_folder.spec import FolderSpec, amount, content_hash
 
 FILES = (
     FolderFile(path="b c.txt", size=3, crc32c="AAAAAA==", sha256="0" * 64),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import tempfile
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from pulumi_vertex_training.core.provider import Provider, complete, is_unknown,
 from pulumi_vertex_training.core.running.package_modules import PackageModules, StagedModules
 from pulumi_vertex_training.kinds.staged import operations
 from pulumi_vertex_training.kinds.staged import spec as object_spec
+from pulumi_vertex_training.kinds.staged.manifest import MANIFEST, FolderFile, packed
 from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
@@ -197,7 +199,7 @@ class StagedPackageProvider(StagedProvider):
             modules = PackageModules(modules=own, requirements=package.requirements)
             OPERATION.part(StagedModules)[str(spec.uri)] = modules
         derived = {**derived_inputs(spec), "python_module": package.python_module or ""}
-        return Checked(inputs={**inputs, **derived})
+        return Checked(inputs={**inputs, **derived, **_manifest(package)})
 
     def create(self, call: Call) -> Created:
         raw = call.inputs
@@ -230,6 +232,18 @@ def _package(inputs: PackageInputs) -> Package:
         format=inputs.format,
         vertex_cluster=inputs.vertex_cluster,
     )
+
+
+def _manifest(package: Package) -> dict[str, str]:
+    """Return the input that lists the files of the source, without generated ones; {} for a finished file."""
+    if isinstance(package.content, Path):
+        return {}
+    files = (
+        FolderFile(path=one.path, size=one.size, crc32c=f"{zlib.crc32(one.content.read_bytes()):08x}")
+        for one in package.content
+        if isinstance(one.content, Path)
+    )
+    return {MANIFEST: packed(files)}
 
 
 def package_object(inputs: PackageInputs, *, file_name: str, sha256: str, size: int) -> StagedObjectSpec:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pulumi_vertex_training.kinds.staged.manifest import FolderFile, some
 from pulumi_vertex_training.kinds.staged.spec import object_name_faults
-from pulumi_vertex_training.kinds.staged_folder.spec import FolderFile, some
 from pulumi_vertex_training.packaging import globs
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.files import check_links, printable

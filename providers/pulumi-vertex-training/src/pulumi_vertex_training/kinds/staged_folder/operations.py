@@ -20,18 +20,10 @@ from pulumi_vertex_training.core.engine import CANCELLED, print_line
 from pulumi_vertex_training.core.interrupted import creation_notes, deletion_notes
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.provider import Failure
+from pulumi_vertex_training.kinds.staged.manifest import MANIFEST, FolderFile, some, unpacked
 from pulumi_vertex_training.kinds.staged.operations import retained_failure
 from pulumi_vertex_training.kinds.staged_folder.files import Listing
-from pulumi_vertex_training.kinds.staged_folder.spec import (
-    HASH_DIGITS,
-    KEPT,
-    MANIFEST,
-    FolderFile,
-    FolderSpec,
-    amount,
-    some,
-    unpacked,
-)
+from pulumi_vertex_training.kinds.staged_folder.spec import HASH_DIGITS, KEPT, FolderSpec, amount
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_emulator import machine_clock
 from vertex_training.findings.problems import Problem

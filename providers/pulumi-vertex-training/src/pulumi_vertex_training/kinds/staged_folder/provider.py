@@ -14,19 +14,11 @@ from pulumi_vertex_training.core.interrupted import creation_notes, deletion_not
 from pulumi_vertex_training.core.operation import OPERATION
 from pulumi_vertex_training.core.property_changes import property_changes
 from pulumi_vertex_training.core.provider import Provider, complete, is_unknown, warnings
+from pulumi_vertex_training.kinds.staged.manifest import MANIFEST, FolderFile, change, packed, unpacked
 from pulumi_vertex_training.kinds.staged.provider import StagedInputs, decoded_inputs, made_from
 from pulumi_vertex_training.kinds.staged_folder import operations
 from pulumi_vertex_training.kinds.staged_folder.files import Listing, listing
-from pulumi_vertex_training.kinds.staged_folder.spec import (
-    MANIFEST,
-    FolderFile,
-    FolderSpec,
-    amount,
-    change,
-    content_hash,
-    packed,
-    unpacked,
-)
+from pulumi_vertex_training.kinds.staged_folder.spec import FolderSpec, amount, content_hash
 from pulumi_vertex_training.packaging.errors import PackagingError
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode
 from vertex_training.findings.problems import Problem, errors

@@ -1,4 +1,4 @@
-"""The spec of a staged folder: its files, their hashes, and the names of their objects.
+"""The spec of a staged folder: the hash of its files, and the names of their objects.
 
 All objects of a folder are below `PREFIX/HASH/`, where the hash is that of all paths and contents. So a
 changed folder is a new one beside the old: a running job reads what it was given, and never a mixture.
@@ -6,12 +6,11 @@ changed folder is a new one beside the old: a running job reads what it was give
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pulumi_vertex_training.kinds.staged.manifest import FolderFile
 from vertex_training.fields.uris import GcsUri
 
 HASH_DIGITS = 16
@@ -19,23 +18,7 @@ HASH_DIGITS = 16
 KEPT = "kept"
 """Value of the key `vertex-training-staged` for objects that no deployment deletes."""
 
-MANIFEST = "__manifest"
-"""The input with the files' paths, sizes and checksums: two underscores keep it out of diffs."""
-
 _VERSION = "vertex-training folder 1"
-
-
-@dataclass(frozen=True, kw_only=True)
-class FolderFile:
-    """A file of a folder: its relative path, size in bytes, and hashes; `crc32c` as in the API.
-
-    `sha256` is in hex digits, and "" in a manifest that was read from a state.
-    """
-
-    path: str
-    size: int
-    crc32c: str
-    sha256: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,54 +50,6 @@ def content_hash(files: Iterable[FolderFile]) -> str:
     for file in sorted(files, key=lambda file: file.path):
         digest.update(f"\n{file.sha256} {file.size} {file.path}".encode())
     return digest.hexdigest()
-
-
-def packed(files: Iterable[FolderFile]) -> str:
-    """Return the manifest for the state: path, size and checksum of each file, compressed, in base64."""
-    ordered = sorted(files, key=lambda file: file.path)
-    text = "\n".join(f"{file.crc32c} {file.size} {file.path}" for file in ordered)
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
-
-
-def unpacked(manifest: object) -> Mapping[str, FolderFile]:
-    """Return the files of a manifest by their paths; none for anything else."""
-    try:
-        text = zlib.decompress(base64.b64decode(str(manifest))).decode()
-        return {file.path: file for file in map(_line, text.split("\n"))}
-    except (ValueError, zlib.error):
-        return {}
-
-
-def _line(line: str) -> FolderFile:
-    crc32c, size, path = line.split(" ", 2)
-    return FolderFile(path=path, size=int(size), crc32c=crc32c)
-
-
-def change(old: Mapping[str, FolderFile], new: Mapping[str, FolderFile]) -> str:
-    """Return what is different in the new files, such as "1 changed (a.csv), 2 added (b.csv and 1 more)"."""
-    groups = {
-        "changed": [path for path in new if path in old and not same(old[path], new[path])],
-        "added": [path for path in new if path not in old],
-        "removed": [path for path in old if path not in new],
-    }
-    return ", ".join(f"{len(paths):,} {word} ({some(paths)})" for word, paths in groups.items() if paths)
-
-
-def same(one: FolderFile, other: FolderFile) -> bool:
-    """Return whether two files have the same size and checksum."""
-    return (one.size, one.crc32c) == (other.size, other.crc32c)
-
-
-def some(paths: Iterable[str]) -> str:
-    """Return the first paths and the number of the others, such as "a.csv, b.csv, c.csv and 7 more"."""
-    ordered = sorted(paths)
-    shown = ", ".join(_shortened(ordered[:3]))
-    return f"{shown} and {len(ordered) - 3:,} more" if len(ordered) > 3 else shown
-
-
-def _shortened(paths: Iterable[str]) -> Iterator[str]:
-    for path in paths:
-        yield path if len(path) <= 60 else f"...{path[-57:]}"
 
 
 def amount(size: int) -> str:

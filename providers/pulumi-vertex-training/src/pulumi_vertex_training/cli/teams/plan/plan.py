@@ -23,6 +23,7 @@ from pulumi_vertex_training.cli.teams.plan.jobs import (
 )
 from pulumi_vertex_training.costs.reports import HIDDEN
 from pulumi_vertex_training.engine_values import ENGINES_UNKNOWN
+from pulumi_vertex_training.kinds.staged import manifest
 from vertex_training.fields.document import json_of
 from vertex_training.job.difference import JobDifference, as_document
 
@@ -60,6 +61,8 @@ _HIDDEN_CHANGE = "a secret value changes"
 _WAIT = ("wait",)
 """The paths of the update of a job in the package that does not differ, and that a deployment waits for."""
 _WAITS = "the deployment waits for the job, or records its end"
+_OF_CONTENT = frozenset({"object_name", "sha256", "size", "uri", "path", "count"})
+"""Inputs of a staged folder or package that follow from its files."""
 _OWN = ("__", "marks")
 """Beginnings of inputs that are not the user's: they appear in no difference."""
 
@@ -80,8 +83,8 @@ class Change:
     `difference` is set for a job that changes, `values` for every other resource that does. `reason` is why
     a job runs again, "" for other changes. `stopped` is the job that the state has as live and the plan ends.
     `topologies` are the worker pools of a job on both sides. `said` is the provider's own description of a
-    change, for a job whose pools are a secret. `has_secret` is true if any input is one. `paths` are the
-    changed properties as the engine reports them; empty if it reports none.
+    change, for a job whose pools are a secret, and the changed files of a package. `has_secret` is true if
+    any input is one. `paths` are the changed properties as the engine reports them; empty if it reports none.
     """
 
     urn: str
@@ -105,7 +108,7 @@ class Change:
         if self.said:
             return self.said
         if self.values:
-            return tuple(f"{one.path}: {shown(one.old)} -> {shown(one.new)}" for one in self.values)
+            return tuple(map(_in_words, self.values))
         if self.effect == "update" and self.paths == _WAIT:
             return (_WAITS,)
         if not self.has_secret or self.effect != "update":
@@ -222,7 +225,7 @@ def _change(step: Mapping[str, Any], findings: Iterable[Finding]) -> Change:
         stopped=stopped,
         topologies=topologies(kind, old, declared) if kind is not None else (),
         has_secret=has_secret(old if effect == "delete" else new),
-        said=_said(name_of(step), findings) if kind is not None and changes else (),
+        said=(_said(name_of(step), findings) if kind is not None else _files(old, new)) if changes else (),
         paths=tuple(sorted(step.get("detailedDiff") or ())),
     )
 
@@ -231,6 +234,18 @@ def _said(name: str, findings: Iterable[Finding]) -> tuple[str, ...]:
     """Return the provider's own words about a job's pools, which may be a secret for the engine."""
     found = (_OF_PROVIDER.fullmatch(one.message) for one in findings if one.severity == "info")
     return tuple(match[2] for match in found if match and match[1] == name)
+
+
+def _files(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the changes of a folder or package with its files by name; () without a list in the state."""
+    before, after = (manifest.unpacked(side.get(manifest.MANIFEST)) for side in (old, new))
+    files = manifest.change(before, after) if before and after else ""
+    others = (one for one in value_changes(old, new) if one.path not in _OF_CONTENT)
+    return (f"files: {files}", *map(_in_words, others)) if files else ()
+
+
+def _in_words(one: ValueChange) -> str:
+    return f"{one.path}: {shown(one.old)} -> {shown(one.new)}"
 
 
 def _without_echo(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
