@@ -93,15 +93,13 @@ class Stream:
                     ahead = snapshot.ahead
                     found.append(_event("ahead", ahead, lines.time))
                 parts = await run_in_threadpool(getattr, snapshot, "rendered")
-                changes = difference(self.sent, parts)
-                self.sent = parts
+                changes, self.sent = difference(self.sent, parts), parts
                 if changes:
                     found.append(_event("parts", changes, lines.time))
                 if self.page.log_of is not None:
                     record = self.page.log_of(snapshot.model)
                     new = await run_in_threadpool(lines.poll, self.feed.source.endpoint(), record)
-                    rows = [(one.time, one.severity, one.replica, one.message) for one in new]
-                    if rows:
+                    if rows := [(one.time, one.severity, one.replica, one.message) for one in new]:
                         found.append(_event("log", rows, lines.time))
                 rest = self.feed.rest(self.page, self.parameters)
             except (CloudError, CommandError, MissingError) as error:

@@ -1,4 +1,4 @@
-"""The limits that a change sets for itself: those of a plan, compared with those of the last deployment.
+"""The limits that a change sets for itself: a plan's, compared with the last deployment's.
 
 A change that raises a limit passes the check of that limit, so its reviewer has to see both values.
 """
