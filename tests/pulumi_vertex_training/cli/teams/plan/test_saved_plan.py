@@ -10,8 +10,8 @@ import pytest
 from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cli.teams.apply.staleness import has_secret, reasons
 from pulumi_vertex_training.cli.teams.plan.saved_plan import PlannedChange, SavedPlan, _program, load
-from pulumi_vertex_training.failure import BAD_INPUT
 from support.tables import every_row
+from vertex_training.command_line.errors import BAD_INPUT
 
 URN = "urn:pulumi:prod::digits::pulumi-python:dynamic/customJob:CustomJob::train"
 PARENTS = "urn:pulumi:prod::digits::vision:training:Team$pulumi-python:dynamic/customJob:CustomJob::train"

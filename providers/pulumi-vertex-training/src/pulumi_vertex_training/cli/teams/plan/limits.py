@@ -12,7 +12,7 @@ from pulumi_vertex_training import configuration_keys as keys
 from pulumi_vertex_training.cli.teams.plan.checks import CheckFinding, CheckResult, PlanContext
 from pulumi_vertex_training.cli.teams.promote.stacks import Value, deployment_at
 from pulumi_vertex_training.costs.reports import HIDDEN
-from pulumi_vertex_training.failure import CommandError
+from vertex_training.command_line.errors import CommandError
 
 _NAMES = {
     keys.MAX_HOURLY_COST.name: "hourly cost",
