@@ -21,7 +21,6 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.services.models.service import ModelService
 from vertex_emulator.services.models.store import MODEL
-from vertex_emulator.services.models.uploading import upload
 from vertex_emulator.services.resource_engine.names import parse_parent
 from vertex_emulator.services.resource_engine.operations import V1
 
@@ -73,11 +72,11 @@ def _list_in_order() -> float:
                 model = json_format.ParseDict(
                     serving(f"model {number * 7919 % _MODELS:05}"), descriptors.message(MODEL)
                 )
-                upload(service.store, clock, place, model)
+                service.add(place, model)
         request = descriptors.message(f"{V1}.ListModelsRequest")
         request.parent, request.order_by = str(place), "display_name"
         try:
-            return median_seconds(lambda: service.list_models(request))
+            return median_seconds(lambda: service.models.list_page(request))
         finally:
             opened.close()
 

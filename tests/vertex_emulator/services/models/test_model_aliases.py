@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.services.models import store
-from vertex_emulator.services.models.store import AliasError
 
 TWO: Mapping[int, tuple[str, ...]] = {1: ("default", "old"), 2: ("new",)}
 
@@ -26,7 +26,7 @@ TWO: Mapping[int, tuple[str, ...]] = {1: ("default", "old"), 2: ("new",)}
     ],
 )
 def test_ids(text: str, valid: bool) -> None:
-    assert store.is_model_id(text) is valid
+    assert bool(store.IDS.pattern.fullmatch(text)) is valid
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,6 @@ def test_merging(version: int, changes: list[str], after: dict[int, tuple[str, .
     ],
 )
 def test_merging_invalid_aliases(changes: list[str], code: str) -> None:
-    with pytest.raises(AliasError) as refused:
+    with pytest.raises(RpcError) as refused:
         store.merge_aliases(TWO, 1, changes)
     assert refused.value.code == code

@@ -21,7 +21,6 @@ from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.server.rpc.operations import Operations
 from vertex_emulator.services.models.service import ModelService
 from vertex_emulator.services.models.store import MODEL
-from vertex_emulator.services.models.uploading import upload
 from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
 
 PLACE = Place(project="local", location="us-central1")
@@ -66,7 +65,7 @@ class Registry:
             model = json_format.ParseDict(
                 serving(name, labels=labels if number == 0 else {"later": "y"}), descriptors.message(MODEL)
             )
-            parent, _ = upload(self.service.store, self.clock, PLACE, model, parent_model=parent)
+            parent, _ = self.service.add(PLACE, model, parent_model=parent)
         self.names.append(parent)
 
     def clear(self) -> None:
@@ -81,7 +80,9 @@ class Registry:
         return [model.name for model in found if HOLDS[text](model)]
 
     def page(self, token: str = "", **fields: Any) -> Any:
-        return self.service.list_models(_request("ListModels", parent=str(PLACE), page_token=token, **fields))
+        return self.service.models.list_page(
+            _request("ListModels", parent=str(PLACE), page_token=token, **fields)
+        )
 
     def pages(self, **fields: Any) -> Iterator[Any]:
         """Yield all pages, each requested when it is needed."""
@@ -142,7 +143,7 @@ def test_a_page_continues_after_a_deleted_model(emptied: Registry) -> None:
     for name in ("a", "b", "c"):
         emptied.add(name, {}, 0)
     first = emptied.page(order_by="display_name", page_size=2)
-    emptied.service.delete(_request("DeleteModel", name=emptied.names[1]))
+    emptied.service.models.delete(_request("DeleteModel", name=emptied.names[1]))
     second = emptied.page(first.next_page_token, order_by="display_name", page_size=2)
     assert [model.display_name for model in second.models] == ["c"]
 
@@ -153,12 +154,12 @@ def test_versions_by_time_with_a_clock_set_back(emptied: Registry) -> None:
     for at in (3, 4, 4):
         emptied.clock.setting = Setting(rate=0.0, utc=(1_700_000_000 + at) * 1_000_000)
         model = json_format.ParseDict(serving("a"), descriptors.message(MODEL))
-        upload(emptied.service.store, emptied.clock, PLACE, model, parent_model=emptied.names[0])
+        emptied.service.add(PLACE, model, parent_model=emptied.names[0])
     fields = {"name": emptied.names[0], "page_size": 1}
     found: list[str] = []
     token = ""
     while not found or token:
-        answer = emptied.service.list_versions(_request("ListModelVersions", page_token=token, **fields))
+        answer = emptied.service.versions.list_page(_request("ListModelVersions", page_token=token, **fields))
         found += [model.version_id for model in answer.models]
         token = answer.next_page_token
     assert found == ["1", "2", "3", "4"]
@@ -178,9 +179,9 @@ def test_a_token_is_valid_for_its_list_only(emptied: Registry, other: dict[str, 
     for name in ("a", "b"):
         emptied.add(name, {}, 0)
     asked = {"parent": str(PLACE), "order_by": "display_name", "page_size": 1}
-    token = emptied.service.list_models(_request("ListModels", **asked)).next_page_token
+    token = emptied.service.models.list_page(_request("ListModels", **asked)).next_page_token
     with pytest.raises(RpcError, match="page token"):
-        emptied.service.list_models(_request("ListModels", **{**asked, **other}, page_token=token))
+        emptied.service.models.list_page(_request("ListModels", **{**asked, **other}, page_token=token))
 
 
 def test_a_token_of_another_models_versions(emptied: Registry) -> None:
@@ -188,8 +189,8 @@ def test_a_token_of_another_models_versions(emptied: Registry) -> None:
     for name in ("a", "b"):
         emptied.add(name, {}, 0, 2)
     first, second = emptied.names
-    listed = emptied.service.list_versions(_request("ListModelVersions", name=first, page_size=1))
+    listed = emptied.service.versions.list_page(_request("ListModelVersions", name=first, page_size=1))
     with pytest.raises(RpcError, match="page token"):
-        emptied.service.list_versions(
+        emptied.service.versions.list_page(
             _request("ListModelVersions", name=second, page_size=1, page_token=listed.next_page_token)
         )

@@ -258,6 +258,10 @@ def test_updating_a_model(registry: Pipelines) -> None:
     answer = registry.done("PATCH", f"/v1/{name}?updateMask=displayName,description,labels", body)
     assert {key: answer[key] for key in body} == body
     assert registry.get(f"{name}@2")["displayName"] == "Digits"
+    registry.done("PATCH", f"/v1/{name}@-?updateMask=*", {"displayName": "All", "versionDescription": "x"})
+    found = registry.get(f"{name}@2")
+    assert (found["displayName"], found["description"]) == ("All", "new")
+    assert "versionDescription" not in registry.get(f"{name}@1")
 
 
 @pytest.mark.parity("Models: update of models", same="by the name with or without a version")

@@ -28,7 +28,7 @@ from vertex_emulator.services.datasets.exporting import Exported, is_tabular
 from vertex_emulator.services.datasets.objects import BucketObjects
 from vertex_emulator.services.datasets.service import DatasetService, fill_stats
 from vertex_emulator.services.models.service import ModelService
-from vertex_emulator.services.models.uploading import check_artifacts, upload
+from vertex_emulator.services.models.uploading import check_artifacts
 from vertex_emulator.services.resource_engine.operations import CANCELLED, NUMBERS
 from vertex_emulator.services.resource_engine.records import Record
 from vertex_training.replica_environment import pipeline_data
@@ -245,9 +245,7 @@ class Runner:
             current = self._store.change(record.id, lambda _: False, place=record.place)
             if current is None or not current.live:
                 return
-            name, version = upload(
-                self._models.store,
-                self._clock,
+            name, version = self._models.add(
                 record.place,
                 model,
                 parent_model=pipeline.parent_model,
@@ -257,7 +255,7 @@ class Runner:
 
             def succeed(message: DynamicMessage) -> bool:
                 message.model_to_upload.name = name
-                message.model_to_upload.version_id = str(version)
+                message.model_to_upload.version_id = version
                 return store.enter(message, store.SUCCEEDED, at=now(self._clock))
 
             self._store.change(record.id, succeed, place=record.place)

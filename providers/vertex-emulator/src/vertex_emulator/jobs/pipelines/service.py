@@ -25,11 +25,11 @@ from vertex_emulator.services.datasets.exporting import is_tabular
 from vertex_emulator.services.datasets.objects import BucketObjects
 from vertex_emulator.services.datasets.service import DatasetService
 from vertex_emulator.services.models.service import ModelService
-from vertex_emulator.services.models.store import MODELS, model_name, parse_reference
+from vertex_emulator.services.models.store import MODELS
 from vertex_emulator.services.models.uploading import check
 from vertex_emulator.services.resource_engine import listing
 from vertex_emulator.services.resource_engine.job_methods import JobMethods, stopping
-from vertex_emulator.services.resource_engine.names import name_of, new_id, parse_name, parse_parent
+from vertex_emulator.services.resource_engine.names import name_of, new_id, parse_parent
 from vertex_emulator.services.resource_engine.operations import CANCELLED, ResourceOperations
 from vertex_emulator.services.resource_engine.records import Record
 from vertex_emulator.services.resource_engine.server_owned import without_server_owned
@@ -189,9 +189,6 @@ class PipelineService(Service):
             )
         models = self._models.store
         if pipeline.parent_model:
-            parent_place, parent = parse_name(pipeline.parent_model, MODELS.id)
-            parent_id = parse_reference(parent).model
-            if str(parent_place) != str(place) or models.get(place, parent_id) is None:
-                raise MODELS.missing(pipeline.parent_model)
+            models.parent(place, pipeline.parent_model)
         elif pipeline.model_id and models.get(place, pipeline.model_id) is not None:
-            raise MODELS.exists(model_name(place, pipeline.model_id))
+            raise MODELS.exists(name_of(place, MODELS.id, pipeline.model_id))

@@ -4,34 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.projects import Place
-from vertex_emulator.kernel.times import now
-from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError, Violation, invalid_fields
 from vertex_emulator.services.datasets.contents import DataError
 from vertex_emulator.services.datasets.objects import BucketObjects
-from vertex_emulator.services.models.store import (
-    ALIAS_RULE,
-    ID_RULE,
-    MODEL,
-    MODELS,
-    AliasError,
-    Aliases,
-    ModelStore,
-    add_version,
-    is_alias,
-    is_model_id,
-    model_name,
-    parse_reference,
-)
-from vertex_emulator.services.resource_engine.names import (
-    display_name_problems,
-    label_problems,
-    new_id,
-    parse_name,
-)
+from vertex_emulator.services.models.resources import OF_THE_MODEL
+from vertex_emulator.services.models.store import ALIAS_RULE, IDS, MODELS, is_alias
+from vertex_emulator.services.resource_engine.names import display_name_problems, label_problems
 from vertex_emulator.services.resource_engine.server_owned import without_server_owned
 
 EXPORT_FORMAT = "custom-trained"
@@ -43,17 +22,12 @@ _CUSTOM = 2
 def check(model: DynamicMessage, *, path: str, parent_model: str = "", model_id: str = "") -> None:
     """Check a Model. Raises `RpcError` INVALID_ARGUMENT with every violation."""
     found = list(_faults(model, path))
-    if model_id and not is_model_id(model_id):
-        found.append(Violation("model_id", ID_RULE))
-    if parent_model:
-        _, parent_id = parse_name(parent_model, MODELS.id)
-        if model_id and parse_reference(parent_id).model != model_id:
-            found.append(
-                Violation(
-                    "model_id",
-                    f"It is not the ID of the parent model {parent_model}. Leave one of the two out.",
-                )
-            )
+    if model_id and not IDS.pattern.fullmatch(model_id):
+        found.append(Violation("model_id", IDS.words))
+    parent_id = MODELS.parse(parent_model)[1].partition("@")[0] if parent_model else ""
+    if model_id and parent_id not in ("", model_id):
+        words = f"It is not the ID of the parent model {parent_model}. Leave one of the two out."
+        found.append(Violation("model_id", words))
     if found:
         raise invalid_fields(found)
 
@@ -68,100 +42,19 @@ def check_artifacts(objects: BucketObjects, uri: str) -> None:
         raise RpcError("FAILED_PRECONDITION", f'There are no files under "{uri}" to copy.')
 
 
-def upload(
-    store: ModelStore,
-    clock: Clock,
-    place: Place,
-    model: DynamicMessage,
-    *,
-    parent_model: str = "",
-    model_id: str = "",
-    pipeline: str = "",
-    original: str = "",
-) -> tuple[str, int]:
-    """Record a checked model, or a new version of `parent_model`. Return its name and version.
+def version_of(model: DynamicMessage, own: DynamicMessage, *, pipeline: str, original: str) -> DynamicMessage:
+    """Return the version of an uploaded model, whose own fields are `own`.
 
-    `pipeline` is the training pipeline of the model, `original` the model that it is a copy of. Joins the
-    caller's transaction. Raises `RpcError`.
+    `pipeline` is the training pipeline of the model, `original` the model that it is a copy of.
     """
-    at = now(clock)
-    with store.transaction():
-        if parent_model:
-            parent_place, rest = parse_name(parent_model, MODELS.id)
-            parent = store.get(place, parse_reference(rest).model)
-            if parent is None or (parent_place.number, parent_place.location) != (
-                place.number,
-                place.location,
-            ):
-                raise MODELS.missing(parent_model)
-            identifier = parent.id
-            number = int(parent.message.version_id) + 1
-            aliases = store.with_versions(parent).aliases
-        else:
-            identifier, number, aliases = model_id or new_id(), 1, {}
-            if store.get(place, identifier) is not None:
-                raise MODELS.exists(model_name(place, identifier))
-        try:
-            after = add_version(aliases, number, model.version_aliases)
-        except AliasError as error:
-            raise RpcError(error.code, str(error)) from error
-        version = _version(model, number, after[number], at=at, pipeline=pipeline, original=original)
-        if parent_model:
-            version.labels.update(model.labels)
-            store.change(identifier, lambda own: _counted(own, number, at), place=place)
-            set_aliases(store, place, identifier, aliases, after, at=at)
-        else:
-            store.insert(place, identifier, _own(model, at))
-        store.versions.insert(place, f"{identifier}@{number}", version)
-    return model_name(place, identifier), number
-
-
-def set_aliases(
-    store: ModelStore, place: Place, model_id: str, before: Aliases, after: Aliases, *, at: str
-) -> None:
-    """Store the changed aliases of versions."""
-    for number, old in before.items():
-        if tuple(old) == tuple(after[number]):
-            continue
-
-        def change(version: DynamicMessage, aliases: tuple[str, ...] = tuple(after[number])) -> bool:
-            del version.version_aliases[:]
-            version.version_aliases.extend(aliases)
-            version.version_update_time.FromJsonString(at)
-            return True
-
-        store.versions.change(f"{model_id}@{number}", change, place=place)
-
-
-def _own(model: DynamicMessage, at: str) -> DynamicMessage:
-    own = descriptors.message(MODEL)
-    own.display_name = model.display_name
-    own.description = model.description
-    own.version_id = "1"
-    own.labels.update(model.labels)
-    if model.HasField("encryption_spec"):
-        own.encryption_spec.CopyFrom(model.encryption_spec)
-    own.create_time.FromJsonString(at)
-    own.update_time.FromJsonString(at)
-    return own
-
-
-def _counted(own: DynamicMessage, number: int, at: str) -> bool:
-    own.version_id = str(number)
-    own.update_time.FromJsonString(at)
-    return True
-
-
-def _version(
-    model: DynamicMessage, number: int, aliases: tuple[str, ...], *, at: str, pipeline: str, original: str
-) -> DynamicMessage:
     version = without_server_owned(model)
-    for field in ("labels", "version_aliases", "display_name", "description"):
+    for field in OF_THE_MODEL:
         version.ClearField(field)
-    version.version_id = str(number)
-    version.version_aliases.extend(aliases)
-    for moment in (version.version_create_time, version.version_update_time, version.create_time):
-        moment.FromJsonString(at)
+    if own.version_id == "1":
+        version.ClearField("labels")  # which the model has
+    version.version_id = own.version_id
+    version.version_create_time.CopyFrom(own.update_time)
+    version.version_update_time.CopyFrom(own.update_time)
     version.training_pipeline = pipeline
     version.model_source_info.source_type = _CUSTOM
     if model.artifact_uri:

@@ -8,7 +8,6 @@ from google.rpc import code_pb2  # type: ignore[import-untyped]
 
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.projects import Place
 from vertex_emulator.server.rpc import descriptors
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.operations import Operations
@@ -41,14 +40,6 @@ class ResourceOperations:
         _succeed(operation, response)
         self.stored.add(operation)
         return operation
-
-    def deleted(self, place: Place) -> DynamicMessage:
-        """Record and return the operation of a finished deletion."""
-        return self.done(
-            str(place),
-            descriptors.empty(),
-            descriptors.message(f"{V1}.DeleteOperationMetadata"),
-        )
 
     def begin(
         self, parent: str, metadata: DynamicMessage, *, cancel: Callable[[str], None] | None = None

@@ -350,6 +350,7 @@ class Below:
 
     records: Records
     parent: Record
+    separator: str = "/"
 
     def __iter__(self) -> Iterator[Record]:
         return self.newest_first(self.parent.place)
@@ -359,7 +360,7 @@ class Below:
 
     def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
         """Yield them as `Records.newest_first` does."""
-        return self.records.newest_first(place, before=before, below=f"{self.parent.id}/")
+        return self.records.newest_first(place, before=before, below=f"{self.parent.id}{self.separator}")
 
 
 def _schema(table: str) -> str:

@@ -54,14 +54,14 @@ class Resources:
         self._methods: dict[str, MethodDescriptor] = {}
         for method in methods:
             items = [each.name for each in method.output_type.fields if each.message_type == message]
-            if method.name.startswith("List") and items:
+            if method.name.startswith("List") and items and "List" not in self._methods:
                 self._methods["List"] = method
                 self.listing = replace(
                     self.listing, answer=method.output_type.full_name, items=items[0], shown=self.shown
                 )
             elif method.name.endswith(message.name):
                 self._methods[method.name.removesuffix(message.name)] = method
-        fields = self._methods["Create"].input_type.fields
+        fields = self._methods["Create" if "Create" in self._methods else "Upload"].input_type.fields
         self.field = next(each.name for each in fields if each.message_type == message)
         self.id_field = next((each.name for each in fields if each.name == f"{self.field}_id"), "")
 
@@ -149,9 +149,9 @@ class Resources:
             record = self.records.lookup(asked.name)
             parent = self.scope(record.name.rsplit("/", 2)[0])[1]
             given = without_server_owned(asked)
+            self.check_etag(self.shown(record), asked)
 
             def change(message: DynamicMessage) -> bool:
-                self.check_etag(message, asked)
                 found = [*self.overwrite(message, given, list(request.update_mask.paths))]
                 self.prepare(message, parent)
                 if found := [*found, *self.problems(message, parent)]:
