@@ -48,7 +48,7 @@ def _answers(side: Side, program: Program) -> Iterator[tuple[str, Any]]:
 def _read(rest: Rest, step: str, name: str) -> Iterator[tuple[str, Json]]:
     """Yield a resource, and those that the service made for it."""
     is_job = any(f"/{kind}/" in name for kind in JOB_KINDS)
-    document = rest.ended(name) if is_job else rest.read(name)
+    document = rest.until(name) if is_job else rest.read(name)
     document.get("trials", []).sort(key=lambda trial: int(trial["id"]))
     yield step, document
     for number, below in enumerate(_made_by_service(document), 1):
@@ -71,11 +71,8 @@ def _seen(rest: Rest, side: Side, program: Program) -> Iterator[tuple[str, Json]
     """Yield the arguments and variables that the program jobs/seen.py wrote in each replica."""
     reference = next(each for each in side.resources(program) if each["type"].endswith(":StackReference"))
     bucket = reference["outputs"]["outputs"]["bucket"]
-    for item in rest.listed(f"{bucket}/o", "items", {"prefix": "seen/"}):
-        path = str(item["name"])
-        if path.endswith(".json"):
-            seen = rest.call("GET", rest.url(f"gs://{bucket}/{path}"), {"alt": "media"})
-            yield path, _without_addresses(seen)
+    for path, seen in rest.documents(bucket, "seen/"):
+        yield f"seen/{path}", _without_addresses(seen)
 
 
 def _without_addresses(seen: Json) -> Json:

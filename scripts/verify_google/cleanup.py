@@ -6,71 +6,61 @@ It can be interrupted and repeated.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from pathlib import Path
 
 from pulumi_vertex_training.cloud.errors import CloudError
-from scripts.verify_google.journal import Record
 from scripts.verify_google.rest import JOB_KINDS, Rest, has_ended
 from scripts.verify_google.stacks import Side
 
 LATE_SECONDS = 600.0
-"""A request of a killed command may still be carried out for so long after the command was started."""
+"""A request of a killed command may still be carried out for so long after the command's last output."""
 
 _STACK_LABEL = "pulumi-stack"
 _LAST_SECONDS = 120.0
 
 
-@dataclass(kw_only=True)
-class Result:
-    """`problems` are sentences. `late_until` is the time until which something may still appear, or 0."""
-
-    problems: list[str] = field(default_factory=list)
-    late_until: float = 0.0
-
-    @property
-    def is_complete(self) -> bool:
-        return not self.problems and not self.late_until
-
-
-def clean(side: Side, record: Record, *, killed: bool, report: Callable[[str], None]) -> Result:
-    """Delete everything of a run, which may have been `killed`. Problems do not stop it."""
-    has_ended = not killed or _end_command(record)
-    result = Result(problems=side.destroy(killed=killed))
+def clean(side: Side, *, killed: bool, report: Callable[[str], None]) -> list[str]:
+    """Delete everything of a run, which may have been `killed`. Return problems, which do not stop it."""
+    late_until = 0.0 if not killed or _end_commands(side.run) else side.last_output() + LATE_SECONDS
+    problems = side.destroy(killed=killed)
     rest = Rest(endpoint=side.endpoint)
     for delete in (_jobs_and_models, _buckets, _repositories):
         try:
             delete(rest, side, report)
         except CloudError as error:
-            result.problems.append(str(error))
-    if not has_ended and record.at + LATE_SECONDS > time.time():
-        result.late_until = record.at + LATE_SECONDS
-    return result
+            problems.append(str(error))
+    if late_until > time.time():
+        clock = datetime.datetime.fromtimestamp(late_until).astimezone().strftime("%H:%M")
+        problems.append(f"Until {clock}, requests of the killed command may still create something.")
+    return problems
 
 
-def _end_command(record: Record) -> bool:
-    """Let the last command of a killed run end. Return whether it was alive, so that no call is under way."""
-    if not record.process:
-        return True
-    shown = subprocess.run(  # noqa: S603  no shell
-        ["ps", "-o", "command=", "-p", str(record.process)],  # noqa: S607  wherever the system has it
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if record.run not in shown.stdout:
-        return False
+def _end_commands(run: str) -> bool:
+    """Let Pulumi's commands of a killed run end. Return whether all did, so that no call is under way."""
+    listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=False)  # noqa: S607
+    ended = []
+    for line in listed.stdout.splitlines():
+        process, command, *arguments = line.split()
+        if Path(command).name == "pulumi" and run in arguments:
+            ended.append(_end_process(int(process)))
+    return bool(ended) and all(ended)
+
+
+def _end_process(process: int) -> bool:
+    """Interrupt a process, which ends after its calls in flight. Return False if it had to be killed."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(record.process, signal.SIGINT)
+        os.kill(process, signal.SIGINT)
         until = time.monotonic() + _LAST_SECONDS
         while time.monotonic() < until:
-            os.kill(record.process, 0)
+            os.kill(process, 0)
             time.sleep(0.2)
-        os.kill(record.process, signal.SIGKILL)
+        os.kill(process, signal.SIGKILL)
         return False
     return True
 
@@ -89,7 +79,7 @@ def _jobs_and_models(rest: Rest, side: Side, report: Callable[[str], None]) -> N
             for name in live:
                 rest.call("POST", rest.url(f"{name}:cancel"))
             for name in live:
-                rest.ended(name)
+                rest.until(name)
         for name in left:
             rest.delete(name)
             report(f"deleted {name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -62,9 +62,13 @@ class Rest:
             pages = rest.pages(self.endpoint, self.url(name), query=query or {})
             return [each for page in pages for each in page.get(field, [])]
 
-    def ended(self, name: str) -> Json:
-        """Return a job or pipeline once it has ended, or {} if it is gone."""
-        return self._until(name, ended=True)
+    def documents(self, bucket: str, prefix: str) -> Iterator[tuple[str, Json]]:
+        """Yield the JSON objects of a bucket below a prefix, by the rest of their names without ".json"."""
+        for item in self.listed(f"{bucket}/o", "items", {"prefix": prefix}):
+            name = str(item["name"])
+            if name.endswith(".json"):
+                document = self.call("GET", self.url(f"gs://{bucket}/{name}"), {"alt": "media"})
+                yield name.removeprefix(prefix).removesuffix(".json"), document
 
     def delete(self, name: str) -> None:
         """Delete a resource, and wait until it is gone."""
@@ -72,16 +76,17 @@ class Rest:
             self.call("DELETE", self.url(name))
         except NotFound:
             return
-        self._until(name, ended=False)
+        self.until(name, lambda _: False)
 
-    def _until(self, name: str, *, ended: bool) -> Json:
+    def until(self, name: str, is_done: Callable[[Json], bool] = has_ended) -> Json:
+        """Return a resource, such as a job, once it is done, or {} if it is gone. Raises CloudError."""
         until = time.monotonic() + _LONGEST_WAIT
         while time.monotonic() < until:
             try:
                 document = self.read(name)
             except NotFound:
                 return {}
-            if ended and has_ended(document):
+            if is_done(document):
                 return document
             threading.Event().wait(1.0)
         raise CloudError(f"{name} did not end in {_LONGEST_WAIT / 60:.0f} minutes")

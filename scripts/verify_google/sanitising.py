@@ -1,13 +1,12 @@
-"""Replace what belongs to one account or one run, and find what must not be in a recorded answer.
+"""Replace what belongs to one account or one run.
 
-The result is compared and recorded, so it has no project, no e-mail address, no token and no IP address, and
-no value that differs by nature, such as an id or a time.
+The result is compared and shown, so it has no project, no e-mail address, no token and no IP address, and no
+value that differs by nature, such as an id or a time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,6 @@ PROJECT, NUMBER, RUN = "PROJECT", "NUMBER", "RUN"
 
 _EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _TOKEN = re.compile(r"ya29\.[\w.-]+|AIza[\w-]{20,}|eyJ[\w-]{10,}\.[\w-]+\.[\w-]+|1//[\w-]{20,}")
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _CONSOLE = re.compile(r"https://console\.cloud\.google\.com\S*")
 _ADDRESS = re.compile(r"https?://(?:[\w.-]+\.googleapis\.com|127\.0\.0\.1:\d+|localhost:\d+)")
 _REGISTRY = re.compile(r"(?:127\.0\.0\.1|localhost):\d+/(?=[\w-]+-docker\.pkg\.dev)")
@@ -34,8 +32,6 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _HASH = re.compile(r"(?<![0-9A-Za-z.])(?=\d*[a-f])[0-9a-f]{16}(?:-[0-9a-f]{8})?(?![0-9A-Za-z])")
 """The key of a stack, that of a resource of it, and the name of a run."""
 _LONG_NUMBER = re.compile(r"(?<![\w.])\d{10,}(?!\w|\.\d)")
-_PROJECT_OF = re.compile(r"projects/([\w.:-]+)")
-_PUBLIC_PROJECTS = frozenset({PROJECT, NUMBER, "_"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,64 +69,3 @@ class Sanitiser:
 def _number_or_id(found: re.Match[str]) -> str:
     """Return the word for a long number: project numbers have at most 13 digits, ids of resources more."""
     return NUMBER if len(found[0]) <= 13 else "ID"
-
-
-@dataclass(frozen=True)
-class Secret:
-    """Something that must not be in a recorded answer: its place in the document, and its kind.
-
-    The value itself is never shown.
-    """
-
-    path: str
-    kind: str
-
-    def __str__(self) -> str:
-        return f"{self.path or 'the document'}: {self.kind}"
-
-
-_FORBIDDEN: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("an e-mail address", _EMAIL),
-    ("a token or key", _TOKEN),
-    ("a private key", _PRIVATE_KEY),
-    ("an IP address", _IPV4),
-    ("an IP address", _IPV6),
-    ("the id of a run", re.compile(r"vtv-[a-z0-9]{10}")),
-    ("a number that may identify a project or a resource", _LONG_NUMBER),
-    ("an authorization header", re.compile(r"(?i)bearer\s+[\w.-]{8,}|authorization[\"']?\s*[:=]")),
-    ("a secret path of the emulator", re.compile(r"/s/[\w-]{16,}")),
-)
-
-
-def secrets_in(document: Any, *, words: tuple[str, ...] = ()) -> list[Secret]:
-    """Return everything in a JSON document that must not be published. `words` are forbidden as well."""
-    finders: list[tuple[str, Callable[[str], bool]]] = [
-        (kind, lambda text, pattern=pattern: bool(pattern.search(text)))  # type: ignore[misc]
-        for kind, pattern in _FORBIDDEN
-    ]
-    finders.append(("the name of a project", _names_a_project))
-    if words:
-        finders.append(("a word of the account", lambda text: any(_has_word(text, word) for word in words)))
-    return [Secret(path, kind) for path, text in _texts(document) for kind, finds in finders if finds(text)]
-
-
-def _names_a_project(text: str) -> bool:
-    return any(name not in _PUBLIC_PROJECTS for name in _PROJECT_OF.findall(text))
-
-
-def _has_word(text: str, word: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(word)}(?!\w)", text) is not None
-
-
-def _texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield all keys and values as text, with their paths."""
-    if isinstance(value, dict):
-        for name, each in value.items():
-            below = f"{path}.{name}" if path else str(name)
-            yield below, str(name)
-            yield from _texts(each, below)
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _texts(each, f"{path}[{index}]")
-    elif value is not None and not isinstance(value, bool):
-        yield path, str(value)

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,15 +61,11 @@ def programs(run: str) -> tuple[Program, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One side of a run: its endpoint, its copy of the programs with their states, and its stacks' name.
-
-    `on_command` gets the process of each started command, and 0 at its end, for the journal.
-    """
+    """One side of a run: its endpoint, its copy of the programs with their states, and its stacks' name."""
 
     endpoint: Endpoint
     folder: Path
     run: str
-    on_command: Callable[[int], None] = lambda _process: None
 
     def prepare(self) -> None:
         """Copy the programs, and create their stacks with their configurations."""
@@ -139,6 +135,11 @@ class Side:
                 problems.append(str(error))
         return problems
 
+    def last_output(self) -> float:
+        """Return when the last command began or printed something, in seconds since 1970; 0 without one."""
+        printed = self.folder / "printed"
+        return printed.stat().st_mtime if printed.exists() else 0.0
+
     def pulumi(self, program: Program, *arguments: str, apart: bool = False) -> str:
         """Run a command of Pulumi and return its output. With `apart`, Ctrl-C does not reach it."""
         return self._output(program, ["pulumi", "--non-interactive", *arguments], apart=apart)
@@ -158,14 +159,12 @@ class Side:
                 stderr=error_file,
                 start_new_session=apart,
             )
-        self.on_command(process.pid)
         try:
             code = process.wait()
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)  # Pulumi ends after the calls in flight
             process.wait()
             raise
-        self.on_command(0)
         out = printed.read_text()
         if code and not (fails and out):
             tail = "\n".join((out + errors.read_text()).strip().splitlines()[-25:])

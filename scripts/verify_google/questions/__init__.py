@@ -6,7 +6,6 @@ question is for. A job is submitted without Pulumi, so a refusal is an answer, t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,23 +18,21 @@ from scripts.verify_google.budget import PREPARATION_SECONDS
 from scripts.verify_google.rest import Json, Rest, has_ended
 from scripts.verify_google.sanitising import Sanitiser
 from scripts.verify_google.stacks import Side, StackError
-from vertex_emulator import machine_clock
 from vertex_training.fields import timestamps
 from vertex_training.job import job_spec
 
 PROGRAM = Path(__file__).with_name("program.py")
 IMAGE = "{}-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
-_POLL_SECONDS = 2.0
-_LONGEST_SECONDS = 45 * 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question, and the job that answers it: its scheduling, machine, number of replicas and variables."""
+    """A question, and the job that answers it: its timeout, machine, number of replicas and variables."""
 
     name: str
     asks: str
-    scheduling: Json
+    timeout: str
+    scheduling: Json = field(default_factory=lambda: {"disableRetries": True})
     machine: Json = field(default_factory=lambda: {"machineType": "n1-standard-4"})
     replicas: int = 1
     variables: Json = field(default_factory=dict)
@@ -44,42 +41,42 @@ class Question:
 
 QUESTIONS = (
     Question(
-        name="timeout",
-        asks="state, code and words of a job that reaches its timeout of 60 s",
-        scheduling={"timeout": "60s", "disableRetries": True},
+        name="timeout", asks="state, code and words of a job that reaches its timeout of 60 s", timeout="60s"
     ),
     Question(
         name="wait",
         asks="state, code and words of FLEX_START after a max_wait_duration of 60 s (needs quota for an L4)",
-        scheduling={"timeout": "60s", "strategy": "FLEX_START", "maxWaitDuration": "60s"},
+        timeout="60s",
+        scheduling={"strategy": "FLEX_START", "maxWaitDuration": "60s"},
         machine={"machineType": "g2-standard-4", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1},
     ),
     Question(
         name="variable",
         asks="whose value AIP_CHECKPOINT_DIR has, if the program's variables name it too",
-        scheduling={"timeout": "300s", "disableRetries": True},
+        timeout="300s",
         variables={"AIP_CHECKPOINT_DIR": "gs://of-the-program/"},
     ),
     Question(
         name="rewrite",
         asks="the mount of /gcs, and the sizes that each replica sees of an object which the chief rewrites",
-        scheduling={"timeout": "600s", "disableRetries": True},
+        timeout="600s",
         replicas=2,
     ),
     Question(
         name="cancel",
         asks="seconds between SIGTERM and SIGKILL at a cancellation (files after-sigterm-*)",
-        scheduling={"timeout": "900s", "disableRetries": True},
+        timeout="900s",
     ),
     Question(
         name="restart",
         asks="whether a timeout of 60 s spans the restart after a SIGABRT (20 s after the first start)",
-        scheduling={"timeout": "60s"},
+        timeout="60s",
+        scheduling={},
     ),
     Question(
         name="image",
         asks="whether an image of another continent runs",
-        scheduling={"timeout": "300s", "disableRetries": True},
+        timeout="300s",
         image=IMAGE.format("europe"),
     ),
 )
@@ -106,7 +103,7 @@ def job_of(question: Question, *, run: str, bucket: str) -> Json:
         "labels": {"pulumi-stack": run},
         "jobSpec": {
             "workerPoolSpecs": [pool] * question.replicas,
-            "scheduling": question.scheduling,
+            "scheduling": {"timeout": question.timeout, **question.scheduling},
             "baseOutputDirectory": {"outputUriPrefix": f"gs://{bucket}/questions/{question.name}-output/"},
         },
     }
@@ -136,19 +133,14 @@ def ask(side: Side, bucket: str) -> dict[str, Any]:
             live[question.name] = _submitted(rest, job_of(question, run=side.run, bucket=bucket))
         except CloudError as error:
             answers[question.name] = {"refused": str(error)}
-    is_cancelled = False
-    until = machine_clock.monotonic() + _LONGEST_SECONDS
-    while live and machine_clock.monotonic() < until:
-        for name, job in list(live.items()):
-            record = rest.read(job)
-            if has_ended(record):
-                answers[name] = {**_end(record), "files": dict(_files(rest, bucket, name))}
-                del live[name]
-            elif name == "cancel" and not is_cancelled and "ready" in dict(_files(rest, bucket, name)):
-                rest.call("POST", rest.url(f"{job}:cancel"))
-                is_cancelled = True
-        machine_clock.sleep(_POLL_SECONDS)
-    answers.update({name: {"state": "did not end"} for name in live})
+    if job := live.get("cancel"):
+        ready = "questions/cancel/ready"
+        found = rest.until(job, lambda record: has_ended(record) or any(rest.documents(bucket, ready)))
+        if not has_ended(found):
+            rest.call("POST", rest.url(f"{job}:cancel"))
+    for name, job in live.items():
+        record = rest.until(job)
+        answers[name] = {**_end(record), "files": dict(rest.documents(bucket, f"questions/{name}/"))}
     return {question.name: clean.document(answers[question.name]) for question in QUESTIONS}
 
 
@@ -168,13 +160,3 @@ def _end(record: Json) -> Json:
     if start and end:
         ran = round((timestamps.parse(end) - timestamps.parse(start)).total_seconds())
     return {"state": record.get("state"), "error": record.get("error"), "ran_seconds": ran}
-
-
-def _files(rest: Rest, bucket: str, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield what the replicas left, by the names of their files."""
-    prefix = f"questions/{name}/"
-    for item in rest.listed(f"{bucket}/o", "items", {"prefix": prefix}):
-        path = str(item["name"])
-        if path.endswith(".json"):
-            address = rest.url(f"gs://{bucket}/{path}")
-            yield path.removeprefix(prefix).removesuffix(".json"), rest.call("GET", address, {"alt": "media"})

@@ -26,7 +26,9 @@ ROOT = Path(__file__).resolve().parents[3]
     ],
 )
 def test_wrong_options(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
     assert text in capsys.readouterr().err
 
 
