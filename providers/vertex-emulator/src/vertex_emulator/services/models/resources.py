@@ -29,7 +29,7 @@ from vertex_emulator.services.models.store import (
 from vertex_emulator.services.resource_engine import listing, names
 from vertex_emulator.services.resource_engine.listing import Listing
 from vertex_emulator.services.resource_engine.operations import V1, ResourceOperations
-from vertex_emulator.services.resource_engine.records import Below, Record, Records
+from vertex_emulator.services.resource_engine.records import Record, Records
 from vertex_emulator.services.resource_engine.resources import Resources
 
 OF_THE_MODEL = ("display_name", "description", "encryption_spec")
@@ -167,8 +167,9 @@ class Versions(_Registered):
     def list_page(self, request: DynamicMessage) -> DynamicMessage:
         """List the versions of a model, oldest first."""
         model = self._store.lookup(request.name)
-        versions = Below(records=self.records, parent=model, separator="@")
-        return listing.list_records(versions, request, self.listing, place=model.place)
+        return listing.list_records(
+            self.records, request, self.listing, place=model.place, below=f"{model.id}@"
+        )
 
     def complete(self, message: DynamicMessage, _: Place) -> None:
         message.version_update_time.FromJsonString(now(self._clock))

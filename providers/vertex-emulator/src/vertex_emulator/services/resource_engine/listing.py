@@ -9,11 +9,11 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 
 from google.protobuf.descriptor import Descriptor
 
@@ -23,7 +23,7 @@ from vertex_emulator.server.rpc import descriptors, filters
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
 from vertex_emulator.server.rpc.methods import RpcError
 from vertex_emulator.server.rpc.paging import page_size, page_token, read_page_token
-from vertex_emulator.services.resource_engine.names import parse_parent
+from vertex_emulator.services.resource_engine.records import Record, Records
 
 _ORDER = ("=", "!=", "<", "<=", ">", ">=")
 _CAPITAL = re.compile("([A-Z])")
@@ -38,7 +38,7 @@ class Field:
     an existing key.
     """
 
-    value: Callable[[Any], Any]
+    value: Callable[[Record], Any]
     operators: tuple[str, ...] = ("=", "!=")
     known: tuple[str, ...] = ()
     is_time: bool = False
@@ -46,7 +46,7 @@ class Field:
 
 
 Fields = Mapping[str, Field]
-_Key = Callable[[Any], "str | int"]
+_Key = Callable[[Record], "str | int"]
 
 DISPLAY_NAME = Field(value=lambda record: record.message.display_name, operators=("=", "!=", ":"))
 LABELS = Field(value=lambda record: record.message.labels, operators=("=", "!=", ":"), is_map=True)
@@ -83,40 +83,22 @@ class Listing:
     fields: Fields = field(default_factory=dict)
     orders: Mapping[str, _Key] = field(default_factory=dict)
     default_order: Sequence[_Key] = ()
-    shown: Callable[[Any], DynamicMessage] = attrgetter("message")
+    shown: Callable[[Record], DynamicMessage] = attrgetter("message")
     page: int = 100
     most: int = 1000
-    matcher: Callable[[str], Callable[[Any], bool]] | None = None
-
-
-class Listed(Protocol):
-    """A listed item: a `Record`, or a kind's own view of it."""
-
-    @property
-    def created(self) -> int: ...
-
-    @property
-    def number(self) -> int: ...
-
-
-class NewestFirst(Protocol):
-    """A source of listed items: `Records`, or a view of them."""
-
-    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Listed]:
-        """Yield the items of a location after `before`, a pair of `created` and `number`."""
+    matcher: Callable[[str], Callable[[Record], bool]] | None = None
 
 
 def list_records(
-    records: NewestFirst, request: DynamicMessage, listing: Listing, *, place: Place | None = None
+    records: Records, request: DynamicMessage, listing: Listing, *, place: Place, below: str = ""
 ) -> DynamicMessage:
-    """Return the response of a list method, by default for the location in the request's parent.
+    """Return the response of a list method for a location, or for the resources whose IDs begin with `below`.
 
     The order is newest first, by `created` and `number`, unless the request or the method has another. A page
     begins after the last record of the previous page, even if records were added or deleted since. Raises
     `RpcError` INVALID_ARGUMENT.
     """
     of = request.parent if _has(request, "parent") else request.name
-    place = place or parse_parent(of)
     text = request.filter if _has(request, "filter") else ""
     order_by = request.order_by if _has(request, "order_by") else ""
     matches = listing.matcher(text) if listing.matcher else record_filter(text, listing.fields)
@@ -125,10 +107,10 @@ def list_records(
     query = json.dumps([listing.answer, str(place), of, text, order_by])
     position = read_page_token(request.page_token, query=query)
     if keys:
-        ordered = _ordered(filter(matches, records.newest_first(place)), keys, after=position)
+        ordered = _ordered(filter(matches, records.newest_first(place, below=below)), keys, after=position)
         found = ordered[: size + 1]
     else:
-        newest = records.newest_first(place, before=tuple(position) if position else None)
+        newest = records.newest_first(place, before=tuple(position) if position else None, below=below)
         found = list(islice(filter(matches, newest), size + 1))
     answer = descriptors.message(listing.answer)
     _fill(answer, listing, found[:size], request)
@@ -140,8 +122,8 @@ def list_records(
 
 
 def _ordered(
-    records: Iterable[Listed], keys: Sequence[tuple[_Key, bool]], *, after: Sequence[Any] | None
-) -> list[Listed]:
+    records: Iterable[Record], keys: Sequence[tuple[_Key, bool]], *, after: Sequence[Any] | None
+) -> list[Record]:
     """Sort records by keys, then newest first, and drop those up to the position `after`.
 
     The position consists of the values of the keys and the number of a record, which may have been deleted.
@@ -163,7 +145,7 @@ def _is_behind(values: Sequence[Any], last: Sequence[Any], directions: Sequence[
     return False
 
 
-def _fill(answer: DynamicMessage, listing: Listing, found: Iterable[Listed], request: DynamicMessage) -> None:
+def _fill(answer: DynamicMessage, listing: Listing, found: Iterable[Record], request: DynamicMessage) -> None:
     items = getattr(answer, listing.items)
     tree = _tree(answer.DESCRIPTOR.fields_by_name[listing.items].message_type, request)
     for record in found:
@@ -237,7 +219,7 @@ def _order(text: str, known: Mapping[str, _Key]) -> list[tuple[_Key, bool]]:
     return keys
 
 
-def record_filter(text: str, fields: Fields) -> Callable[[Any], bool]:
+def record_filter(text: str, fields: Fields) -> Callable[[Record], bool]:
     """Parse `filter` and return its predicate. Raises `RpcError` INVALID_ARGUMENT."""
     try:
         expression = filters.mapped(filters.parse(text), lambda each: _checked(each, fields))
@@ -270,7 +252,7 @@ def _checked(comparison: filters.Comparison, fields: Fields) -> filters.Comparis
     return filters.Comparison(f"{head}{dot}{key}", comparison.operator, value)
 
 
-def _holds(comparison: filters.Comparison, record: object, fields: Fields) -> bool:
+def _holds(comparison: filters.Comparison, record: Record, fields: Fields) -> bool:
     head, _, key = comparison.field.partition(".")
     operator, wanted = comparison.operator, comparison.value
     actual = fields[head].value(record)

@@ -10,7 +10,7 @@ import heapq
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vertex_emulator.kernel.changes import EVERYTHING
@@ -161,13 +161,11 @@ class Records:
 
     def get(self, place: Place, resource_id: str) -> Record | None:
         """Return the resource of a location, or None."""
-        return self._first(
-            "id = ? AND project_number = ? AND location = ?", resource_id, place.number, place.location
-        )
+        return self._found(resource_id, place)
 
     def find(self, resource_id: str) -> Record | None:
         """Return the resource in any location, or None."""
-        return self._first("id = ?", resource_id)
+        return self._found(resource_id, None)
 
     def lookup(self, name: str) -> Record:
         """Return the resource of a name. Raises `RpcError`."""
@@ -192,9 +190,9 @@ class Records:
         """
         return [self._record(row) for row in self.database.own_rows(self._select(condition), parameters)]
 
-    def below(self, parent: Record) -> Below:
-        """Return the resources below `parent`, at any depth."""
-        return Below(records=self, parent=parent)
+    def below(self, parent: Record) -> Iterator[Record]:
+        """Yield the resources below `parent`, at any depth, newest first."""
+        return self.newest_first(parent.place, below=f"{parent.id}/")
 
     def count_below(self, parent: Record) -> int:
         """Return the number of resources below `parent`."""
@@ -239,16 +237,15 @@ class Records:
         must not be lost.
         """
         with self.database.reserve.spend(keep=_CHANGES_LEAVE), self.database.transaction() as connection:
-            row = self._locked(connection, resource_id, place)
+            row = self._row(resource_id, place)
             if row is None:
                 return None
             record = self._record(row)
             if not change(record.message):
                 return record
-            self._write(connection, record)
+            changed = self._write(connection, record)
             self._history.record(_key(record.place, record.id), before=row, counts=False)
             self._note(record.id)
-            changed = self._record(self._locked(connection, resource_id, place))
             if record.live and not changed.live:
                 self._ended(changed)
             return changed
@@ -256,17 +253,16 @@ class Records:
     def end_all(self, end: Callable[[DynamicMessage], object], *, condition: str = "live") -> int:
         """Apply `end` to each resource, and report none. Return how many there were."""
         with self.database.transaction() as connection:
-            rows = connection.execute(self._select(condition)).fetchall()
-            for row in rows:
-                record = self._record(row)
+            found = self.where(condition)
+            for record in found:
                 end(record.message)
                 self._write(connection, record)
-        return len(rows)
+        return len(found)
 
     def delete(self, resource_id: str, *, place: Place | None = None) -> bool:
         """Delete a resource. Return False if it did not exist."""
         with self.database.transaction() as connection:
-            row = self._locked(connection, resource_id, place)
+            row = self._row(resource_id, place)
             if row is None:
                 return False
             connection.execute(f"DELETE FROM {self.table} WHERE rowid = ?", (row["number"],))  # noqa: S608
@@ -286,13 +282,14 @@ class Records:
         """Drop the history, so that no list can go back beyond this moment."""
         self._history.clear()
 
-    def _write(self, connection: sqlite3.Connection, record: Record) -> None:
+    def _write(self, connection: sqlite3.Connection, record: Record) -> Record:
         state = self.collection.state_of(record.message)
-        live, message = int(self.collection.is_live(state)), record.message.SerializeToString()
+        live = self.collection.is_live(state)
         connection.execute(
             f"UPDATE {self.table} SET state = ?, live = ?, message = ? WHERE rowid = ?",  # noqa: S608
-            (state, live, message, record.number),
+            (state, int(live), record.message.SerializeToString(), record.number),
         )
+        return replace(record, state=state, live=live)
 
     def _note(self, resource_id: str) -> None:
         self.database.note(f"{self.collection.id}/{resource_id}")
@@ -300,17 +297,18 @@ class Records:
     def _select(self, condition: str) -> str:
         return f"SELECT rowid AS number, * FROM {self.table} WHERE {condition}"  # noqa: S608
 
-    def _first(self, condition: str, *parameters: object) -> Record | None:
-        return next(iter(self.where(f"{condition} LIMIT 1", *parameters)), None)
+    def _found(self, resource_id: str, place: Place | None) -> Record | None:
+        row = self._row(resource_id, place)
+        return None if row is None else self._record(row)
 
-    def _locked(self, connection: sqlite3.Connection, resource_id: str, place: Place | None) -> Any:
-        """Return the row as the transaction sees it."""
-        if place is None:
-            return connection.execute(self._select("id = ?"), (resource_id,)).fetchone()
-        return connection.execute(
-            self._select("id = ? AND project_number = ? AND location = ?"),
-            (resource_id, place.number, place.location),
-        ).fetchone()
+    def _row(self, resource_id: str, place: Place | None) -> sqlite3.Row | None:
+        """Return the row of a resource in a location, or in any, as the thread's transaction sees it."""
+        condition = "id = ?"
+        parameters: tuple[str, ...] = (resource_id,)
+        if place is not None:
+            condition += " AND project_number = ? AND location = ?"
+            parameters += (place.number, place.location)
+        return next(iter(self.database.own_rows(self._select(f"{condition} LIMIT 1"), parameters)), None)
 
     def _rows(self, place: Place, start: tuple[int, int], below: str) -> Iterator[sqlite3.Row]:
         created, number = start
@@ -342,25 +340,6 @@ class Records:
             created=row["created"],
             message=message,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Below:
-    """The resources of one kind below a parent, newest first."""
-
-    records: Records
-    parent: Record
-    separator: str = "/"
-
-    def __iter__(self) -> Iterator[Record]:
-        return self.newest_first(self.parent.place)
-
-    def __len__(self) -> int:
-        return self.records.count_below(self.parent)
-
-    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
-        """Yield them as `Records.newest_first` does."""
-        return self.records.newest_first(place, before=before, below=f"{self.parent.id}{self.separator}")
 
 
 def _schema(table: str) -> str:

@@ -139,8 +139,8 @@ class Resources:
     def list_page(self, request: DynamicMessage) -> DynamicMessage:
         """List the resources of a location, or those below a parent."""
         place, parent = self.scope(request.parent)
-        source = self.records if parent is None else self.records.below(parent)
-        return listing.list_records(source, request, self.listing, place=place)
+        below = f"{parent.id}/" if parent else ""
+        return listing.list_records(self.records, request, self.listing, place=place, below=below)
 
     def update(self, request: DynamicMessage) -> DynamicMessage:
         """Update a resource."""

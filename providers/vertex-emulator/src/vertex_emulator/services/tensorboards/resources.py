@@ -109,7 +109,7 @@ class Tensorboards(_NamedLevel):
                 self.records.change(each.id, unset, place=each.place)
 
     def shown(self, record: Record) -> DynamicMessage:
-        record.message.run_count = len(self._store.runs.below(record))
+        record.message.run_count = self._store.runs.count_below(record)
         return record.message
 
 
