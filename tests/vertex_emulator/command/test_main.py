@@ -135,3 +135,9 @@ def test_a_mistake_is_named(env: dict[str, str], tmp_path: Path) -> None:
     assert str(file) in refused.err
     assert "Traceback" not in refused.err
     assert run_emulator("--version", env=env).out == f"vertex-emulator {__version__}\n"
+
+
+def test_help_lists_each_command_once() -> None:
+    parser = main.build()
+    listed = sorted(name for names in parser.sections.values() for name in names)
+    assert listed == sorted(parser._commands)

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from vertex_emulator.command.options import add_port, data_dir_options, emulator_options
+from vertex_emulator.command.options import SECTIONS, add_port, data_dir_options, emulator_options
 from vertex_emulator.kernel.timeouts import CLIENT, ClientTimeouts
 from vertex_training import __version__
 from vertex_training.command_line.answer import render
@@ -42,6 +42,7 @@ def build() -> Parser:
     emulator_options(parser)
     foreground = parser.command("run", "run it in the foreground until Ctrl-C")
     foreground.runs("foreground:run", data_dir_options, add_port)
+    parser.sections = {**SECTIONS, "run it": (*SECTIONS["run it"], "run")}
     return parser
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,20 @@ _LARGEST = 1_000_000
 _LAST_PORT = 65_535
 
 
+SECTIONS: Mapping[str, Sequence[str]] = {
+    "run it": ("start", "stop", "status", "env", "requests"),
+    "its data": ("secret", "export", "import", "prune", "reset"),
+    "a busy or broken cloud": (
+        *("fault", "quota", "capacity", "start-delay", "replica-limit", "persistent-resource-delay"),
+        *("deny", "allow", "service"),
+    ),
+    "time and replicas": (
+        *("clock", "replica", "network", "allow-host", "contract", "stale-objects", "unknown-types"),
+    ),
+}
+"""The commands by what people want to do, for `--help`."""
+
+
 def emulator_options(
     command: Parser, *, add_job: Options = jobs.add_job, find_job: jobs.FindJob = jobs.find_job
 ) -> None:
@@ -27,7 +42,7 @@ def emulator_options(
 
     `add_job` adds JOB, and `find_job` finds that job: the client has a rule of its own, which knows stacks.
     """
-    command.package = __package__ or ""
+    command.package, command.sections = __package__ or "", SECTIONS
     command.group("action", json_options, data_dir_options)
     start = command.command("start", "start it, and return when it is ready", "commands:start")
     add_port(start)
