@@ -167,6 +167,12 @@ def test_an_emulator_that_does_not_run_is_in_order() -> None:
     ]
 
 
+def test_a_missing_package_is_installed_for_this_python_and_no_other() -> None:
+    found = findings(replace(GOOD, missing_packages=("cloudml-hypertune",)))
+    (remedy,) = (one.remedy for one in found if one.remedy)
+    assert "`/usr/bin/python3 -m pip install cloudml-hypertune`" in remedy
+
+
 def test_looking_makes_no_folder(tmp_path: Path) -> None:
     found = inspect_machine(tmp_path / "deep" / "data", {})
     assert (found.data_dir_problem, found.emulator) == (None, None)

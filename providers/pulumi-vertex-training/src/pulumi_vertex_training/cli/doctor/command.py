@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -193,7 +194,8 @@ def _packages(machine: Machine) -> Iterator[Finding]:
             about="Package cloudml-hypertune",
             level="note",
             message="not installed; trials of tuning jobs report their metrics with it",
-            remedy="For tuning jobs on the emulator, run `pip install cloudml-hypertune`.",
+            remedy="For tuning jobs on the emulator, run "
+            f"`{shlex.quote(machine.executable)} -m pip install cloudml-hypertune`.",
         )
 
 
