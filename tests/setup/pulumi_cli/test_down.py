@@ -47,3 +47,11 @@ def test_it_names_the_stacks_that_use_the_environment_and_asks_on_a_terminal(
     assert stack.down(here, report, stack="local", arguments=there, stdin=io.StringIO()) == 0
     assert f"Environment {PROJECT}/local: in use by training/uses.\n" in printed.getvalue()
     assert stack.is_empty(here, "local")
+
+
+@pytest.mark.parametrize(("typed", "environ"), [(b"y\n", {}), (b"Yes\n", {}), (b"", {"CI": "true"})])
+def test_consent_or_a_pipeline_deletes_without_another_word(typed: bytes, environ: dict[str, str]) -> None:
+    leader, follower = os.openpty()
+    os.write(leader, typed)
+    with os.fdopen(leader, "wb"), os.fdopen(follower) as terminal:
+        stack._confirm_loss(terminal, environ)
