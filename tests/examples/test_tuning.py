@@ -12,7 +12,11 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from support.client.examples.example import NewExample
 
-pytestmark = pytest.mark.timeout(1200)  # the first deployment fetches and installs packages
+pytestmark = [
+    # trials and metrics: tests/engine/kinds/test_tuning_jobs.py, tests/vertex_emulator/jobs/tuning
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),  # the first deployment fetches and installs packages
+]
 
 TRIALS = 3
 

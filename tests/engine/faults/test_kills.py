@@ -49,9 +49,16 @@ def test_what_the_service_has_and_the_state_has_not(stage: Stage, subject: Subje
     ("victim", "method", "moment"),
     [
         pytest.param(Victim.PROVIDER, "CreateCustomJob", Moment.LOST, id="the provider"),
-        pytest.param(Victim.PULUMI, "CreateCustomJob", Moment.ANSWERED, id="pulumi"),
+        # test_faults.py kills pulumi, and the emulator while pulumi waits, in other deployments.
+        pytest.param(
+            *(Victim.PULUMI, "CreateCustomJob", Moment.ANSWERED), id="pulumi", marks=pytest.mark.slow
+        ),
         pytest.param(Victim.EMULATOR, "CreateCustomJob", Moment.CARRIED_OUT, id="the emulator"),
-        pytest.param(Victim.EMULATOR, "GetCustomJob", Moment.ASKED, id="the emulator while pulumi waits"),
+        pytest.param(
+            *(Victim.EMULATOR, "GetCustomJob", Moment.ASKED),
+            id="the emulator while pulumi waits",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_one_process_is_killed(stage: Stage, victim: Victim, method: str, moment: Moment) -> None:
@@ -79,6 +86,10 @@ def test_a_provider_does_nothing_for_an_engine_that_was_killed(stage: Stage) -> 
     stage.assert_nothing_is_left()
 
 
+# The same rules, without Pulumi's CLI:
+# tests/pulumi_vertex_training/core/test_kills_everywhere.py
+# tests/pulumi_vertex_training/core/running/test_run_identity.py
+@pytest.mark.slow
 def test_the_old_job_is_cancelled_and_its_record_kept(stage: Stage) -> None:
     """Kill a replacement as it is by default, with the job's old record kept, and then finish it."""
     stage.declare()

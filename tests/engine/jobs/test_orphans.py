@@ -15,6 +15,12 @@ from support.client.shared_engine import operation
 from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 
+# The same rules, without Pulumi's CLI:
+# tests/pulumi_vertex_training/runs/test_deletion.py
+# tests/pulumi_vertex_training/runs/test_submission.py
+# tests/pulumi_vertex_training/core/running/test_run_identity.py
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 def declare(name, machine="n1-standard-4", retain=False, **options):
     container = vt.ContainerSpecArgs(

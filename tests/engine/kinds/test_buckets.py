@@ -20,6 +20,11 @@ from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 from vertex_training.fields.labels import KEY_LABEL
 
+# The same rules, without Pulumi's CLI:
+# tests/pulumi_vertex_training/kinds/staging_bucket
+# tests/pulumi_vertex_training/dynamic/test_plugin_process.py
+pytestmark = pytest.mark.slow
+
 DAY = 24 * 60 * 60
 HEAD = "made = {}\n"
 REFRESH = ("refresh", "--non-interactive", "--yes", "--skip-preview")

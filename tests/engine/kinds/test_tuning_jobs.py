@@ -213,6 +213,11 @@ def steps(shared_engine: Engine) -> Steps:
     )
 
 
+# The same rules, without Pulumi's CLI:
+# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
+# tests/pulumi_vertex_training/program/waiting/test_completion.py
+# tests/pulumi_vertex_training/runs/test_adoption.py
+@pytest.mark.slow
 def test_every_trial_is_an_output(steps: Steps) -> None:
     found = steps.outputs[0]["every"]
     trials: list[dict[str, Any]] = found["trials"]
@@ -230,6 +235,11 @@ def test_every_trial_is_an_output(steps: Steps) -> None:
     assert all("/customJobs/" in one["custom_job"] for one in trials)
 
 
+# The same rules, without Pulumi's CLI:
+# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
+# tests/pulumi_vertex_training/program/waiting/test_completion.py
+# tests/pulumi_vertex_training/runs/test_adoption.py
+@pytest.mark.slow
 def test_a_live_tuning_job_is_cancelled_when_the_study_changes(steps: Steps) -> None:
     first, second = (each["live"] for each in steps.jobs[:2])
     assert not first.state.is_terminal
@@ -237,6 +247,11 @@ def test_a_live_tuning_job_is_cancelled_when_the_study_changes(steps: Steps) -> 
     assert (second.name != first.name, second.state.word) == (True, "SUCCEEDED")
 
 
+# The same rules, without Pulumi's CLI:
+# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
+# tests/pulumi_vertex_training/program/waiting/test_completion.py
+# tests/pulumi_vertex_training/runs/test_adoption.py
+@pytest.mark.slow
 def test_a_tuning_job_that_exists_is_adopted_as_it_is_and_replaced_when_it_changes(steps: Steps) -> None:
     """Submitted by somebody else, with what the service fills in."""
     refused = steps.refused.failed().output
@@ -252,12 +267,22 @@ def test_a_tuning_job_that_exists_is_adopted_as_it_is_and_replaced_when_it_chang
     assert (len(steps.jobs[2]), steps.counts[2]) == (4, 6), "the jobs that were replaced are kept"
 
 
+# The same rules, without Pulumi's CLI:
+# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
+# tests/pulumi_vertex_training/program/waiting/test_completion.py
+# tests/pulumi_vertex_training/runs/test_adoption.py
+@pytest.mark.slow
 def test_a_tuning_job_whose_trials_fail_fails_the_deployment_that_runs_it_and_the_next(steps: Steps) -> None:
     assert "tuning job" in steps.failed.failed().output
     assert "each deployment fails until it has succeeded" in steps.again.output
     assert steps.outputs[2]["failing"]["best"]["id"] is None
 
 
+# The same rules, without Pulumi's CLI:
+# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
+# tests/pulumi_vertex_training/program/waiting/test_completion.py
+# tests/pulumi_vertex_training/runs/test_adoption.py
+@pytest.mark.slow
 def test_destroying_leaves_no_tuning_job_of_the_stack_and_no_process_of_a_trial(
     steps: Steps, shared_engine: Engine
 ) -> None:

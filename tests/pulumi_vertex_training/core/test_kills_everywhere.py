@@ -26,7 +26,9 @@ from support.client.kills.subjects import (
     IMAGE,
     PERSISTENT_RESOURCE,
     PIPELINE,
+    REPOSITORY,
     SCHEDULE,
+    STAGED_FILE,
     STAGED_PACKAGE,
     SUBJECTS,
     TUNING_JOB,
@@ -68,7 +70,7 @@ class Operation:
     needs: tuple[str, ...] = ()
     """The values that a declaration of the subject has to show (`Subject.shows`)."""
     usual: bool = False
-    """True if every run of the tests tries it, for the kinds that are quick."""
+    """True if every run of the tests tries it, for the kinds of `QUICK`."""
 
 
 def of(name: str, before: Done, killed: Done, then: Done, *needs: str) -> Operation:
@@ -153,16 +155,25 @@ def assert_healed(trial: Trial, declared: Declaration) -> None:
 
 
 REBOOT = of("a reboot", A, AGAIN, AGAIN)
+QUICK = (BUCKET, REPOSITORY, STAGED_FILE)
+SHORT = ("a replacement on demand", "the first name, then a destruction")
+"""The operations with the fewest points, which every run tries for slower kinds too."""
 QUICKEST = (CUSTOM_JOB, OPERATIONS[0])
 """The one trial of jobs, which take ten times as long, in every run of the tests."""
+
+
+def is_quick(subject: Subject, operation: Operation) -> bool:
+    """Return whether every run of the tests tries it."""
+    if subject.run or subject in (STAGED_PACKAGE, SCHEDULE):
+        return (subject, operation) == QUICKEST
+    return operation.usual and (subject in QUICK or operation.name in SHORT)
 
 
 def tried() -> Iterator[object]:
     for subject in (each for each in SUBJECTS if each is not IMAGE):
         for operation in OPERATIONS:
             if set(operation.needs) <= set(subject.shows):
-                is_quick = operation.usual and not subject.run and subject not in (STAGED_PACKAGE, SCHEDULE)
-                marks = [] if is_quick or (subject, operation) == QUICKEST else [pytest.mark.slow]
+                marks = [] if is_quick(subject, operation) else [pytest.mark.slow]
                 yield pytest.param(subject, operation, id=f"{subject.noun}, {operation.name}", marks=marks)
     yield pytest.param(PERSISTENT_RESOURCE, REBOOT, id="persistent resource, a reboot")
 
