@@ -112,7 +112,9 @@ def test_the_recorded_states_preview_no_changes(
     for state in recorded:
         is_whole = state.stem.endswith("-every-kind")
         project.write(EVERY_KIND if is_whole else PROGRAM)
-        project.run("stack", "import", "--file", str(state)).ok()
+        with project.edited_deployment() as deployment:
+            deployment.clear()
+            deployment.update(json.loads(state.read_text())["deployment"])
         types = [one["type"] for one in project.checkpoint()["resources"]]
         output = project.preview("--expect-no-changes", "--diff").ok().output
         count = sum(not each.startswith("pulumi:providers:") for each in types)

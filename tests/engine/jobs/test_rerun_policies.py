@@ -116,11 +116,8 @@ def steps(shared_engine: Engine) -> Steps:
         outputs.append(engine.outputs())
         return result
 
-    def deploy(*arguments: str) -> Result:
-        return note(engine.up(*arguments))
-
     write(engine, FIRST)
-    deploy()
+    note(engine.up())
     until(engine, on_failure="FAILED", failed="FAILED")
     launcher.stop(engine.data_dir)
     stopped = engine.preview("--expect-no-changes")
@@ -133,7 +130,7 @@ def steps(shared_engine: Engine) -> Steps:
     write(engine, SECOND)
     preview = engine.preview()
     launcher.stop(engine.data_dir)
-    second = deploy()
+    second = note(engine.up())
 
     until(engine, on_failure="FAILED")
     custom_jobs.delete(engine.endpoint(), names[0]["touched"])
@@ -144,8 +141,7 @@ def steps(shared_engine: Engine) -> Steps:
     protected = ("--replace", URN.format("protected-again"))
     refreshed_on_demand = engine.up("--refresh", *protected)
     custom_jobs.delete(engine.endpoint(), names[0]["failed"])
-    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
-    never_on_demand = engine.up("--replace", URN.format("never-again"))
+    never_on_demand = engine.up("--refresh", "--replace", URN.format("never-again"))
     changed = f"{QUICK!r}, protect_running=True, {RENAMED.format('protected')}"
     write(engine, {**SECOND, "protected-again": changed})
     preview_of_change = engine.preview()
@@ -155,8 +151,8 @@ def steps(shared_engine: Engine) -> Steps:
     before_last = jobs(engine)
 
     write(engine, LAST)
-    after_refresh = engine.preview()
-    deploy(*protected)
+    after_refresh, last = engine.preview_and_up(*protected)
+    note(last)
     return Steps(
         stopped=stopped,
         is_still_stopped=is_still_stopped,

@@ -63,6 +63,14 @@ def test_the_names_of_a_program_are_converted_at_the_top_alone() -> None:
     assert "{'my_team': 'a'}]" in shown
 
 
+def test_another_form_is_refused() -> None:
+    program = "import pulumi_vertex_training as vt\nvt.StagingBucket('data')"
+    done = run("dev", {"vertex-training:form": "packages"}, program=program)
+    assert done.error.startswith(
+        "vertex-training:form is 'packages'; it must be 'dynamic' or 'package'. Run "
+    )
+
+
 def test_errors_have_the_names_of_python(plugin: PackageProcess) -> None:
     wrong = {
         "workerPoolSpecs": [{**POOL, "replica_count": -1}],

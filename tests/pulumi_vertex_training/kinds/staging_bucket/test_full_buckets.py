@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -13,6 +15,7 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.client.engine import Result
 from support.client.in_process.project import Project
+from support.client.in_process.small_engine import kills
 from support.client.shared_engine import diagnostics
 
 DAY = 24 * 60 * 60
@@ -141,3 +144,22 @@ def test_a_bucket_that_is_full_stays_without_force_destroy(deletions: Deletions)
 def test_once_nothing_keeps_the_buckets_they_are_deleted(deletions: Deletions) -> None:
     deletions.destroyed.ok()
     assert deletions.gone == [True, True, True]
+
+
+def test_an_emptying_that_was_killed_is_continued(project: Project) -> None:
+    """Kill it after ten deletions in a bucket that has older versions of its objects, too."""
+    write(project, declare("large", force_destroy=True, versioning={"enabled": True}))
+    project.up().ok()
+    fill(project, "large", 30)
+    fill(project, "large", 10)
+    numbers = itertools.count(1)
+
+    def is_tenth(text: str) -> bool:
+        return re.match("after DELETE .*/large-bucket/o/", text) is not None and next(numbers) == 10
+
+    assert kills(project.engine, project.engine.destroy, is_tenth)
+    assert 0 < sum(1 for _ in objects.list_objects(project.endpoint(), "large-bucket")) < 30
+    assert [one["urn"].rpartition("::")[2] for one in project.state()] == ["large"]
+    project.destroy().ok()
+    assert project.state() == []
+    assert is_gone(project, "large")
