@@ -83,8 +83,6 @@ class Steps:
     previewed: Made
     second: Result
     made: Made
-    unchanged: Result
-    unchanged_made: Made
     killed_again: Made
     removed: Made
 
@@ -126,7 +124,6 @@ def steps(shared_engine: Engine) -> Steps:
     declare(SECOND)
     preview, previewed = stage.engine.preview().ok(), look(stage)
     second, made = stage.up(), look(stage)
-    unchanged, unchanged_made = stage.up("--expect-no-changes"), look(stage)
     killed_again = killed(OTHER_IMAGE, at("registry.manifests.put", Moment.CARRIED_OUT))
     declare("")
     stage.up()
@@ -136,8 +133,6 @@ def steps(shared_engine: Engine) -> Steps:
         previewed=previewed,
         second=second,
         made=made,
-        unchanged=unchanged,
-        unchanged_made=unchanged_made,
         killed_again=killed_again,
         removed=look(stage),
     )
@@ -154,8 +149,6 @@ def test_what_is_not_declared_any_more_is_deleted(steps: Steps) -> None:
     assert mentions(steps.second.output, "it is not declared; it is deleted")
     assert steps.made.buckets == ["back", "declared", "renamed"]
     assert [title for title in steps.made.notes if not title.endswith("kept.txt")] == []
-    assert "an interrupted deployment" not in steps.unchanged.output
-    assert steps.unchanged_made == steps.made
 
 
 def test_what_is_declared_again_or_by_another_name_stays(steps: Steps) -> None:

@@ -49,7 +49,6 @@ def steps(shared_engine: Engine) -> Steps:
     engine = shared_engine
     engine.write(PROGRAM)
     engine.up().ok()
-    refresh(engine, "--preview-only", "--expect-no-changes")
     before = job_of(engine, "edited")
     wire = custom_jobs.get(engine.endpoint(), job_of(engine, "pointed")["id"]).wire
     other = custom_jobs.create(

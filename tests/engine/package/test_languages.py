@@ -134,4 +134,3 @@ def test_the_example_trains(
     assert engine.outputs()["state"] == "SUCCEEDED"
     assert engine.outputs()["metrics"]["accuracy"] > 0.5
     engine.preview("--expect-no-changes").ok()
-    engine.destroy().ok()

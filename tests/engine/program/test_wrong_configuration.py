@@ -43,17 +43,10 @@ def test_all_wrong_values_are_reported_at_once(engine: Engine, form: str) -> Non
         engine.write("vt.StagingBucket('data')")
     for key, value in WRONG.items():
         engine.set(f"vertex-training:{key}", value)
-    engine.set("vertex-training:lookupTimeot", "3")
     refused = engine.preview().failed().output
     for line in REPORTED:
         assert line in refused
     assert "Traceback" not in refused
-    for key in WRONG:
-        engine.set(f"vertex-training:{key}", None)
-    mistyped = engine.preview().ok().output
-    assert (
-        "vertex-training:lookupTimeot has no effect; did you mean vertex-training:lookupTimeout?" in mistyped
-    )
 
 
 def test_the_template_reports_a_wrong_setting_itself(engine: Engine) -> None:
