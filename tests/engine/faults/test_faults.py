@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 import psutil
+import pytest
 
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
@@ -77,6 +78,11 @@ def recorded(engine: Engine) -> list[str]:
         return []
 
 
+# The same rules:
+# tests/pulumi_vertex_training/program/waiting/test_completion.py
+# tests/engine/jobs/test_waiting.py
+# tests/engine/package/test_python_programs.py
+@pytest.mark.slow
 def test_a_program_that_raises_fails_its_deployment_and_each_later_one(shared_engine: Engine) -> None:
     engine = shared_engine
     write(engine, RAISES, "raises")

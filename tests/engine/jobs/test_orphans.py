@@ -19,6 +19,7 @@ from vertex_emulator.client.control import Control
 # tests/pulumi_vertex_training/runs/test_deletion.py
 # tests/pulumi_vertex_training/runs/test_submission.py
 # tests/pulumi_vertex_training/core/running/test_run_identity.py
+# tests/pulumi_vertex_training/kinds/custom_job/test_adopted_jobs.py
 pytestmark = pytest.mark.slow
 
 PROGRAM = """

@@ -128,7 +128,6 @@ class Life:
     """The output of deployments of one stack, its outputs, and the records of the service after each."""
 
     outputs: list[dict[str, Any]]
-    unchanged: Result
     replaced: Result
     failed: Result
     versions: list[dict[str, list[str]]]
@@ -161,8 +160,6 @@ def life(shared_engine: Engine) -> Life:
     engine.write(steady + declare("digits", on_delete="delete"))
     engine.up().ok()
     note()
-    unchanged = engine.up("--refresh").ok()
-
     second = declare("digits", generation=2, on_delete="delete")
     engine.write(steady + second)
     replaced = engine.up().ok()
@@ -186,7 +183,6 @@ def life(shared_engine: Engine) -> Life:
     note()
     return Life(
         outputs=outputs,
-        unchanged=unchanged,
         replaced=replaced,
         failed=failed,
         versions=found,
@@ -211,11 +207,6 @@ def test_a_pipeline_that_tunes(life: Life) -> None:
     found = life.outputs[0]["tuning"]
     assert (found["state"], found["completed version"]) == ("SUCCEEDED", "1")
     assert life.versions[0]["tuning"] == ["1"]
-
-
-def test_unchanged_resources_are_left_alone(life: Life) -> None:
-    assert "unchanged" in life.unchanged.output
-    assert not {"updated", "replaced"} & set(life.unchanged.output.split())
 
 
 def test_another_task_replaces_the_pipeline_and_keeps_its_version(life: Life) -> None:

@@ -110,10 +110,3 @@ def test_a_module_that_the_package_does_not_contain(engine: Engine) -> None:
         "worker_pool_specs[0].python_package_spec.python_module: 'net.tsk' is not in the packages; "
         "did you mean net.task? They contain net.task"
     ) in engine.preview().failed().output
-
-
-def test_an_invalid_configuration_is_refused_with_the_remedy(engine: Engine) -> None:
-    engine.write('vt.StagingBucket("b", name="some-bucket")\n')
-    output = engine.preview("--config", "vertex-training:endpoint=emulater").failed().output
-    assert "vertex-training:endpoint is 'emulater'" in output
-    assert "pulumi config set vertex-training:endpoint emulator" in output
