@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,23 +115,3 @@ def test_a_missing_resource_is_an_error_without_a_traceback(steps: Steps) -> Non
 def test_a_preview_does_not_start_the_emulator(steps: Steps) -> None:
     output = steps.stopped.failed().output
     assert "a preview starts nothing. Run `vertex-training emulator start`" in output
-
-
-NAMED = ("gs://somebodys-data", "repositories/images", "persistentResources/gpus", "models/churn@best")
-
-
-def test_import_prints_what_adopts_each_kind(shared_engine: Engine, steps: Steps) -> None:
-    engine = shared_engine
-    assert steps.outputs
-    launcher.ensure(engine.data_dir)
-    sources = [imported(engine, name) for name in NAMED]
-    engine.write("".join(sources))
-    assert "+ 5 created" in engine.up().ok().output
-    assert "6 unchanged" in engine.preview("--refresh").ok().output
-
-
-def imported(engine: Engine, name: str) -> str:
-    command = ["vertex-training", "import", name, "--data-dir", str(engine.data_dir)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout

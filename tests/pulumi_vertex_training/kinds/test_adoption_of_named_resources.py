@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from pulumi_vertex_training.kinds.image_repository import gateway as repositories
+from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.persistent_resource import gateway as machines
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.client.engine import Result
 from support.client.in_process.project import Project
+from support.emulated import command
 
 DECLARED = """
 vt.StagingBucket("data", name="somebodys-data", labels={"team": %(team)r}, adopt=%(adopt)s)
@@ -126,3 +129,25 @@ def test_afterwards_the_option_can_go_and_changes_are_made_in_place(steps: Steps
 def test_nothing_to_adopt_is_an_error(steps: Steps) -> None:
     output = " ".join(steps.missing.failed().output.split())
     assert "there is no bucket nobodys-data to adopt" in output
+
+
+def test_import_prints_what_adopts_each_kind(data_dir: Path, tmp_path: Path) -> None:
+    engine = Project(tmp_path, data_dir)
+    endpoint = engine.endpoint()
+    serving = {"imageUri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"}
+    labels = {"team": "vision"}
+    buckets.create(endpoint, {"name": "theirs-data", "location": "us-central1", "labels": labels})
+    repositories.create(endpoint, f"{endpoint.parent}/repositories/theirs-images", {"format": "DOCKER"})
+    machines.create(endpoint, "theirs-gpus", {"resourcePools": [POOL]})
+    model = {"displayName": "churn", "containerSpec": serving, "versionAliases": ["best"]}
+    models.upload(endpoint, model, model_id="churn")
+    names = (
+        *("gs://theirs-data", "repositories/theirs-images"),
+        *("persistentResources/theirs-gpus", "models/churn@best"),
+    )
+    env = command.environment(tmp_path)
+    printed = [command.run("import", name, "--data-dir", str(data_dir), env=env) for name in names]
+    assert [one.code for one in printed] == [0] * 4, printed
+    engine.write("".join(one.out for one in printed))
+    assert "5 created" in engine.up().ok().output
+    engine.up("--refresh", "--expect-no-changes").ok()
