@@ -100,17 +100,3 @@ def test_one_call_makes_all_that_the_job_needs_and_nothing_twice(project: Engine
     preview = project.preview("--diff").ok().output
     assert "evaluator" in preview
     assert "TrainingImage" not in preview
-
-
-def test_missing_and_unknown_arguments_of_a_training_are_reported_at_once(project: Engine) -> None:
-    wrong = PROGRAM.replace('    package={"source": "evaluator"},\n', "").replace(
-        'wait="done"', 'wiat="done"'
-    )
-    project.write(
-        wrong.replace('image={"source"', 'image={"sorce"').replace('bucket={"force', 'bucket={"forse')
-    )
-    output = project.preview().failed().output
-    assert "train: image.sorce: unknown argument; did you mean source?" in output
-    assert "train: bucket.forse_destroy: unknown argument; did you mean force_destroy?" in output
-    assert "train: wiat: unknown argument; did you mean wait" in output
-    assert "train: evaluator.python_package_spec.package_uris is missing, and no package is given" in output

@@ -172,7 +172,8 @@ def test_a_failure_is_one_message_with_replica_exit_code_lines_cause_and_remedy(
 
 def test_a_failure_whose_log_was_shown_does_not_repeat_it_and_a_flood_is_cut(shared_engine: Engine) -> None:
     engine = shared_engine
-    write(engine, declare("flood", FLOOD, more=SHOWN))
+    roses = declare("roses", "print('only this'); import roses", more=SHOWN)
+    write(engine, declare("flood", FLOOD, more=SHOWN), roses)
     failed = engine.up()
     assert failed.code != 0
     said = diagnostics(failed.output)
@@ -184,10 +185,8 @@ def test_a_failure_whose_log_was_shown_does_not_repeat_it_and_a_flood_is_cut(sha
     assert 5000 <= shown + sum(map(int, cut)) < 5050, "each line is shown or counted once"
     assert "Likely cause: the Python module flowers" in said
 
-    write(engine, declare("flood", "print('only this'); import roses", more=SHOWN))
-    said = diagnostics(engine.up().output)
     assert said.count("No module named 'roses'") == 1, said
-    assert "Job failed. The replica workerpool0-0" in said
+    assert "[roses service] Job failed. The replica workerpool0-0" in said
     assert "Likely cause: the Python module roses" in said
 
 

@@ -71,27 +71,6 @@ def test_with_allow_unknown_types_an_unknown_machine_is_a_warning_and_runs(engin
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type" in engine.up().ok().output
 
 
-def test_all_missing_files_of_a_program_are_named_at_once(engine: Engine) -> None:
-    engine.write("""
-    vt.StagedPackage("p", bucket="b-1", source="no.py", extra_files={"x": "no-x", "y": "__main__.py"})
-    vt.StagedFile("f", bucket="b-1", source="no.csv")
-    vt.TrainingImage("i", repository="us-docker.pkg.dev/p/r", source="no-folder", requirements="no.txt")
-    vt.StagedFile("good", bucket="b-1", source="__main__.py")
-    """)
-    output = engine.preview().failed().output
-    lines = [line.strip().removeprefix("error: ") for line in output.splitlines()]
-    missing = [
-        "p: source: no.py",
-        "p: extra_files['x']: no-x",
-        "f: source: no.csv",
-        "i: source: no-folder",
-        "i: requirements: no.txt",
-    ]
-    expected = [f"{each} does not exist in {engine.folder / 'infra'}. Correct the path." for each in missing]
-    start = lines.index(expected[-1]) - len(expected) + 1
-    assert lines[start : start + len(expected)] == expected
-
-
 def test_a_module_that_the_package_does_not_contain(engine: Engine) -> None:
     (engine.folder / "infra" / "net").mkdir()
     (engine.folder / "infra" / "net" / "task.py").write_text("")

@@ -64,44 +64,6 @@ chief, workers = vt.chief_worker_pool(task, replica_count=5)
 pools = vt.topology(chief=chief, workers=workers, reduction_servers="auto")
 vt.CustomJob("reduced", worker_pool_specs=pools, framework="MultiWorkerMirroredStrategy")
 """
-WRONG_CALLS = """
-def tune():
-    deeper = [vt.when("x", vt.double_parameter("m", 0, 1))]
-    vt.HyperparameterTuningJob(
-        "tune",
-        max_trial_count="many",
-        parallel_trial_count=0,
-        study_spec=vt.StudySpecArgs(
-            metrics=[{"metric_id": "loss", "goal": "MIN"}],
-            parameters=[
-                vt.double_parameter("rate", 1, 0.1, scale="log10"),
-                vt.integer_parameter("layers", 1, 3, conditions=deeper),
-            ],
-        ),
-        trial_job_spec={"worker_pool_specs": []},
-        wait="don",
-    )
-
-
-for call in (
-    tune,
-    lambda: vt.topology(chef={}),
-    lambda: vt.topology({}),
-    lambda: vt.double_parameter("rate", 1, scal="log"),
-    lambda: vt.get_model("digits", locatoin="us-east1"),
-    lambda: vt.MachineSpecArgs("n1-standard-4"),
-    lambda: vt.MachineSpecArgs(machine_tpye="n1-standard-4"),
-    lambda: vt.StagingBucket(),
-    lambda: vt.TrainingSchedule("nightly", job=vt.StagingBucket("data"), schedule="0 3 * * *"),
-    lambda: vt.CustomJob(3, worker_pool_specs=[]),
-    lambda: vt.DistributedTraining("train", cheif={}, wait="done"),
-):
-    try:
-        call()
-    except pulumi.RunError as error:
-        pulumi.log.info(str(error))
-vt.CustomJob("", worker_pool_specs=[])
-"""
 
 
 @dataclass(kw_only=True)
@@ -112,7 +74,6 @@ class Previews:
     taken: tuple[str, str]
     accepted: str
     texts: str
-    wrong_calls: str
 
 
 @pytest.fixture(scope="module")
@@ -129,10 +90,10 @@ def previews(shared_engine: Engine) -> Previews:
 
     equal = refused(TWO_BUCKETS), refused(TWO_MODELS)
     taken = refused(TAKEN_BUCKET), refused(TAKEN_REPOSITORY)
-    texts, wrong_calls = refused(TEXTS), refused(WRONG_CALLS)
+    texts = refused(TEXTS)
     engine.write(FREE + CONVERTED + SERVERS)
     accepted = engine.preview("--diff").ok().output
-    return Previews(equal=equal, taken=taken, accepted=accepted, texts=texts, wrong_calls=wrong_calls)
+    return Previews(equal=equal, taken=taken, accepted=accepted, texts=texts)
 
 
 def test_resources_with_one_id_are_named(previews: Previews) -> None:
@@ -158,21 +119,6 @@ def test_reduction_servers_are_counted(previews: Previews) -> None:
     assert "reductionserver:latest" in previews.accepted
 
 
-def test_all_faults_of_a_study_come_with_those_of_the_program(previews: Previews) -> None:
-    for words in (
-        "wait is 'don'",
-        "max_trial_count: expected a whole number, got the string 'many'",
-        "parallel_trial_count: 0",
-        "study_spec.metrics[0].goal: 'MIN' is not one of MAXIMIZE, MINIMIZE; write MINIMIZE",
-        "study_spec.parameters[0].double_value_spec.min_value: 1 is more than max_value 0.1",
-        "study_spec.parameters[0].scale_type: 'log10' is not one of",
-        "study_spec.parameters[1].conditional_parameter_specs[0].parent_int_values.values: expected a list",
-        "trial_job_spec.worker_pool_specs: there is no worker pool",
-    ):
-        assert words in previews.wrong_calls
-    assert "display_name" not in previews.wrong_calls
-
-
 def test_a_value_that_is_no_text_is_named_with_its_path_and_the_remedy(previews: Previews) -> None:
     task = "worker_pool_specs[0].container_spec"
     for words in (
@@ -190,25 +136,3 @@ def test_a_value_that_is_no_text_is_named_with_its_path_and_the_remedy(previews:
 def test_a_path_and_a_duration_are_converted(previews: Previews) -> None:
     assert "3600s" in previews.accepted
     assert '"data.txt"' in previews.accepted
-
-
-def test_a_wrong_call_is_one_line_without_a_traceback(previews: Previews) -> None:
-    for words in (
-        "topology: chef: unknown argument; did you mean chief?",
-        "topology: chief is missing",
-        "topology: give arguments by name, such as chief=...",
-        "double_parameter: scal: unknown argument; did you mean scale?",
-        "double_parameter: max_value is missing",
-        "get_model: locatoin: unknown argument; did you mean location?",
-        "MachineSpecArgs: give arguments by name, such as machine_type=...",
-        "MachineSpecArgs: 'machine_tpye' is not an argument; did you mean machine_type?",
-        "StagingBucket: the name of the resource is missing; give it first",
-        "StagingBucket is not a job of this program",
-        "CustomJob: the name of the resource is 3; give it first",
-        "train: cheif: unknown argument; did you mean chief?",
-        "train: chief is missing",
-        "CustomJob: the name of the resource is empty; give it first",
-    ):
-        assert words in previews.wrong_calls
-    assert "wait: unknown" not in previews.wrong_calls
-    assert "Traceback" not in previews.wrong_calls
