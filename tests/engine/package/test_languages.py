@@ -107,7 +107,8 @@ def prepare_go(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("language", "runtime", "prepare"),
     [
-        ("yaml", "yaml", prepare_yaml),
+        # Programs in YAML: test_yaml_programs.py, tests/engine/pages/test_readme_programs.py
+        pytest.param("yaml", "yaml", prepare_yaml, marks=pytest.mark.slow),
         pytest.param("typescript", "nodejs", prepare_typescript, marks=COMPILED),
         pytest.param("go", "go", prepare_go, marks=COMPILED),
     ],
