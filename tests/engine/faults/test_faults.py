@@ -78,10 +78,8 @@ def recorded(engine: Engine) -> list[str]:
         return []
 
 
-# The same rules:
-# tests/pulumi_vertex_training/program/waiting/test_completion.py
-# tests/engine/jobs/test_waiting.py
-# tests/engine/package/test_python_programs.py
+# Shown quicker in tests/pulumi_vertex_training: program/waiting/test_completion.py;
+# tests/engine/jobs/test_waiting.py, tests/engine/package/test_python_programs.py
 @pytest.mark.slow
 def test_a_program_that_raises_fails_its_deployment_and_each_later_one(shared_engine: Engine) -> None:
     engine = shared_engine

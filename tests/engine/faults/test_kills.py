@@ -86,9 +86,8 @@ def test_a_provider_does_nothing_for_an_engine_that_was_killed(stage: Stage) -> 
     stage.assert_nothing_is_left()
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/test_kills_everywhere.py
-# tests/pulumi_vertex_training/core/running/test_run_identity.py
+# Shown quicker in tests/pulumi_vertex_training: core/test_kills_everywhere.py,
+# core/running/test_run_identity.py
 @pytest.mark.slow
 def test_the_old_job_is_cancelled_and_its_record_kept(stage: Stage) -> None:
     """Kill a replacement as it is by default, with the job's old record kept, and then finish it."""

@@ -14,8 +14,7 @@ from support.client.kills.stage import UP, Hold, Moment, Stage, Victim, at
 from support.client.kills.subjects import CUSTOM_JOB, Declaration, state_of
 from support.waiting import eventually
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/running/test_lineages.py
+# Shown quicker in tests/pulumi_vertex_training: core/running/test_lineages.py
 pytestmark = pytest.mark.slow
 
 SUBJECT = dataclasses.replace(

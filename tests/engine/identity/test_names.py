@@ -9,9 +9,7 @@ import pytest
 
 from support.client.engine import Engine, Result
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/test_names.py
-# tests/pulumi_vertex_training/kinds/model/test_life_of_models.py
+# Shown quicker in tests/pulumi_vertex_training: core/test_names.py, kinds/model/test_life_of_models.py
 pytestmark = pytest.mark.slow
 
 PROGRAM = """

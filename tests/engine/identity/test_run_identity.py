@@ -61,8 +61,7 @@ class Group(pulumi.ComponentResource):
 """
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/running/test_run_identity.py
+# Shown quicker in tests/pulumi_vertex_training: core/running/test_run_identity.py
 @pytest.mark.slow
 def test_a_job_is_one_job_wherever_it_is_declared(stage: Stage, template: Path, tmp_path: Path) -> None:
     """Move it below a parent with an alias, back without one; deploy it alone, and from a second checkout."""
@@ -97,9 +96,7 @@ def test_a_job_is_one_job_wherever_it_is_declared(stage: Stage, template: Path, 
     stage.assert_one()
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/interrupted/test_jobs.py
-# tests/pulumi_vertex_training/core/state/test_entries.py
+# Shown quicker in tests/pulumi_vertex_training: core/interrupted/test_jobs.py, core/state/test_entries.py
 @pytest.mark.slow
 def test_a_killed_first_deployment_of_a_target_is_continued(stage: Stage) -> None:
     """Deploy the job alone, so that the stack has no key: the pending creation in the state names the run."""
@@ -119,9 +116,8 @@ def test_a_killed_first_deployment_of_a_target_is_continued(stage: Stage) -> Non
         assert [one.name for one in (stage.engine.data_dir / "creations").glob("urn-*")] == []
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/running/test_run_identity.py
-# tests/pulumi_vertex_training/package/test_stack_key.py
+# Shown quicker in tests/pulumi_vertex_training: core/running/test_run_identity.py,
+# package/test_stack_key.py
 @pytest.mark.slow
 def test_a_killed_deployment_of_a_saved_plan_is_continued(stage: Stage) -> None:
     """Plan a first job, and then its replacement on demand."""
@@ -147,8 +143,6 @@ def test_a_killed_deployment_of_a_saved_plan_is_continued(stage: Stage) -> None:
         stage.assert_one_live()
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/running/test_run_identity.py
 @pytest.mark.slow
 def test_a_deployment_that_takes_the_lock_of_a_live_one_adds_no_job(stage: Stage) -> None:
     stage.declare()

@@ -15,10 +15,8 @@ from support.client.shared_engine import diagnostics
 from support.emulated import command
 from support.waiting import eventually
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/runs/test_adoption.py
-# tests/pulumi_vertex_training/core/running/test_run_identity.py
-# tests/pulumi_vertex_training/kinds/custom_job/test_adopted_jobs.py
+# Shown quicker in tests/pulumi_vertex_training: runs/test_adoption.py, core/running/test_run_identity.py,
+# kinds/custom_job/test_adopted_jobs.py
 pytestmark = pytest.mark.slow
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"

@@ -15,11 +15,8 @@ from support.client.shared_engine import operation
 from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/runs/test_deletion.py
-# tests/pulumi_vertex_training/runs/test_submission.py
-# tests/pulumi_vertex_training/core/running/test_run_identity.py
-# tests/pulumi_vertex_training/kinds/custom_job/test_adopted_jobs.py
+# Shown quicker in tests/pulumi_vertex_training: runs/test_deletion.py, runs/test_submission.py,
+# core/running/test_run_identity.py, kinds/custom_job/test_adopted_jobs.py
 pytestmark = pytest.mark.slow
 
 PROGRAM = """

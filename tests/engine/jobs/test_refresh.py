@@ -11,9 +11,8 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.client.engine import Engine
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/running/test_run_identity.py
-# tests/pulumi_vertex_training/core/test_property_changes.py
+# Shown quicker in tests/pulumi_vertex_training: core/running/test_run_identity.py,
+# core/test_property_changes.py
 pytestmark = pytest.mark.slow
 
 PROGRAM = """

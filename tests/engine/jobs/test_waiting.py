@@ -222,8 +222,7 @@ def test_the_completion_of_a_job_is_known_in_a_preview_and_may_be_an_input(waits
     assert "6 unchanged" in waits.unchanged.ok().output
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/running/test_rows_below.py
+# Shown quicker in tests/pulumi_vertex_training: core/running/test_rows_below.py;
 # tests/engine/package/test_rows.py, for the form of the package
 @pytest.mark.slow
 def test_a_program_reports_how_far_it_is_at_every_width(

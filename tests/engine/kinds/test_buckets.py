@@ -20,9 +20,8 @@ from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 from vertex_training.fields.labels import KEY_LABEL
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/staging_bucket (test_full_buckets.py kills an emptying)
-# tests/pulumi_vertex_training/dynamic/test_plugin_process.py
+# Shown quicker in tests/pulumi_vertex_training: kinds/staging_bucket (test_full_buckets.py kills an
+# emptying), dynamic/test_plugin_process.py
 pytestmark = pytest.mark.slow
 
 DAY = 24 * 60 * 60

@@ -14,10 +14,8 @@ from pulumi_vertex_training.cloud.container_registry.image_names import ImageNam
 from support.client.engine import Engine, Result
 from support.client.registries.pushed_images import push_small_image
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/training_image/test_images_process.py
-# tests/pulumi_vertex_training/kinds/image_repository/test_images_on_the_emulator.py
-# tests/pulumi_vertex_training/package/test_other_kinds.py
+# Shown quicker in tests/pulumi_vertex_training: kinds/training_image/test_images_process.py,
+# kinds/image_repository/test_images_on_the_emulator.py, package/test_other_kinds.py
 pytestmark = pytest.mark.slow
 
 BASE = "python:3.11-slim"

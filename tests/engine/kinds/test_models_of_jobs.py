@@ -11,9 +11,7 @@ from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
 from support.client.engine import Engine, Result
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/model
-# tests/pulumi_vertex_training/package/test_other_kinds.py
+# Shown quicker in tests/pulumi_vertex_training: kinds/model, package/test_other_kinds.py
 pytestmark = pytest.mark.slow
 
 SAVE = """

@@ -20,9 +20,8 @@ from support.waiting import TIMEOUT, eventually
 from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/persistent_resource
-# tests/pulumi_vertex_training/core/running/test_jobs_on_persistent_resources.py
+# Shown quicker in tests/pulumi_vertex_training: kinds/persistent_resource,
+# core/running/test_jobs_on_persistent_resources.py
 pytestmark = pytest.mark.slow
 
 PARENT = "projects/local/locations/us-central1/persistentResources"

@@ -13,8 +13,7 @@ from support.client.shared_engine import diagnostics
 from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/staged_folder/test_folders_on_the_emulator.py
+# Shown quicker in tests/pulumi_vertex_training: kinds/staged_folder/test_folders_on_the_emulator.py
 pytestmark = pytest.mark.slow
 
 PROGRAM = """

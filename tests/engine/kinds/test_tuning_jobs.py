@@ -213,10 +213,8 @@ def steps(shared_engine: Engine) -> Steps:
     )
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
-# tests/pulumi_vertex_training/program/waiting/test_completion.py
-# tests/pulumi_vertex_training/runs/test_adoption.py
+# Shown quicker in tests/pulumi_vertex_training: kinds/hyperparameter_tuning_job/test_tuning_results.py,
+# program/waiting/test_completion.py, runs/test_adoption.py
 @pytest.mark.slow
 def test_every_trial_is_an_output(steps: Steps) -> None:
     found = steps.outputs[0]["every"]
@@ -235,10 +233,6 @@ def test_every_trial_is_an_output(steps: Steps) -> None:
     assert all("/customJobs/" in one["custom_job"] for one in trials)
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
-# tests/pulumi_vertex_training/program/waiting/test_completion.py
-# tests/pulumi_vertex_training/runs/test_adoption.py
 @pytest.mark.slow
 def test_a_live_tuning_job_is_cancelled_when_the_study_changes(steps: Steps) -> None:
     first, second = (each["live"] for each in steps.jobs[:2])
@@ -247,10 +241,6 @@ def test_a_live_tuning_job_is_cancelled_when_the_study_changes(steps: Steps) -> 
     assert (second.name != first.name, second.state.word) == (True, "SUCCEEDED")
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
-# tests/pulumi_vertex_training/program/waiting/test_completion.py
-# tests/pulumi_vertex_training/runs/test_adoption.py
 @pytest.mark.slow
 def test_a_tuning_job_that_exists_is_adopted_as_it_is_and_replaced_when_it_changes(steps: Steps) -> None:
     """Submitted by somebody else, with what the service fills in."""
@@ -267,10 +257,6 @@ def test_a_tuning_job_that_exists_is_adopted_as_it_is_and_replaced_when_it_chang
     assert (len(steps.jobs[2]), steps.counts[2]) == (4, 6), "the jobs that were replaced are kept"
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
-# tests/pulumi_vertex_training/program/waiting/test_completion.py
-# tests/pulumi_vertex_training/runs/test_adoption.py
 @pytest.mark.slow
 def test_a_tuning_job_whose_trials_fail_fails_the_deployment_that_runs_it_and_the_next(steps: Steps) -> None:
     assert "tuning job" in steps.failed.failed().output
@@ -278,10 +264,6 @@ def test_a_tuning_job_whose_trials_fail_fails_the_deployment_that_runs_it_and_th
     assert steps.outputs[2]["failing"]["best"]["id"] is None
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/hyperparameter_tuning_job/test_tuning_results.py
-# tests/pulumi_vertex_training/program/waiting/test_completion.py
-# tests/pulumi_vertex_training/runs/test_adoption.py
 @pytest.mark.slow
 def test_destroying_leaves_no_tuning_job_of_the_stack_and_no_process_of_a_trial(
     steps: Steps, shared_engine: Engine

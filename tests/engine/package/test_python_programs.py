@@ -224,9 +224,7 @@ def _without_ciphers(value: Any) -> Any:
     return [_without_ciphers(each) for each in value] if isinstance(value, list) else value
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/package/test_both_forms.py
-# tests/pulumi_vertex_training/package/test_python_form.py
+# Shown quicker in tests/pulumi_vertex_training: package/test_both_forms.py, package/test_python_form.py
 @pytest.mark.slow
 def test_a_program_in_yaml_takes_the_stack_over_and_gives_it_back(engine: Engine) -> None:
     """Deploy the same bucket and job with Python, with YAML, and with Python again. One job runs."""

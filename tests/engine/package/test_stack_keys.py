@@ -18,8 +18,7 @@ from support.client.package_plugin import with_plugin
 from support.warm import warm_python
 from vertex_training import __version__
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/package/test_stack_key.py
+# Shown quicker in tests/pulumi_vertex_training: package/test_stack_key.py
 pytestmark = pytest.mark.slow
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"

@@ -126,9 +126,7 @@ def test_the_life_of_a_stack(program: Program) -> None:
     assert not [one for one in GATEWAY.list_jobs(engine.endpoint()) if not one.state.is_terminal]
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/package/test_server.py
-# tests/pulumi_vertex_training/core/running/test_run_identity.py
+# Shown quicker in tests/pulumi_vertex_training: package/test_server.py, core/running/test_run_identity.py
 @pytest.mark.slow
 def test_options_of_a_live_job(program: Program) -> None:
     """Change a live job that is protected, whose change is ignored, and that runs on beside the new one."""
@@ -243,9 +241,7 @@ OTHER_KINDS: dict[str, Any] = {
 OTHER_OUTPUTS = {"machines": "${gpus.state}", "image": "${image.uri}", "version": "${digits.versionId}"}
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/package/test_other_kinds.py
-# tests/pulumi_vertex_training/package/test_server.py
+# Shown quicker in tests/pulumi_vertex_training: package/test_other_kinds.py, package/test_server.py
 @pytest.mark.slow
 def test_the_life_of_the_other_kinds(program: Program) -> None:
     """Deploy machines, an image, a model and a schedule, change them in place, import and destroy them."""
@@ -299,8 +295,7 @@ def _imported_kinds_are_unchanged(program: Program) -> None:
     assert engine.outputs()["files"].startswith("gs://")
 
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/core/test_max_cost.py
+# Shown quicker in tests/pulumi_vertex_training: core/test_max_cost.py
 @pytest.mark.slow
 def test_the_price_at_which_a_job_stops(engine: Engine) -> None:
     program = Program(with_plugin(engine))

@@ -18,9 +18,8 @@ from support.emulated import command
 from support.waiting import eventually
 from vertex_training.fields.labels import KEY_LABEL
 
-# The same rules, without Pulumi's CLI:
-# tests/pulumi_vertex_training/kinds/training_schedule/test_schedules_on_the_emulator.py
-# tests/pulumi_vertex_training/package/test_other_kinds.py
+# Shown quicker in tests/pulumi_vertex_training: kinds/training_schedule/test_schedules_on_the_emulator.py,
+# package/test_other_kinds.py
 pytestmark = pytest.mark.slow
 
 PARENT = "projects/local/locations/us-central1"
