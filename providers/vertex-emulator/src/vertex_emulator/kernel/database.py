@@ -31,6 +31,25 @@ class DatabaseClosedError(Exception):
     """The database was closed: the emulator has stopped."""
 
 
+class OuterLock:
+    """A lock that a thread takes before a transaction of the database, never within one.
+
+    Two threads that take both in opposite orders wait for each other. Raises `RuntimeError` instead.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if self._database.writes_here:
+            raise RuntimeError("this lock is taken before a transaction, never within one")
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 class Database:
     """Thread-safe access to the database: one connection that writes, under a lock, and several that read."""
 
@@ -112,9 +131,14 @@ class Database:
         """Name what the running transaction changes, for the log of changes."""
         self._noted.append(name)
 
+    @property
+    def writes_here(self) -> bool:
+        """Whether this thread is within a transaction."""
+        return self._owner == threading.get_ident()
+
     def after_commit(self, call: Callable[[], object]) -> None:
         """Call a function once the transaction of this thread is committed; at once without one."""
-        if self._owner == threading.get_ident():
+        if self.writes_here:
             self._after.append(call)
         else:
             call()
@@ -203,7 +227,7 @@ class Database:
 
     def own_rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
         """Return all rows of a query, with what the transaction of this thread has written."""
-        if self._owner == threading.get_ident():
+        if self.writes_here:
             return self._writer.execute(sql, parameters).fetchall()
         return self.rows(sql, parameters)
 

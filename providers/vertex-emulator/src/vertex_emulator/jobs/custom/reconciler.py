@@ -26,6 +26,7 @@ from vertex_emulator.jobs.custom import store
 from vertex_emulator.jobs.custom.store import JobStore, WaitingJob, WaitingJobs
 from vertex_emulator.kernel import file_limit, machine_clock, times
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import OuterLock
 from vertex_emulator.kernel.disk.disk_space import is_out_of_space
 from vertex_emulator.kernel.disk.trees import remove_tree
 from vertex_emulator.kernel.projects import Place
@@ -96,7 +97,7 @@ class Reconciler:
         self._supervisors = supervisors
         self._waiting = waiting
         self._time = time
-        self._lock = threading.Lock()
+        self._lock = OuterLock(store.database)
         self._found = [path.name for path in jobs_dir.glob("*")]
         self._trash: deque[Path] = deque()
         self._ended: deque[str] = deque(self._found)

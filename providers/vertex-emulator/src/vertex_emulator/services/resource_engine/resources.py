@@ -149,7 +149,7 @@ class Resources:
             record = self.records.lookup(asked.name)
             parent = self.scope(record.name.rsplit("/", 2)[0])[1]
             given = without_server_owned(asked)
-            self.check_etag(self.shown(record), asked)
+            self.check_etag(record, asked)
 
             def change(message: DynamicMessage) -> bool:
                 found = [*self.overwrite(message, given, list(request.update_mask.paths))]
@@ -168,7 +168,7 @@ class Resources:
         """Delete a resource."""
         with self.records.transaction():
             record = self.records.lookup(request.name)
-            self.check_etag(record.message, request, code="FAILED_PRECONDITION")
+            self.check_etag(record, request, code="FAILED_PRECONDITION")
             self.remove(record)
             return self.answer("Delete", record)
 
@@ -233,10 +233,10 @@ class Resources:
             self.saved(record)
         return record
 
-    def check_etag(self, message: DynamicMessage, given: DynamicMessage, *, code: str = "ABORTED") -> None:
+    def check_etag(self, record: Record, given: DynamicMessage, *, code: str = "ABORTED") -> None:
         """Raise an error if `given` has an etag that is not the one of the resource."""
-        if "etag" in given.DESCRIPTOR.fields_by_name:
-            self.stamps.check(message, given.etag, self.records.collection.noun, code=code)
+        if etag := getattr(given, "etag", ""):
+            self.stamps.check(self.shown(record), etag, self.records.collection.noun, code=code)
 
     def below(self, verb: str, record: Record) -> str:
         """Return what the operation of a method is below: the resource, or its location after a deletion."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +16,7 @@ from vertex_emulator.jobs.custom.queue.slots import Slots, StartDelay
 from vertex_emulator.jobs.custom.reconciler import Reconciler
 from vertex_emulator.jobs.custom.store import JobStore, WaitingJob
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import OuterLock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.scheduler import Next
 from vertex_emulator.server.rpc.descriptors import DynamicMessage
@@ -83,7 +83,7 @@ class Queue:
         self._slots = slots
         self._delay = delay
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = OuterLock(store.database)
         self.allocator: Allocator = NoResources()
 
     def add(self, place: Place, job_id: str, job: DynamicMessage) -> None:
