@@ -80,7 +80,10 @@ class Engine:
 
     @property
     def data_dir(self) -> Path:
-        return self.folder / "emulator"
+        """The folder of the emulator. It is beside the project: the host of YAML reads all files below that,
+        and crashes if one vanishes meanwhile.
+        """
+        return self.folder.with_name(f"{self.folder.name}-emulator")
 
     def write(self, program: str) -> None:
         """Write the program `infra/__main__.py`, below the usual imports."""
@@ -331,4 +334,6 @@ def environment(folder: Path, data_dir: Path) -> dict[str, str]:
 
 
 def _at(folder: Path) -> Engine:
-    return Engine(folder=folder, environment=environment(folder, folder / "emulator"))
+    engine = Engine(folder=folder)
+    engine.environment.update(environment(folder, engine.data_dir))
+    return engine
