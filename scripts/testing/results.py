@@ -47,7 +47,8 @@ class Results:
     """All results so far.
 
     `running` has the test of each process, `broken` the files that cannot be imported, `ended` the processes
-    that have ended well, and `grown` those of them that left files to others, for they needed much memory.
+    that have ended well, and `grown` the ones among these that left files to others: they had grown too
+    large.
     """
 
     tests: list[EndedTest] = field(default_factory=list)

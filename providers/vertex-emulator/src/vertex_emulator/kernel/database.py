@@ -133,7 +133,7 @@ class Database:
 
     @property
     def writes_here(self) -> bool:
-        """Whether this thread is within a transaction."""
+        """True within a transaction of this thread."""
         return self._owner == threading.get_ident()
 
     def after_commit(self, call: Callable[[], object]) -> None:
