@@ -146,7 +146,8 @@ def test_metrics_and_use_are_drawn_live_and_are_a_table(seen: Visit, scene: Scen
 FIRST_SCREEN = (1440, 900)
 
 
-BOTTOM = "(part) => document.querySelector(part).getBoundingClientRect().bottom"
+BOTTOM = "(part) => document.querySelector(part)?.getBoundingClientRect().bottom"
+"""In one step: a live page gets its parts one after the other, and replaces what a locator has found."""
 
 
 def test_the_first_screen_has_state_metric_curve_and_the_end_of_the_log(
@@ -169,8 +170,7 @@ def test_the_first_screen_has_state_metric_curve_and_the_end_of_the_log(
         expect(page.locator("#log li").last).to_have_text(re.compile("the end of the log|running"))
         expect(page.locator("#metrics canvas").first).to_be_visible()
         for part in seen_first:
-            # In one step: the page is live, and replaces the element that a locator has found.
-            bottom = page.evaluate(BOTTOM, part)
+            bottom = page.wait_for_function(BOTTOM, arg=part).json_value()
             assert 0 < bottom <= FIRST_SCREEN[1], part
         expect(page.locator("#icon")).to_have_attribute("href", "/assets/icon-running.svg")
         assert page.title().startswith("▶")

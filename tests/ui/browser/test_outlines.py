@@ -126,7 +126,7 @@ def test_names_that_break_are_reported(seen: Visit, dashboard: Dashboard, keys: 
 
 
 BOTTOM_OF_THE_TWENTIETH = """
-document.querySelectorAll("#jobs tr:not([hidden])")[19].getBoundingClientRect().bottom
+document.querySelectorAll("#jobs tr:not([hidden])")[19]?.getBoundingClientRect().bottom
 """
 
 
@@ -134,7 +134,8 @@ def test_every_pending_job_has_a_reason(seen: Visit, dashboard: Dashboard, keys:
     page = seen.page
     opened(page, dashboard, "overview", keys)
     page.set_viewport_size({"width": 1440, "height": HEIGHT})
-    bottom = page.evaluate(BOTTOM_OF_THE_TWENTIETH)  # in one step: rows of live jobs are replaced
+    # In one step: rows of live jobs are replaced.
+    bottom = page.wait_for_function(BOTTOM_OF_THE_TWENTIETH).json_value()
     assert 0 < bottom <= HEIGHT, "twenty jobs in a screen"
     waiting = page.locator("#jobs tr[data-state=PENDING]")
     expect(waiting.nth(100)).to_be_attached()
