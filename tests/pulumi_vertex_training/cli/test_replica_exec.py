@@ -139,8 +139,8 @@ def test_on_a_terminal_the_command_has_a_terminal_of_its_own(data_dir: Path, tmp
     asks = "import os; print('tty', os.isatty(0), os.tcgetpgrp(0) > 0, os.environ['TERM'])"
     os.write(master, f'python3 -c "{asks}"\n'.encode())
     read_until(master, "tty True True xterm", timeout=TIMEOUT)
-    os.write(master, b"sleep 600\n")
-    read_until(master, "sleep 600", timeout=TIMEOUT)
+    os.write(master, b"sh -c 'echo begun $((40+2)); exec sleep 600'\n")
+    read_until(master, "begun 42", timeout=TIMEOUT)  # the terminal shows what is typed before it runs
     os.write(master, b"\x03")  # Ctrl-C is for the command, not for ours
     os.write(master, b"echo $((6*7)) && exit 3\n")
     shown = read_until_closed(master, timeout=TIMEOUT)
