@@ -109,7 +109,7 @@ def test_a_used_up_sum_refuses_the_next_run_before_anything_is_cancelled(
 ) -> None:
     trial = stack(package=package)
     trial.up(declared("max_cost=1"))
-    options = f"max_cost={a_minute(trial) * 1.0001!r}, on_replace={on_replace!r}"
+    options = f"max_cost={a_minute(trial) * 1.000001!r}, on_replace={on_replace!r}"
     trial.up(declared(options))
     eventually(lambda: trial.state() == "RUNNING")
     (live,) = trial.there()
@@ -132,7 +132,7 @@ def test_a_failed_job_stays_once_the_sum_is_used_up(
     failing = {"command": ("false",), "spec": "spec-2"}
     trial = stack(package=package)
     trial.up(declared("max_cost=1"))
-    little = f"max_cost={a_minute(trial) * 1.0001!r}, rerun={policy!r}"
+    little = f"max_cost={a_minute(trial) * 1.000001!r}, rerun={policy!r}"
     fresh = stack(package=package)
     fresh.up(declared(little, **failing))
     ended(fresh)
