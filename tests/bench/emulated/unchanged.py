@@ -23,12 +23,8 @@ from support.emulated.emulator import call
 from vertex_emulator.client import launcher
 from vertex_emulator.client.launcher import Emulator
 
-_PLACE = {
-    "endpoint": "emulator",
-    "project": "local",
-    "location": "us-central1",
-    "marks": {"project": "bench", "stack": "test", "resource": "unchanged"},
-}
+_PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+_MARKS = {"marks": {"project": "bench", "stack": "test", "resource": "unchanged"}}
 _RUNS = 5
 
 
@@ -55,8 +51,8 @@ def _trainer(folder: Path) -> None:
 
 
 def _rows(plugin: PluginProcess, own: Emulator) -> Iterator[Figure]:
-    _, repository = _made(plugin, ImageRepositoryProvider(), {"name": "bench", **_PLACE})
-    _made(plugin, StagingBucketProvider(), {"name": "bench-staging", **_PLACE})
+    _, repository = _made(plugin, ImageRepositoryProvider(), {"repository_id": "bench", **_PLACE, **_MARKS})
+    _made(plugin, StagingBucketProvider(), {"name": "bench-staging", **_PLACE, **_MARKS})
     image = {
         "repository": repository["url"],
         "name": "digits",
