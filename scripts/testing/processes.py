@@ -78,11 +78,11 @@ def run(
         interrupts = ending.enter_context(_interrupts())
         environment = {**env, RUN: str(folder), SHARED: str(temporary), MEMORY: str(memory or "")}
         started: list[subprocess.Popen[bytes]] = []
-        wanted = min(processes, len(queue))
+        at_once = min(processes, len(queue))
         ending.callback(_end, started)
         reader = Reader(folder / "results")
         while True:
-            while len(started) < wanted:
+            while len(started) < at_once + len(done.results.grown):
                 started.append(_start(layout, folder, temporary, len(started), environment, arguments))
             alive = [process for process in started if process.poll() is None]
             for name, row in reader.rows():
@@ -91,8 +91,7 @@ def run(
             if interrupts or (stop_at_first and done.results.counts()["failed"]):
                 done.interrupted = bool(interrupts)
                 break
-            wanted = min(processes, len(queue)) + len(done.results.grown)
-            if not alive and wanted == len(started):
+            if not alive and len(started) == at_once + len(done.results.grown):
                 break
             time.sleep(_LOOK_SECONDS)
         done.crashed = [] if done.interrupted else _crashes(folder, started, done.results)
