@@ -23,7 +23,6 @@ _NAMES = {
 }
 _BUDGET = "monthlyBudget"
 """The setting of a project that declares an environment, as `environment/` does."""
-_EVER = "9999-01-01T00:00:00Z"
 
 
 class _Change(NamedTuple):
@@ -43,7 +42,7 @@ def check(context: PlanContext) -> CheckResult | None:
     if not plan.stack:
         return None
     try:
-        last = deployment_at(context.folder, context.stack or plan.stack, _EVER, context.timeouts)
+        last = deployment_at(context.folder, context.stack or plan.stack, None, context.timeouts)
     except CommandError as error:
         unknown = CheckFinding(
             severity="unknown", message=f"the limits of the last deployment are not known: {error}"

@@ -154,18 +154,20 @@ class Deployment:
 
 
 def deployment_at(
-    folder: Path, name: str, moment: str, timeouts: Timeouts, *, secrets: bool = False
+    folder: Path, name: str, moment: str | None, timeouts: Timeouts, *, secrets: bool = False
 ) -> Deployment | None:
-    """Return the last deployment of a stack that began by a moment (RFC 3339), None without one."""
+    """Return the last deployment of a stack, or that began by a moment (RFC 3339); None without one."""
     words = ["stack", "history", "--json", "--stack", name, "--page-size", str(_PAGE)]
     words += ["--show-secrets"] if secrets else []
-    at = timestamps.parse(moment)
+    at = timestamps.parse(moment) if moment is not None else None
     for page in range(1, _MOST_PAGES + 1):
         listed = _json(folder, [*words, "--page", str(page)], timeouts, path="--from")
         if not isinstance(listed, list) or not listed:
             return None
         for one in listed:  # newest first
-            if isinstance(one, Mapping) and one.get("kind") == "update" and _began(one) <= at:
+            if not isinstance(one, Mapping) or one.get("kind") != "update":
+                continue
+            if at is None or _began(one) <= at:
                 found = one.get("environment")
                 facts = found if isinstance(found, Mapping) else {}
                 return Deployment(
