@@ -74,19 +74,14 @@ def _lines(folder: Path) -> int:
 
 def shape(modules: Iterable[str]) -> dict[str, int]:
     """Count the parameters of type `Any`, and the functions with more lines than most, in modules."""
-    functions = [
-        node
-        for module in modules
-        for node in ast.walk(ast.parse(module))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    ]
-    parameters = [node for each in functions for node in ast.walk(each.args) if isinstance(node, ast.arg)]
-    return {
-        "parameters typed Any": sum(getattr(each.annotation, "id", "") == "Any" for each in parameters),
-        f"functions over {_MOST_LINES} lines": sum(
-            (each.end_lineno or each.lineno) - each.lineno >= _MOST_LINES for each in functions
-        ),
-    }
+    any_typed = long = 0
+    for module in modules:
+        for node in ast.walk(ast.parse(module)):
+            if isinstance(node, ast.arg):
+                any_typed += getattr(node.annotation, "id", "") == "Any"
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                long += (node.end_lineno or node.lineno) - node.lineno >= _MOST_LINES
+    return {"parameters typed Any": any_typed, f"functions over {_MOST_LINES} lines": long}
 
 
 def _commands(command: argparse.ArgumentParser) -> int:

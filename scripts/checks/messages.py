@@ -28,19 +28,15 @@ class Message:
 
 def messages_of(path: Path, source: str) -> Iterator[Message]:
     """Yield the messages of a module, in order, each once."""
-    tree = ast.parse(source)
-    parts = set()
-    for node in ast.walk(tree):
+    found, parts = [], set()
+    for node in ast.walk(ast.parse(source)):  # a node comes after the one that it is part of
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             parts.add(id(node.value))  # a docstring
-        elif isinstance(node, ast.JoinedStr):
-            parts |= {id(each) for each in ast.walk(node) if each is not node}
-    found = [
-        Message(path, node.lineno, text)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in parts
-        if (text := _text(node)) is not None and len(text.split()) >= _WORDS
-    ]
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in parts:
+            parts.update(map(id, ast.walk(node)))
+            text = _text(node)
+            if text is not None and len(text.split()) >= _WORDS:
+                found.append(Message(path, node.lineno, text))
     yield from sorted(found, key=lambda each: each.line)
 
 
