@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import random
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -15,11 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from support.waiting import TIMEOUT, eventually
+from support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "digits"
 DATA = EXAMPLE / "data" / "digits.csv.gz"
+_PYTHON = {
+    "OPENBLAS_NUM_THREADS": "1",  # more threads wait for each other, which takes processor time
+    "PYTHONPATH": os.pathsep.join([str(EXAMPLE), str(ROOT / "providers/vertex-cluster/src")]),
+}
 
 _chance = random.SystemRandom()
 """A source of random ports; the global one has the same seed in all test processes (pytest-randomly)."""
@@ -55,15 +62,56 @@ def cluster_spec(pools: Mapping[int, list[str]], pool: int, index: int) -> str:
 
 
 @dataclass(frozen=True)
+class Process:
+    """A fork of `replica_server.py`, with the methods of `subprocess.Popen` that tests use."""
+
+    pid: int
+    code: Path
+
+    def poll(self) -> int | None:
+        return int(self.code.read_text()) if self.code.exists() else None
+
+    def wait(self) -> int:
+        code = eventually(lambda: (self.poll(),) if self.code.exists() else None)
+        assert code is not None and code[0] is not None
+        return code[0]
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    """Start the process whose forks are replicas. It ends with this process."""
+    server = subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("replica_server.py")],
+        env={"PATH": os.environ["PATH"], **_PYTHON},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(server.communicate)
+    return server
+
+
+@dataclass(frozen=True)
 class Replica:
     name: str
-    process: subprocess.Popen[bytes]
+    process: Process
     out: Path
     err: Path
 
     def wait(self) -> int:
         """Return the exit code."""
-        return self.process.wait(TIMEOUT)
+        return self.process.wait()
 
     def output(self) -> str:
         return self.out.read_text()
@@ -109,8 +157,7 @@ class Job:
     def environment(self, pool: int, index: int) -> dict[str, str]:
         return {
             "PATH": os.environ["PATH"],
-            "OPENBLAS_NUM_THREADS": "1",  # more threads wait for each other, which takes processor time
-            "PYTHONPATH": os.pathsep.join([str(EXAMPLE), str(ROOT / "providers/vertex-cluster/src")]),
+            **_PYTHON,
             "CLUSTER_SPEC": cluster_spec(self.pools, pool, index),
             "CLOUD_ML_JOB_ID": "2970106362064797696",
             "AIP_MODEL_DIR": f"{self.model_dir}/",
@@ -127,18 +174,21 @@ class Job:
     ) -> Replica:
         """Start one replica; `environment` overrides its variables."""
         name = f"workerpool{pool}-{index}"
-        out, err = (self.folder / f"{name}.{len(self.started)}.{kind}" for kind in ("out", "err"))
-        command = [sys.executable, "-W", "error", "-m", "digits_trainer.task", "--data", data, *arguments]
-        with out.open("wb") as stdout, err.open("wb") as stderr:
-            process = subprocess.Popen(
-                command,
-                env={**self.environment(pool, index), **(environment or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=self.folder,
-            )
-        replica = Replica(name, process, out, err)
+        out, err, code = (
+            self.folder / f"{name}.{len(self.started)}.{kind}" for kind in ("out", "err", "code")
+        )
+        out.touch()
+        err.touch()
+        sent = {
+            **{"out": str(out), "err": str(err), "code": str(code), "folder": str(self.folder)},
+            "arguments": ["--data", data, *arguments],
+            "environment": {**self.environment(pool, index), **(environment or {})},
+        }
+        server = _server()
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(json.dumps(sent) + "\n")
+        server.stdin.flush()
+        replica = Replica(name, Process(int(server.stdout.readline()), code), out, err)
         self.started.append(replica)
         return replica
 

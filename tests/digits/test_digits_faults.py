@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -204,26 +205,22 @@ def test_arguments_that_differ_from_the_chief(new_job: NewJob) -> None:
     worker.process.kill()  # it would wait for a chief with the same arguments
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (
-            "/nowhere/digits.csv.gz",
-            "/nowhere/digits.csv.gz does not exist. Give --data the digits' CSV file.",
-        ),
-        ("/", "/ cannot be read: [Errno 21] Is a directory: '/'."),
-        (
-            "gs://no-such-bucket/digits.csv",
-            "--data: the bucket no-such-bucket is not mounted at /gcs/no-such-bucket. ",
-        ),
-        (
-            "s3://bucket/digits.csv",
-            "--data: 's3://bucket/digits.csv' is not a gs:// URI. Give gs://bucket/name or a ",
-        ),
-    ],
-)
-def test_data_that_cannot_be_read(new_job: NewJob, data: str, message: str) -> None:
-    assert failed(new_job().start(0, data=data), code=2).startswith(message)
+def test_data_that_cannot_be_read(new_job: NewJob) -> None:
+    reason = failed(new_job().start(0, data="gs://no-such-bucket/digits.csv"), code=2)
+    assert reason.startswith("--data: the bucket no-such-bucket is not mounted at /gcs/no-such-bucket. ")
+    reason = failed(new_job().start(0, data="/nowhere/digits.csv.gz"), code=2)
+    assert reason == "/nowhere/digits.csv.gz does not exist. Give --data the digits' CSV file."
+
+
+def test_data_that_is_no_file() -> None:
+    from digits_trainer.data import load
+    from digits_trainer.errors import InputError
+    from digits_trainer.task import parse
+
+    with pytest.raises(InputError, match=r"^/ cannot be read: \[Errno 21\] Is a directory: '/'\."):
+        load(Path("/"))
+    with pytest.raises(InputError, match=r"^--data: 's3://bucket/digits\.csv' is not a gs:// URI\. Give gs:"):
+        parse(["--data=s3://bucket/digits.csv"], {})
 
 
 @pytest.mark.parametrize(
@@ -241,11 +238,15 @@ def test_data_that_cannot_be_read(new_job: NewJob, data: str, message: str) -> N
         ("plain.csv.gz", b"1,2\n", "cannot be read: Not a gzipped file (b'1,')."),
     ],
 )
-def test_invalid_data(new_job: NewJob, name: str, content: bytes, message: str) -> None:
-    job = new_job()
-    path = job.folder / name
+def test_invalid_data(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    from digits_trainer.data import load
+    from digits_trainer.errors import InputError
+
+    path = tmp_path / name
     path.write_bytes(content)
-    assert failed(job.start(0, data=str(path)), code=2) == f"{path} {message}"
+    with pytest.raises(InputError) as raised:
+        load(path)
+    assert str(raised.value) == f"{path} {message}"
 
 
 def test_wrong_usage(new_job: NewJob) -> None:
