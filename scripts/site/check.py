@@ -6,9 +6,10 @@ is one.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -67,53 +68,57 @@ class BuiltPage(HTMLParser):
 
 def problems(site: Path) -> Iterator[str]:
     """Yield a message for each dead link, address of another site that is loaded, and unreachable page."""
-    pages = {path: BuiltPage(path) for path in sorted(site.rglob("*.html"))}
-    if site / "index.html" not in pages:
+    pages = {str(path): BuiltPage(path) for path in sorted(site.rglob("*.html"))}
+    files = {str(path) for path in site.rglob("*") if path.is_file()}
+    start = str(site / "index.html")
+    if start not in pages:
         yield "index.html: does not exist."
         return
-    for path, page in pages.items():
-        if path.name != "404.html":  # its links begin at the root of a server
-            yield from _problems_of(page, pages, site)
+    for page in pages.values():
+        if page.path.name != "404.html":  # its links begin at the root of a server
+            yield from _problems_of(page, pages, files, site)
     for style in sorted(site.rglob("*.css")):
         for address in _STYLE_ADDRESS.findall(style.read_text(encoding="utf-8")):
             yield f"{style.relative_to(site)}: loads {address}."
-    reached = _reached(pages, site / "index.html")
-    for path in sorted(set(pages) - reached - {site / "404.html"}):
-        yield f"{path.relative_to(site)}: no navigation leads to it."
+    reached = _reached(pages, files, start)
+    for path in sorted(set(pages) - reached - {str(site / "404.html")}):
+        yield f"{Path(path).relative_to(site)}: no navigation leads to it."
 
 
-def _problems_of(page: BuiltPage, pages: Mapping[Path, BuiltPage], site: Path) -> Iterator[str]:
+def _problems_of(
+    page: BuiltPage, pages: Mapping[str, BuiltPage], files: Set[str], site: Path
+) -> Iterator[str]:
     name = page.path.relative_to(site)
     if page.has_diagram:
         yield f"{name}: has a Mermaid diagram, whose script is loaded from another site. Use a picture."
     for address in dict.fromkeys(page.loaded):
         if _ELSEWHERE.match(address):
             yield f"{name}: loads {address}."
-        elif not _OTHER_SCHEME.match(address) and not _target(page.path, address).exists():
+        elif not _OTHER_SCHEME.match(address) and _target(page, address, files) not in files:
             yield f"{name}: {address} does not exist."
     for link in dict.fromkeys(page.links):
         if _ELSEWHERE.match(link) or _OTHER_SCHEME.match(link):
             continue
-        target, anchor = _target(page.path, link), unquote(link.partition("#")[2])
-        if not target.exists():
+        target, anchor = _target(page, link, files), unquote(link.partition("#")[2])
+        if target not in files:
             yield f"{name}: {link} does not exist."
         elif anchor and target in pages and anchor not in pages[target].anchors:
             yield f"{name}: {link} has no such heading."
 
 
-def _target(page: Path, link: str) -> Path:
+def _target(page: BuiltPage, link: str, files: Set[str]) -> str:
     path = unquote(link.partition("#")[0].partition("?")[0])
-    target = Path(*(page.parent / path).parts) if path else page
-    resolved = target.resolve()
-    return resolved / "index.html" if resolved.is_dir() else resolved
+    target = posixpath.normpath(f"{page.path.parent}/{path}") if path else str(page.path)
+    index = f"{target}/index.html"
+    return index if index in files else target
 
 
-def _reached(pages: Mapping[Path, BuiltPage], start: Path) -> set[Path]:
+def _reached(pages: Mapping[str, BuiltPage], files: Set[str], start: str) -> set[str]:
     found, waiting = {start}, [start]
     while waiting:
         page = pages[waiting.pop()]
         for link in page.navigation:
-            target = _target(page.path, link)
+            target = _target(page, link, files)
             if target in pages and target not in found:
                 found.add(target)
                 waiting.append(target)

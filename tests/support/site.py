@@ -51,7 +51,7 @@ def serving(folder: Path) -> Iterator[str]:
     """Serve a folder on this machine. Yield the address."""
     handler = functools.partial(QuietHandler, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as found:
-        thread = threading.Thread(target=found.serve_forever)
+        thread = threading.Thread(target=found.serve_forever, args=(0.02,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{found.server_port}"

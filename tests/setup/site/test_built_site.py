@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -88,11 +89,9 @@ def server(site: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("scheme", ["file", "http"])
-def test_search_finds_a_page_and_loads_nothing_from_elsewhere(
-    scheme: str, site: Path, browser: Browser, request: pytest.FixtureRequest
-) -> None:
-    start = site.as_uri() if scheme == "file" else str(request.getfixturevalue("server"))
+@contextmanager
+def only_from(start: str, browser: Browser) -> Iterator[Page]:
+    """Yield a page, which may load nothing from elsewhere."""
     elsewhere: list[str] = []
 
     def check(route: Route) -> None:
@@ -102,10 +101,18 @@ def test_search_finds_a_page_and_loads_nothing_from_elsewhere(
 
     page = browser.new_page()
     page.route("**/*", check)
-    page.goto(f"{start}/guides/teams/plan.html")
-    _search(page, "protect_running")
-    page.goto(f"{start}/index.html")
+    yield page
+    page.close()
     assert elsewhere == []
+
+
+def test_search_of_files_finds_a_page_and_loads_nothing_from_elsewhere(site: Path, browser: Browser) -> None:
+    with only_from(site.as_uri(), browser) as page:
+        page.goto(f"{site.as_uri()}/guides/teams/plan.html")
+        page.keyboard.press("/")
+        page.keyboard.type("protect_running")
+        expect(page.locator("a[href*='rerun.html']").filter(visible=True).first).to_be_visible()
+        page.goto(f"{site.as_uri()}/index.html")
 
 
 ROW = re.compile(
@@ -119,19 +126,18 @@ def test_questions_are_answered_by_the_first_results(server: str, browser: Brows
     """Ask one question after the other in one page, which has the index of the search."""
     assert [row["place"] for row in QUESTIONS[:10]] == ["1"] * 10
     assert len(QUESTIONS) == 24
-    page = browser.new_page()
-    page.goto(f"{server}/index.html")
-    page.keyboard.press("/")
-    field = page.get_by_role("combobox", name="Search")
-    for row in QUESTIONS:
-        field.fill("")
-        expect(page.locator("ol > li a[href]")).to_have_count(0)
-        field.fill(row["question"].replace("&nbsp;", " "))
-        path, _, anchor = row["answer"].replace(".md", ".html").partition("#")
-        wanted = f"ol > li:nth-child(-n+{row['place']}) a[href*='{path}']"
-        wanted += f"[href*='#{anchor}']" if anchor else ""
-        expect(page.locator(wanted)).to_be_visible()
-    page.close()
+    with only_from(server, browser) as page:
+        page.goto(f"{server}/index.html")
+        page.keyboard.press("/")
+        field = page.get_by_role("combobox", name="Search")
+        for row in QUESTIONS:
+            field.fill("")
+            expect(page.locator("ol > li a[href]")).to_have_count(0)
+            field.fill(row["question"].replace("&nbsp;", " "))
+            path, _, anchor = row["answer"].replace(".md", ".html").partition("#")
+            wanted = f"ol > li:nth-child(-n+{row['place']}) a[href*='{path}']"
+            wanted += f"[href*='#{anchor}']" if anchor else ""
+            expect(page.locator(wanted)).to_be_visible()
 
 
 def test_the_box_of_the_rules_finds_a_rule_by_its_message(site: Path, browser: Browser) -> None:
@@ -170,10 +176,3 @@ def _fits(part: Locator) -> None:
     box = part.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= 390
-
-
-def _search(page: Page, text: str) -> None:
-    """Type into the search of a page, and wait until it shows a page that has the text."""
-    page.keyboard.press("/")
-    page.keyboard.type(text)
-    expect(page.locator("a[href*='rerun.html']").filter(visible=True).first).to_be_visible()
