@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
+from click.testing import Result
 
+from support.client.gitops.schema_checker import checked
 from support.tables import not_empty
 
 FOLDER = Path(__file__).resolve().parents[3] / "gitops" / "kubernetes-operator"
 SCHEMA = Path(__file__).parent / "stack.schema.json"
-CHECKER = Path(sys.executable).with_name("check-jsonschema")
 
 
 def manifests() -> list[dict[str, Any]]:
@@ -26,27 +25,26 @@ def of_kind(kind: str) -> list[dict[str, Any]]:
     return [one for one in manifests() if one["kind"] == kind]
 
 
-def checked(stacks: list[dict[str, Any]], folder: Path) -> subprocess.CompletedProcess[str]:
+def compared(stacks: list[dict[str, Any]], folder: Path) -> Result:
     """Compare manifests with the schema."""
     files = [folder / f"{stack['metadata']['name']}.json" for stack in stacks]
     for file, stack in zip(files, stacks, strict=True):
         file.write_text(json.dumps(stack))
-    command = [str(CHECKER), "--schemafile", str(SCHEMA), *map(str, files)]
-    return subprocess.run(command, capture_output=True, text=True)
+    return checked("--schemafile", str(SCHEMA), *map(str, files))
 
 
 def test_stacks_have_fields_of_the_operator(tmp_path: Path) -> None:
-    done = checked(of_kind("Stack"), tmp_path)
-    assert done.returncode == 0, done.stdout
+    done = compared(of_kind("Stack"), tmp_path)
+    assert done.exit_code == 0, done.output
 
 
 def test_a_mistyped_field_is_found(tmp_path: Path) -> None:
     (stack, *_) = of_kind("Stack")
     spec = {**stack["spec"], "projectRepository": "https://example.com", "refresh": "yes"}
-    done = checked([{**stack, "spec": spec}], tmp_path)
-    assert done.returncode == 1
-    assert "'projectRepository' was unexpected" in done.stdout
-    assert "$.spec.refresh: 'yes' is not of type 'boolean'" in done.stdout
+    done = compared([{**stack, "spec": spec}], tmp_path)
+    assert done.exit_code == 1
+    assert "'projectRepository' was unexpected" in done.output
+    assert "$.spec.refresh: 'yes' is not of type 'boolean'" in done.output
 
 
 def test_a_stack_names_one_source_and_one_revision() -> None:

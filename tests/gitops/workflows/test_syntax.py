@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import yaml
 
 from support.client.gitops.gitlab_jobs import jobs
+from support.client.gitops.schema_checker import checked
 from support.clients.tools import tool
 from support.tables import not_empty
 
@@ -19,7 +19,6 @@ GITOPS = Path(__file__).resolve().parents[3] / "gitops"
 WORKFLOWS = sorted((GITOPS / "github" / "workflows").glob("*.yml"))
 ACTION = GITOPS / "github" / "actions" / "vertex-training" / "action.yml"
 GITLAB = GITOPS / "gitlab" / ".gitlab-ci.yml"
-CHECKER = Path(sys.executable).with_name("check-jsonschema")
 
 
 def workflow(file: Path) -> dict[Any, Any]:
@@ -38,9 +37,8 @@ def workflow(file: Path) -> dict[Any, Any]:
     ids=["workflows", "action", "gitlab"],
 )
 def test_files_have_the_published_schema(schema: str, files: list[Path], more: list[str]) -> None:
-    command = [str(CHECKER), "--builtin-schema", schema, *more, *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    done = checked("--builtin-schema", schema, *more, *map(str, files))
+    assert done.exit_code == 0, done.output
 
 
 def test_actionlint_finds_nothing(tmp_path: Path) -> None:
