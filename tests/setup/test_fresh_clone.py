@@ -120,7 +120,10 @@ def copy_clone(root: Path, target: Path) -> None:
             shutil.copy2(root / name / "conftest.py", target / name)
 
 
-@pytest.mark.parametrize("name", SURROUNDINGS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if it.root else []) for name, it in SURROUNDINGS.items()],
+)
 def test_the_second_command_of_the_readme(root: Path, programs: Path, name: str) -> None:
     it = SURROUNDINGS[name]
     if it.root and os.geteuid() != 0:

@@ -51,7 +51,8 @@ def run(layout: Layout, *, marks: str = "not slow", arguments: Sequence[str] = (
     """Run a suite of these files, each with its program."""
     for name, program in files.items():
         (layout.root / "tests" / f"test_{name}.py").write_text(program)
-    return run_entries(layout, [Entry(f"tests/test_{name}.py", marks) for name in files], arguments)
+    entries = [Entry(f"tests/test_{name}.py", marks) for name in files]
+    return run_entries(layout, entries, arguments, count=min(len(files), 2))
 
 
 def run_entries(
@@ -88,18 +89,18 @@ def test_every_test_runs_once(small: Layout) -> None:
     assert (done.crashed, done.left_files, done.interrupted) == ([], [], False)
 
 
-@pytest.mark.parametrize(("memory", "processes"), [(1, 4), (1 << 40, 1)])
+@pytest.mark.parametrize(("memory", "processes"), [(1, 3), (1 << 40, 1)])
 def test_a_process_that_has_grown_ends_after_its_file_and_another_takes_its_place(
     small: Layout, memory: int, processes: int
 ) -> None:
-    for number in range(3):
+    for number in range(2):
         (small.root / "tests" / f"test_file{number}.py").write_text("def test_it(): pass\n")
     done = run_entries(
-        small, [Entry(f"tests/test_file{number}.py", "") for number in range(3)], count=1, memory=memory
+        small, [Entry(f"tests/test_file{number}.py", "") for number in range(2)], count=1, memory=memory
     )
-    assert len(outcomes(done)) == 3 and (done.crashed, done.left_files) == ([], [])
+    assert len(outcomes(done)) == 2 and (done.crashed, done.left_files) == ([], [])
     assert len(list((done.folder / "results").iterdir())) == processes
-    assert len(done.results.grown) == (3 if processes > 1 else 0)
+    assert len(done.results.grown) == (2 if processes > 1 else 0)
 
 
 def test_the_mark_expression_of_an_entry_chooses_tests(small: Layout) -> None:
@@ -132,7 +133,7 @@ def test_the_part_of_an_entry_chooses_tests(small: Layout) -> None:
     )
     rows = [f"{file}::test_it[{number}]" for number in range(40)]
     for part in (0, parts - 1):
-        done = run_entries(small, [Entry(file, "", part)])
+        done = run_entries(small, [Entry(file, "", part)], count=1)
         chosen = {row for row in rows if part_of(row, parts) == part}
         assert chosen and {test.name for test in done.results.tests} == chosen
 

@@ -72,15 +72,26 @@ def test_a_failure_is_an_error_of_the_chore_and_a_line_for_tests(
     assert "no network" in printed.getvalue()
 
 
-def run_install(here: Layout, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run policies/install.py with the Python of the tests, where no package index answers."""
+def run_install(here: Layout, *options: str, python: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run policies/install.py with the Python of the tests. `python` makes the environment."""
+    script = str(here.root / "policies" / "install.py")
+    code = f"import runpy, sys; sys._base_executable = {str(python)!r}\n"
+    code += f"runpy.run_path({script!r}, None, '__main__')"
     return subprocess.run(
-        [sys.executable, *options, here.root / "policies" / "install.py"],
-        env={"PATH": "/usr/bin:/bin", "PIP_INDEX_URL": "http://127.0.0.1:1/simple", "PIP_RETRIES": "0"},
+        [sys.executable, *options, *(["-c", code] if python else [script])],
+        env={"PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+_WITHOUT_INDEX = """#!/bin/sh
+mkdir -p "$4/bin"
+printf '#!/bin/sh\nexit 1\n' > "$4/bin/python"
+chmod +x "$4/bin/python"
+"""
+"""A Python that makes an environment whose pip fails."""
 
 
 def test_an_environment_of_another_package_is_replaced_and_a_failure_leaves_none(here: Layout) -> None:
@@ -92,7 +103,10 @@ def test_an_environment_of_another_package_is_replaced_and_a_failure_leaves_none
     ended = run_install(here)
     assert (ended.returncode, ended.stdout) == (0, f"{script['VENV']} is up to date.\n")
     script["STAMP"].write_text(script["_stamp"]({name: Path("/elsewhere") for name in packages}))
-    ended = run_install(here)
+    python = here.root / "python"
+    python.write_text(_WITHOUT_INDEX)
+    python.chmod(0o755)
+    ended = run_install(here, python=python)
     assert ended.returncode == 1
     assert "name another index in PIP_INDEX_URL" in ended.stderr
     assert not script["VENV"].exists()
