@@ -47,9 +47,9 @@ def _watch(replica: Mapping[str, Any]) -> NoReturn:
         _become(replica)
     print(pid, flush=True)
     file = Path(replica["code"])
-    beside = file.with_suffix(".new")
-    beside.write_text(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
-    beside.rename(file)
+    unfinished = file.with_suffix(".new")
+    unfinished.write_text(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
+    unfinished.rename(file)
     os._exit(0)
 
 
