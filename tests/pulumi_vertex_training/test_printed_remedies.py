@@ -85,11 +85,23 @@ def test_each_target_of_make_exists(command: str) -> None:
 
 
 @functools.cache
-def flags(verb: tuple[str, ...]) -> dict[str, bool]:
-    """Return the options of a command of `pulumi`, and whether each takes a value."""
-    shown = subprocess.run(["pulumi", *verb, "--help"], check=True, capture_output=True, text=True).stdout
-    rows = re.findall(r"^ +(?:-\w, )?(--[\w-]+)(?: (\w+)(\[=)?\S*)?(?:  |$)", shown, re.MULTILINE)
-    return {name: bool(value) and not may_be_left_out for name, value, may_be_left_out in not_empty(rows)}
+def flags() -> dict[str, dict[str, bool]]:
+    """Return the options of each command of `pulumi`, and whether each takes a value.
+
+    One call prints all of them, as the completion of a shell.
+    """
+    command = ["pulumi", "gen-completion", "bash"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found, aliases = {}, {}
+    for verb, body in re.findall(
+        r'^ +last_command="pulumi_([\w-]+)"$(.*?)^\}$', shown, re.MULTILINE | re.DOTALL
+    ):
+        values = set(re.findall(r'two_word_flags\+=\("(--[\w-]+)"\)', body))
+        options = re.findall(r' flags\+=\("(--[\w-]+)=?"\)', body)
+        found[verb] = {name: name in values for name in options}
+        for alias, of_verb in re.findall(r'aliashash\["([\w-]+)"\]="([\w-]+)"', body):
+            aliases[f"{verb}_{alias}"] = f"{verb}_{of_verb}"
+    return found | {alias: found[verb] for alias, verb in aliases.items()}
 
 
 @every_row("line", of("pulumi"), ids=str)
@@ -99,7 +111,7 @@ def test_each_option_of_pulumi_exists_and_has_its_value(line: str) -> None:
     for command in line.split(" && "):
         words = shlex.split(command)[1:]
         assert words[0] in (*PULUMI_VERBS, "install", "whoami"), PRINTED[line]
-        known = flags(tuple(words[:2] if words[0] in ("config", "stack") else words[:1]))
+        known = flags()["_".join(words[:2] if words[0] in ("config", "stack") else words[:1])]
         for word, following in zip(words, [*words[1:], None], strict=True):
             if word.startswith("--"):
                 assert word in known, PRINTED[line]
