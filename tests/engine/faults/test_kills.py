@@ -31,7 +31,14 @@ KINDS = (
 """The kinds except images, of which `tests/engine/identity/test_undeclared.py` kills one, and schedules."""
 
 
-@pytest.mark.parametrize("subject", KINDS, ids=lambda subject: subject.noun)
+def of_kind(subject: Subject) -> object:
+    """Return the row of a kind; one of the jobs and one of the objects is tried by each run."""
+    marks = [] if subject in (CUSTOM_JOB, STAGED_FOLDER) else [pytest.mark.slow]
+    return pytest.param(subject, id=subject.noun, marks=marks)
+
+
+# Shown quicker in tests/pulumi_vertex_training: core/test_kills_everywhere.py, kinds/test_lost_answers.py
+@pytest.mark.parametrize("subject", [of_kind(each) for each in KINDS])
 def test_what_the_service_has_and_the_state_has_not(stage: Stage, subject: Subject) -> None:
     stage.subject = subject
     stage.declare()

@@ -12,6 +12,9 @@ from support.client.shared_engine import operation
 from support.waiting import eventually
 from vertex_emulator.client import launcher
 
+# Shown quicker in tests/pulumi_vertex_training: core/running/test_rerun_policies.py, runs/policies
+pytestmark = pytest.mark.slow
+
 URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::{}"
 PROGRAM = """
 def declare(name, script, **options):

@@ -118,8 +118,6 @@ def test_the_life_of_a_stack(program: Program) -> None:
 
     engine.up("--replace", TRAIN).ok()
     assert program.resource("train")["outputs"]["__run"]["key"].endswith("-3")
-    _failed_job_holds_back_its_dependents(program)
-    _interrupted_creation_is_adopted(program)
     _imported_job_is_unchanged(program)
     engine.destroy().ok()
     assert engine.state() == []
@@ -152,37 +150,6 @@ def test_options_of_a_live_job(program: Program) -> None:
     engine.destroy().ok()
 
 
-def _failed_job_holds_back_its_dependents(program: Program) -> None:
-    """Deploy a job that fails twice, and then without the failure."""
-    engine = program.engine
-    engine.set("script", "echo the reason; exit 3")
-    failed: list[Result] = [engine.up().failed()]
-    program.write({**RESOURCES, "late": RESOURCES["after"]})
-    failed.append(engine.up().failed())
-    for result in failed:
-        assert "the reason" in result.output
-        assert "Deployments fail until the job succeeds (wait: done)" in result.output
-    assert program.resource("train")["initErrors"]
-    assert not program.resource("late")
-    engine.set("script", "echo ok")
-    engine.up().ok()
-    assert program.resource("late")
-    assert not program.resource("train").get("initErrors")
-
-
-def _interrupted_creation_is_adopted(program: Program) -> None:
-    """Kill the engine and the plugin while the first job of a new resource runs."""
-    engine = program.engine
-    program.write({**RESOURCES, "more": job("sleep 600", wait="done")})
-    process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    read_output_until(process, "running 2/2")
-    engine.kill(process)
-    program.write({**RESOURCES, "more": job("sleep 600", wait="running")})
-    assert "adopted custom job" in engine.up().ok().output
-    found = GATEWAY.list_by_label(engine.endpoint(), {"pulumi-resource": "more"})
-    assert [one.name for one in found] == [program.resource("more")["id"]]
-
-
 def _imported_job_is_unchanged(program: Program) -> None:
     """Import a job of another tool, and declare what `pulumi import` prints."""
     engine = program.engine
@@ -199,6 +166,45 @@ def _imported_job_is_unchanged(program: Program) -> None:
     kept = engine.up("--target", f"{TRAIN.removesuffix('train')}theirs", "--expect-no-changes").ok()
     assert "unchanged" in kept.output
     assert not GATEWAY.get(engine.endpoint(), record.name).state.is_terminal
+
+
+# Shown quicker in tests/pulumi_vertex_training: package/test_server.py, package/test_waits.py;
+# tests/engine/package/test_python_programs.py
+@pytest.mark.slow
+def test_a_failed_job_holds_back_its_dependents(program: Program) -> None:
+    """Deploy a job that fails twice, and then without the failure."""
+    engine = program.engine
+    engine.up().ok()
+    engine.set("script", "echo the reason; exit 3")
+    failed: list[Result] = [engine.up().failed()]
+    program.write({**RESOURCES, "late": RESOURCES["after"]})
+    failed.append(engine.up().failed())
+    for result in failed:
+        assert "the reason" in result.output
+        assert "Deployments fail until the job succeeds (wait: done)" in result.output
+    assert program.resource("train")["initErrors"]
+    assert not program.resource("late")
+    engine.set("script", "echo ok")
+    engine.up().ok()
+    assert program.resource("late")
+    assert not program.resource("train").get("initErrors")
+    engine.destroy().ok()
+
+
+# Shown quicker in tests/engine/package/test_python_programs.py
+@pytest.mark.slow
+def test_an_interrupted_creation_is_adopted(program: Program) -> None:
+    """Kill the engine and the plugin while the first job of a new resource runs."""
+    engine = program.engine
+    program.write({"more": job("sleep 600", wait="done")}, {})
+    process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
+    read_output_until(process, "running 2/2")
+    engine.kill(process)
+    program.write({"more": job("sleep 600", wait="running")}, {})
+    assert "adopted custom job" in engine.up().ok().output
+    found = GATEWAY.list_by_label(engine.endpoint(), {"pulumi-resource": "more"})
+    assert [one.name for one in found] == [program.resource("more")["id"]]
+    engine.destroy().ok()
 
 
 OTHER_KINDS: dict[str, Any] = {

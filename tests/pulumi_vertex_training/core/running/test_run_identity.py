@@ -17,7 +17,15 @@ import pytest
 from pulumi_vertex_training.core.running.declaration import JobResourceType
 from support.client.in_process.small_engine import kills
 from support.client.in_process.trials import Trial
-from support.client.kills.subjects import CUSTOM_JOB, Declaration, local, state_of
+from support.client.kills.subjects import (
+    CUSTOM_JOB,
+    PIPELINE,
+    TUNING_JOB,
+    Declaration,
+    Subject,
+    local,
+    state_of,
+)
 from support.waiting import eventually
 
 A = Declaration()
@@ -76,6 +84,19 @@ def test_a_job_that_is_replaced_on_demand_runs_again(trial: Trial, job: Declarat
     assert trial.recorded() != before
     assert trial.up(job) == 0
     assert trial.submissions() == 1
+    trial.engine.destroy()
+
+
+@pytest.mark.parametrize("subject", [TUNING_JOB, PIPELINE], ids=lambda subject: subject.noun)
+def test_a_job_whose_creation_was_killed_is_found_again(data_dir: Path, subject: Subject) -> None:
+    """Kill it as soon as the service has the job; custom jobs are in `test_kills_everywhere.py`."""
+    trial = Trial(subject=subject, data_dir=data_dir)
+    point = re.compile(rf"after POST .*/{subject.collection}(\?|$)")
+    assert kills(trial.engine, lambda: trial.up(A), lambda what: point.match(what) is not None)
+    trial.control.forget_requests()
+    trial.up(A)
+    assert trial.submissions() == 0
+    trial.assert_declared(A)
     trial.engine.destroy()
 
 
