@@ -130,8 +130,7 @@ def failures(shared_engine: Engine) -> Iterator[Failures]:
         fixed = FAILURES.replace('"import flowers"', '"print(1)"')
         fixed = fixed.replace(f"{BROKEN!r}, env=secrets", f'{BROKEN!r}, env=secrets, wait="none"')
         write(engine, fixed + 'pulumi.export("error", second.error)\n', opens)
-        engine.up().ok()
-        refreshed = engine.run("refresh", "--yes", "--skip-preview", "--non-interactive", "--diff").ok()
+        refreshed = engine.up("--refresh", "--diff").ok()
     yield Failures(
         first=first,
         events=[each for each in found if each is not None and each["severity"] == "error"],
