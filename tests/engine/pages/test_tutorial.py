@@ -7,16 +7,20 @@ project is a copy of the same template, and Python that of the tests.
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
 
+from pulumi_vertex_training.cli import parser
+from support import mocked_program
 from support.client import engine
 from support.client.pages.pages import DOCS, Step, blocks, execute, follow
+from support.tables import not_empty
 from vertex_emulator.daemon import reset as emulator_reset
 
 PAGE = DOCS / "get-started" / "tutorial.md"
@@ -34,6 +38,15 @@ INSTALLATION = [
     "source venv/bin/activate",
 ]
 """The commands of the page that are not run here."""
+
+
+def deployed(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that runs the whole page: continuous integration does so for each commit.
+
+    The programs and commands of the page have quicker tests here. The product's output is tested in
+    tests/pulumi_vertex_training: cli/jobs/test_runs_compare.py, core/running/test_rerun_policies.py.
+    """
+    return pytest.mark.smoke(pytest.mark.slow(test))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +100,29 @@ def test_only_the_installation_is_left_out() -> None:
     assert commands[: len(INSTALLATION)] == INSTALLATION
 
 
+def test_each_command_of_ours_is_accepted_by_its_parser() -> None:
+    lines = [line for block in blocks(PAGE) if block.language == "sh" for line in block.lines]
+    ours = [shlex.split(line)[1:] for line in lines if line.startswith("vertex-training ")]
+    for words in not_empty(ours):
+        assert parser.build().parsed(words)
+
+
+@pytest.mark.parametrize("shown", [0, 1], ids=["a script", "a package"])
+def test_each_program_declares_its_job_without_a_warning(tmp_path: Path, shown: int) -> None:
+    programs = [number for number, block in enumerate(blocks(PAGE)) if block.file == "__main__.py"]
+    assert len(programs) == 2
+    for block in blocks(PAGE)[: programs[shown] + 1]:
+        if block.file:
+            (tmp_path / block.file).parent.mkdir(exist_ok=True)
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+    settings = {"vertex-training:endpoint": "emulator", "vertex-training:dataDir": str(tmp_path)}
+    ran = mocked_program.run("local", settings, folder=str(tmp_path))
+    assert (ran.error, "warning" in ran.printed) == ("", False), ran.printed
+    pools = ran.named("CustomJob", "train")["worker_pool_specs"]
+    assert [pool["replica_count"] for pool in pools] == [[1], [1, 3]][shown]
+
+
+@deployed
 def test_only_the_job_that_should_fail_fails_until_it_is_repaired(steps: list[Step]) -> None:
     commands = [step.command for step in steps]
     breaks, repairs = (commands.index(f"pulumi config set rate {rate}") for rate in ("5", "0.9"))
@@ -96,11 +132,13 @@ def test_only_the_job_that_should_fail_fails_until_it_is_repaired(steps: list[St
     assert len(ups) == 2
 
 
+@deployed
 def test_each_line_that_the_page_shows_is_printed(steps: list[Step]) -> None:
     for step in steps:
         step.check()
 
 
+@deployed
 def test_the_failure_names_the_replica_and_the_log(steps: list[Step]) -> None:
     output, _ = (step.result.output for step in steps if step.result.code)
     assert "exited with a non-zero status of 1" in output
@@ -111,6 +149,7 @@ def test_the_failure_names_the_replica_and_the_log(steps: list[Step]) -> None:
     assert "choose a smaller one" in status
 
 
+@deployed
 def test_the_runs_have_reasons_and_a_better_loss(steps: list[Step]) -> None:
     by_command = {step.command: step.result.output for step in steps}
     runs = by_command["vertex-training runs train"]
@@ -126,11 +165,13 @@ def test_the_runs_have_reasons_and_a_better_loss(steps: list[Step]) -> None:
     assert re.search(r"^--rate +0\.5 +0\.9$", compared, re.MULTILINE)
 
 
+@deployed
 def test_the_second_stack_is_one_of_google_cloud(steps: list[Step]) -> None:
     commands = [step.command for step in steps]
     assert commands.index("pulumi stack init prod") < commands.index("pulumi stack select local")
 
 
+@deployed
 @pytest.mark.usefixtures("steps")
 def test_the_limit_of_the_page_lets_its_own_program_run_on_google_cloud(project: Project) -> None:
     (limit,) = re.findall(r"add `(max_cost=\d+)` to `DistributedTraining`", PAGE.read_text(encoding="utf-8"))
