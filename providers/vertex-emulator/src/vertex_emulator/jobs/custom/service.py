@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -188,7 +187,6 @@ class JobService:
 
     def start(self) -> None:
         """Resume the jobs of an earlier emulator; start supervisors that are missing."""
-        threading.Thread(target=self._submitter.sandbox, name="sandbox probe", daemon=True).start()
         self._reconciler.recover()
 
     def live_jobs(self) -> int:

@@ -70,9 +70,11 @@ def probe_here(parent: Path | None = None) -> Sandbox:
         return _process(f"{sys.platform} has no mount namespaces")
     reason = ""
     for sandbox in candidates():
+        if _try(sandbox, parent, layers=True) is None:
+            return replace(sandbox, layers=True)
         problem = _try(sandbox, parent)
         if problem is None:
-            return replace(sandbox, layers=merges_layers(sandbox, parent))
+            return sandbox
         reason = problem
     return _process(f"this machine does not allow namespaces: {reason}")
 
@@ -81,13 +83,8 @@ def _process(reason: str) -> Sandbox:
     return Sandbox(kind="process", reason=reason, as_root=os.geteuid() == 0)
 
 
-def merges_layers(sandbox: Sandbox, parent: Path | None) -> bool:
-    """Return whether overlayfs merges the folders of several unpacked layers; tried in a new folder."""
-    return _try(sandbox, parent, layers=True) is None
-
-
-_SEES_LAYERS = """
-import os
+_SEES_BUCKETS = "import os; os.stat('/gcs/found')"
+_SEES_LAYERS = f"""{_SEES_BUCKETS}
 assert os.listdir("/vertex-training-probe/opaque") == ["upper"], "an opaque folder is not"
 assert os.listdir("/vertex-training-probe/kept") == ["lower"], "a whiteout has no effect"
 open("/vertex-training-probe/new", "w").close()
@@ -106,6 +103,10 @@ def _make_layers(folder: Path) -> tuple[Path, ...]:
 
 
 def _try(sandbox: Sandbox, parent: Path | None, *, layers: bool = False) -> str | None:
+    """Return why a sandbox cannot start this Python, or None.
+
+    `layers`: one in which overlayfs merges the folders of several unpacked layers.
+    """
     folder = Path(tempfile.mkdtemp(prefix=".probe-", dir=parent))
     try:
         return _try_in(sandbox, folder, _make_layers(folder) if layers else ())
@@ -130,7 +131,7 @@ def _try_in(sandbox: Sandbox, folder: Path, layers: tuple[Path, ...]) -> str | N
     )
     make_folders(view)
     command = Command(
-        argv=(sys.executable, "-c", _SEES_LAYERS if layers else "import os; os.stat('/gcs/found')"),
+        argv=(sys.executable, "-ISc", _SEES_LAYERS if layers else _SEES_BUCKETS),
         environment={},
         cwd=view.folder / "work",
         sandbox=sandbox,
