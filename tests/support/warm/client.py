@@ -17,6 +17,7 @@ MODULES = (
     "pulumi_vertex_training.cli",
     "pulumi_vertex_training.package",
     "vertex_emulator",
+    "vertex_emulator.command",
     "vertex_emulator.replicas.sandbox.probe",
     "vertex_emulator.replicas.supervisor.fork_server",
 )
@@ -30,14 +31,14 @@ HARMLESS = {
 LIMITS = (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_NPROC)
 FORWARDED = (_signal.SIGINT, _signal.SIGTERM)
 READY = "--ready-fd"
-PROGRAM = "pulumi-language-python-exec"
+PROGRAMS = ("pulumi-language-python-exec", "emulator_that_dies.py")
 
 
 def main() -> None:
     address, python, path, *arguments = sys.argv[1:]
     plain = [each for each in arguments if each != "-u"]
     known = plain[:1] == ["-m"] and plain[1] in MODULES
-    known = known or (bool(plain) and plain[0].rpartition("/")[2] == PROGRAM)
+    known = known or (bool(plain) and plain[0].rpartition("/")[2] in PROGRAMS)
     environment = {_text(name): _text(value) for name, value in posix.environ.items()}
     own = {name for name in environment if name.startswith("PYTHON")} - HARMLESS
     server = _socket.socket(_socket.AF_UNIX)

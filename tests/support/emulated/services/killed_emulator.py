@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,22 +14,12 @@ from types import SimpleNamespace
 from support.emulated.job_emulator import JobEmulator
 from support.waiting import TIMEOUT, eventually
 from vertex_emulator.client import launcher
+from vertex_emulator.client.interpreter import interpreter
 from vertex_emulator.kernel.disk.data_folder import DataFolder, read_token
 
-_KILLS_ITSELF = """
-import os, signal, sys, threading
-from pathlib import Path
-from vertex_emulator.daemon.daemon import Daemon, Settings
-
-folder, fatal = sys.argv[1:]
-
-def kill(step):
-    if step == fatal:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-Daemon(Settings(data_dir=Path(folder), step_hook=kill)).start()
-threading.Event().wait()
-"""
+PROGRAM = Path(__file__).with_name("emulator_that_dies.py")
+KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+"""The exit codes of a process that SIGKILL ended, and of the client of one in the warm interpreter."""
 
 
 @contextmanager
@@ -38,16 +28,18 @@ def killed_after_block(data: Path) -> Iterator[JobEmulator]:
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "vertex_emulator", "--data-dir", str(data)],
+        [interpreter(), "-m", "vertex_emulator", "--data-dir", str(data)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
         eventually(folder.record.exists)
-        url = json.loads(folder.record.read_text())["url"]
-        daemon = SimpleNamespace(url=url, token=read_token(folder), folder=folder)
+        record = json.loads(folder.record.read_text())
+        daemon = SimpleNamespace(url=record["url"], token=read_token(folder), folder=folder)
         yield JobEmulator(daemon)  # type: ignore[arg-type]
+        os.kill(record["pid"], signal.SIGKILL)
+        process.wait(TIMEOUT)
     finally:
         process.kill()
         process.wait()
@@ -62,7 +54,7 @@ def killed_before_step(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-c", _KILLS_ITSELF, str(data), at],
+        [interpreter(), PROGRAM, str(data), at],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -72,7 +64,7 @@ def killed_before_step(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
         emulator = launcher.find(data)
         assert emulator is not None
         yield emulator
-        assert process.wait(TIMEOUT) == -signal.SIGKILL
+        assert process.wait(TIMEOUT) in KILLED
     finally:
         process.kill()
         process.wait()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,36 +10,14 @@ import pytest
 from support.emulated.archives.exported_state import assert_empty, buckets, exported, get, objects
 from support.emulated.archives.members import control, packed
 from support.emulated.emulator import running
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from vertex_emulator.client.control import Control
-from vertex_emulator.daemon.daemon import Daemon, Settings
-
-folder, archive, act, fatal, left = sys.argv[1:]
-left = int(left)
-
-def kill(step):
-    global left
-    left -= step == fatal
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-daemon = Daemon(Settings(data_dir=Path(folder), step_hook=kill))
-daemon.start()
-control = Control(url=daemon.url, token=daemon.token)
-if act == "reset":
-    control.import_state(Path(archive))
-control.reset() if act == "reset" else control.import_state(Path(archive))
-"""
+from support.emulated.services.killed_emulator import KILLED, PROGRAM
+from vertex_emulator.client.interpreter import interpreter
 
 
 def killed(folder: Path, archive: Path, act: str, step: str, occurrence: int = 1) -> None:
     """Import, or import and reset, in a process that is killed right before an occurrence of a step."""
-    arguments = [str(folder), str(archive), act, step, str(occurrence)]
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False)
-    assert done.returncode == -signal.SIGKILL
+    arguments = [str(folder), step, str(occurrence), act, str(archive)]
+    assert subprocess.run([interpreter(), PROGRAM, *arguments], check=False).returncode in KILLED
 
 
 @pytest.fixture(scope="module")
