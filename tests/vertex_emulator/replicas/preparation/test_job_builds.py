@@ -191,8 +191,15 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
 
 
-@pytest.mark.parametrize("network", ["host", "namespace"])
-@pytest.mark.parametrize("how", ["package", "requirement"])
+@pytest.mark.parametrize(
+    ("how", "network"),
+    [
+        ("package", "namespace"),
+        ("requirement", "host"),
+        pytest.param("package", "host", marks=pytest.mark.slow),
+        pytest.param("requirement", "namespace", marks=pytest.mark.slow),
+    ],
+)
 def test_a_build_is_as_far_from_the_machine_as_a_replica(
     builds: Builds, sandbox: Sandbox, how: str, network: str
 ) -> None:

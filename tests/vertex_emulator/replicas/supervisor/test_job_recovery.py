@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from support.emulated.job_emulator import (
     wait_for_flags,
     wait_until_gone,
 )
+from support.emulated.services.killed_emulator import killed_after_block
 from support.waiting import eventually
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.jobs.custom.reconciler import Supervisors
@@ -92,16 +91,11 @@ def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
     """Kill an emulator process while jobs run; another one continues them."""
     data = tmp_path / "data"
     until_go = f"{wait_for_flags('go')}\nprint('done')"
-    process = start(data)
-    try:
-        with reached(data) as emulator:
-            ends = emulator.create(pool(until_go))
-            stays = emulator.create(pool(SLEEP))
-            for name in (ends, stays):
-                emulator.wait(name, "JOB_STATE_RUNNING")
-    finally:
-        process.kill()
-        process.wait()
+    with killed_after_block(data) as other:
+        ends = other.create(pool(until_go))
+        stays = other.create(pool(SLEEP))
+        for name in (ends, stays):
+            other.wait(name, "JOB_STATE_RUNNING")
     before = processes_of(stays)
     (data / "buckets" / "flags" / "go").touch()
     wait_until_gone(ends)
@@ -115,36 +109,6 @@ def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
         emulator.cancel(stays)
         assert emulator.wait(stays)["state"] == "JOB_STATE_CANCELLED"
         wait_until_gone(stays)
-
-
-def start(data: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "vertex_emulator", "--data-dir", str(data)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-class reached:  # noqa: N801
-    """An emulator in another process, as one to talk to."""
-
-    def __init__(self, data: Path) -> None:
-        import json
-        from types import SimpleNamespace
-
-        from vertex_emulator.kernel.disk.data_folder import DataFolder, read_token
-
-        folder = DataFolder(root=data)
-        eventually(folder.record.exists)
-        url = json.loads(folder.record.read_text())["url"]
-        self.daemon = SimpleNamespace(url=url, token=read_token(folder), folder=folder)
-
-    def __enter__(self) -> JobEmulator:
-        return JobEmulator(self.daemon)  # type: ignore[arg-type]
-
-    def __exit__(self, *_: object) -> None:
-        return
 
 
 class NeverStarts(Supervisors):
