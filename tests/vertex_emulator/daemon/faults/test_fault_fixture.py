@@ -35,12 +35,13 @@ _PLAIN = ("-p", "no:cacheprovider", "-p", "no:randomly", "-W", "error")
 
 
 def run_pytest(folder: Path, test: str, *options: str, plugin: tuple[str, ...] = ("-p", PLUGIN)) -> str:
-    """Return pytest's result for a test file of a user."""
+    """Return pytest's result for a test file of a user, who has no other plugins if `plugin` names ours."""
     (folder / "test_user.py").write_text(test)
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} if plugin else {}
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *plugin, *_PLAIN, *options],
         cwd=folder,
-        env=environment(folder, PYTHONDONTWRITEBYTECODE="1"),
+        env=environment(folder, PYTHONDONTWRITEBYTECODE="1", **alone),
         capture_output=True,
         text=True,
         timeout=TIMEOUT,
@@ -83,7 +84,7 @@ seen = []
 @pytest.mark.parametrize("number", [1, 2])
 def test_it(vertex_emulator, tmp_path, number):
     assert vertex_emulator.jobs() == vertex_emulator.requests() == vertex_emulator.control.faults() == []
-    create(vertex_emulator, "python3", "-c", "import time; time.sleep(600)")
+    create(vertex_emulator, "sleep", "600")
     vertex_emulator.fault("*", status=503, times="always")
     assert [each["displayName"] for each in vertex_emulator.jobs()] == ["digits"]
     assert [each["call"] for each in vertex_emulator.requests()] == ["JobService.CreateCustomJob"]
@@ -112,7 +113,7 @@ def test_a_test_that_fails_or_kills_leaves_nothing_behind(folder: Path, tmp_path
         JOB
         + """
 import os, signal
-SLEEP = ("python3", "-c", "import time; time.sleep(600)")
+SLEEP = ("sleep", "600")
 
 def test_fails(vertex_emulator):
     create(vertex_emulator, *SLEEP)
@@ -184,7 +185,7 @@ def state(emulator):
 def test_it(vertex_emulator, tmp_path):
     vertex_emulator.freeze_clock()
     vertex_emulator.start_delay(3600)
-    create(vertex_emulator, "python3", "-c", "import time; time.sleep(600)")
+    create(vertex_emulator, "sleep", "600")
     job = vertex_emulator.jobs()[0]
     vertex_emulator.kill_replica(job["name"], "workerpool0-0", after=60)
     vertex_emulator.kill_replica(job["id"], "workerpool0-0", after=60, out_of_memory=True)
@@ -243,7 +244,7 @@ def test_a_frozen_emulator_ends(vertex_emulator):
 
 def test_a_frozen_job_ends(vertex_emulator):
     vertex_emulator.freeze_clock()
-    create(vertex_emulator, "python3", "-c", "import time; time.sleep(600)")
+    create(vertex_emulator, "sleep", "600")
     job = vertex_emulator.jobs()[0]
     vertex_emulator.preempt_replica(job["id"], "workerpool0-0", times=2)
     until(lambda: [each["state"] for each in vertex_emulator.jobs()[0]["replicas"]] == ["restarting"])
@@ -310,8 +311,6 @@ def test_used(vertex_emulator):
     heavy = ("requests", "urllib3", "pulumi", "grpc", "google.protobuf", "google.auth", "google.api_core")
     assert [name for name in heavy if name in sys.modules] == []
 """,
-        "-p",
-        "no:hypothesispytest",
     )
     assert "2 passed" in said, said
 
