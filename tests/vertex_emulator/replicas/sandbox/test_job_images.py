@@ -10,6 +10,9 @@ import pytest
 from support.emulated.job_emulator import JobEmulator, job, pool, running_jobs
 from support.emulated.registries import images
 from support.emulated.registries.images import notice, of, push, registry, static_program, succeeded, tar
+from support.tables import every_row
+from vertex_emulator.jobs.custom.submission import container_argv
+from vertex_emulator.replicas.images.image import ReplicaImage
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
 
 PYTHON = "docker.io/library/python"
@@ -50,54 +53,27 @@ SHOW = "import os, sys; print(os.getcwd(), os.environ.get('NAME'), *sys.argv[1:]
 @pytest.mark.parametrize(
     ("config", "task", "said"),
     [
-        pytest.param({"Entrypoint": ["python", "/m.py"]}, {}, "/ None", id="entrypoint"),
-        pytest.param({"Cmd": ["python", "/m.py", "x"]}, {}, "/ None x", id="cmd"),
-        pytest.param({"Entrypoint": ["python", "/m.py"], "Cmd": ["x"]}, {}, "/ None x", id="both"),
         pytest.param(
-            {"Entrypoint": ["python", "/m.py"], "Cmd": ["x"]}, {"args": ["y"]}, "/ None y", id="args for cmd"
-        ),
-        pytest.param(
-            {"Entrypoint": ["false"], "Cmd": ["x"]},
-            {"command": ["python", "/m.py"]},
-            "/ None",
-            id="command drops cmd",
-        ),
-        pytest.param(
-            {"Entrypoint": ["false"]},
-            {"command": ["python", "/m.py"], "args": ["y"]},
-            "/ None y",
-            id="command and args",
-        ),
-        pytest.param(
-            {"Entrypoint": ["python", "/m.py", "$(NAME)"], "Env": ["NAME=n"]},
+            {"Entrypoint": ["python", "/m.py", "$(NAME)"], "Cmd": ["x"], "Env": ["NAME=a=b"]},
             {},
-            "/ n $(NAME)",
-            id="image's words are not expanded",
+            "/ a=b $(NAME) x",
+            id="of the image",
         ),
         pytest.param(
-            {"Entrypoint": ["python", "/m.py"]},
-            {"args": ["$(CLOUD_ML_JOB_ID)"[:2] + "NAME)"], "env": [{"name": "NAME", "value": "mine"}]},
-            "/ mine mine",
-            id="the job's words are",
-        ),
-        pytest.param(
-            {"Entrypoint": ["python", "/m.py"], "Env": ["NAME=image"]},
-            {"env": [{"name": "NAME", "value": "job"}]},
-            "/ job",
-            id="the job's variable wins",
-        ),
-        pytest.param({"Entrypoint": ["python", "/m.py"], "Env": ["NAME=a=b"]}, {}, "/ a=b", id="env"),
-        pytest.param(
-            {"Entrypoint": ["python", "/m.py"], "WorkingDir": "/new/dir"}, {}, "/new/dir None", id="workdir"
+            {"Entrypoint": ["false"], "Env": ["NAME=image"], "WorkingDir": "/new/dir"},
+            {
+                "command": ["/usr/local/bin/python3", "/m.py"],
+                "args": ["$(CLOUD_ML_JOB_ID)"[:2] + "NAME)"],
+                "env": [{"name": "NAME", "value": "job"}],
+            },
+            "/new/dir job job",
+            id="of the job, python by its path",
         ),
         pytest.param(
             {"Entrypoint": ["python", "/m.py"], "WorkingDir": "/usr/src/app"},
             {},
             "/usr/src/app None",
             id="workdir below a folder of the host",
-        ),
-        pytest.param(
-            {"Entrypoint": ["/usr/local/bin/python3", "/m.py"]}, {}, "/ None", id="python by its path"
         ),
     ],
 )
@@ -107,6 +83,26 @@ def test_what_a_container_runs(
     image = push(registry(emulator), tar({"m.py": SHOW}), **config)
     name = succeeded(emulator, of(image, **task))
     assert emulator.printed(name) == [said]
+
+
+@every_row(
+    ("entrypoint", "cmd", "command", "args", "runs"),
+    [
+        pytest.param(["e"], [], [], [], ["e"], id="entrypoint"),
+        pytest.param([], ["c", "x"], [], [], ["c", "x"], id="cmd"),
+        pytest.param(["e"], ["x"], [], [], ["e", "x"], id="both"),
+        pytest.param(["e"], ["x"], [], ["y"], ["e", "y"], id="args for cmd"),
+        pytest.param(["e"], ["x"], ["c"], [], ["c"], id="command drops cmd"),
+        pytest.param(["e"], [], ["c"], ["y"], ["c", "y"], id="command and args"),
+        pytest.param(["e", "$(A)"], ["$(B)"], [], [], ["e", "$$(A)", "$$(B)"], id="image's words stay"),
+        pytest.param(["e"], [], ["$(A)"], ["$(B)"], ["$(A)", "$(B)"], id="the job's are expanded later"),
+    ],
+)
+def test_the_words_of_a_container(
+    entrypoint: list[str], cmd: list[str], command: list[str], args: list[str], runs: list[str]
+) -> None:
+    image = ReplicaImage(name="i", root="own", entrypoint=tuple(entrypoint), command=tuple(cmd))
+    assert list(container_argv(image, tuple(command), tuple(args))) == runs
 
 
 def run(emulator: JobEmulator, layers: list[bytes], code: str, **config: Any) -> list[str]:
@@ -122,37 +118,29 @@ LAYERS = [
 ]
 
 
+SHOWN = {
+    "print(open('/data/b.txt').read())": "b",
+    "print(open('/usr/share/own.txt').read())": "c",
+    "print(os.path.isdir('/usr/share/doc'))": "True",
+    "print(os.listdir('/opt/own'))": "['d.txt']",
+    "print(open('/tmp/t.txt').read())": "t",
+    "print(open('/root/.cache/c.yaml').read(), os.path.expanduser('~/.cache'))": "r /root/.cache",
+    "open('/root/n', 'w').close(); print(open('/var/tmp/v.txt').read())": "v",
+    "print(open('/home/trainer/h.txt').read())": "h",
+    "print(open('/run/own/r.txt').read())": "n",
+    "print(subprocess.check_output('own-tool', text=True).strip())": "tool",
+    "open('/data/new', 'w').write('x'); print('its own folder')": "its own folder",
+    "open('/opt/own/n', 'w').write('x'); print('a shared one')": "a shared one",
+    "open('/usr/share/n', 'w').write('x'); print('even the host\\'s')": "even the host's",
+}
+"""What a replica sees of an image on a stand-in, beside the files of the host; it may write everywhere."""
+
+
 @pytest.mark.parity("Custom jobs: containers")
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        pytest.param("print(open('/data/b.txt').read())", ["b"], id="folder"),
-        pytest.param("print(open('/usr/share/own.txt').read())", ["c"], id="folder of the host too"),
-        pytest.param(
-            "import os; print(os.path.isdir('/usr/share/doc'))", ["True"], id="the host's beside it"
-        ),
-        pytest.param("import os; print(os.listdir('/opt/own'))", ["['d.txt']"], id="whiteout"),
-        pytest.param("print(open('/tmp/t.txt').read())", ["t"], id="temporary file"),
-        pytest.param(
-            "import os; print(open('/root/.cache/c.yaml').read(), os.path.expanduser('~/.cache'))",
-            ["r /root/.cache"],
-            id="root's home folder",
-        ),
-        pytest.param(
-            "open('/root/n', 'w').close(); print(open('/var/tmp/v.txt').read())", ["v"], id="var/tmp"
-        ),
-        pytest.param("print(open('/home/trainer/h.txt').read())", ["h"], id="a user's home folder"),
-        pytest.param("print(open('/run/own/r.txt').read())", ["n"], id="run"),
-        pytest.param("import subprocess; subprocess.run('own-tool')", ["tool"], id="link on the host"),
-        pytest.param(
-            "open('/data/new', 'w').write('x'); print('wrote')", ["wrote"], id="own folder is writable"
-        ),
-        pytest.param("open('/opt/own/n', 'w').write('x'); print('wrote')", ["wrote"], id="shared one too"),
-        pytest.param("open('/usr/share/n', 'w').write('x'); print('wrote')", ["wrote"], id="even the host's"),
-    ],
-)
-def test_an_image_on_a_stand_in(emulator: JobEmulator, code: str, said: list[str]) -> None:
-    assert run(emulator, LAYERS, code) == said
+def test_an_image_on_a_stand_in(emulator: JobEmulator) -> None:
+    guarded = (f"try:\n    {code}\nexcept Exception as error: print(repr(error))\n" for code in SHOWN)
+    said = run(emulator, LAYERS, "import os, subprocess\n" + "".join(guarded))
+    assert dict(zip(SHOWN, said, strict=True)) == SHOWN
     assert not Path("/usr/share/n").exists()
 
 
@@ -218,41 +206,41 @@ def run_in_own_root(emulator: JobEmulator, program: bytes, *words: str, **config
     return emulator.printed(succeeded(emulator, of(image, args=list(words))))
 
 
+OWN_ROOT = {
+    "i": "user 0 group 0 in /",
+    "r:/etc/hostname": "image",
+    "r:/tmp/t": "t",
+    "r:/var/tmp/v": "v",
+    "r:/root/r": "r",
+    "r:/etc/passwd": "no /etc/passwd",
+    "w:/new": "wrote /new",
+    "w:/data/a": "wrote /data/a",
+    "w:/tmp/x": "wrote /tmp/x",
+    "w:/dev/null": "wrote /dev/null",
+    "w:/gcs/flags/f": "wrote /gcs/flags/f",
+}
+"""The words of the only program in an image's root, and what it says."""
+
+
 @pytest.mark.parity("Custom jobs: containers")
-@pytest.mark.parametrize(
-    ("words", "config", "said"),
-    [
-        pytest.param(["i"], {}, ["user 0 group 0 in /"], id="user"),
-        pytest.param(["i"], {"User": "77:88"}, ["user 77 group 88 in /"], id="another user"),
-        pytest.param(["i"], {"WorkingDir": "/w/d"}, ["user 0 group 0 in /w/d"], id="working directory"),
-        pytest.param(["r:/etc/hostname"], {}, ["image"], id="its files"),
-        pytest.param(
-            ["r:/tmp/t", "r:/var/tmp/v", "r:/root/r"], {}, ["t", "v", "r"], id="its temporary files"
-        ),
-        pytest.param(["r:/etc/passwd"], {}, ["no /etc/passwd"], id="not the host's"),
-        pytest.param(["l:/usr"], {}, [], id="no folder of the host"),
-        pytest.param(["w:/new", "w:/data/a"], {}, ["wrote /new", "wrote /data/a"], id="writable"),
-        pytest.param(["w:/tmp/x", "w:/dev/null"], {}, ["wrote /tmp/x", "wrote /dev/null"], id="devices"),
-        pytest.param(["w:/gcs/flags/f"], {}, ["wrote /gcs/flags/f"], id="buckets"),
-        pytest.param(["e:X", "e:HOME"], {"Env": ["X=1"]}, ["X=1", "HOME=/root"], id="variables"),
-        pytest.param(["e:PATH"], {"Env": ["PATH=/p"]}, ["PATH=/p"], id="its path"),
-    ],
-)
-def test_an_image_with_a_root_of_its_own(
-    emulator: JobEmulator, program: bytes, words: list[str], config: dict[str, Any], said: list[str]
-) -> None:
-    assert run_in_own_root(emulator, program, *words, **config) == said
+def test_an_image_with_a_root_of_its_own(emulator: JobEmulator, program: bytes) -> None:
+    said = run_in_own_root(emulator, program, *OWN_ROOT)
+    assert dict(zip(OWN_ROOT, said, strict=True)) == OWN_ROOT
+
+
+def test_the_configuration_of_an_image_with_a_root_of_its_own(emulator: JobEmulator, program: bytes) -> None:
+    config = {"User": "77:88", "WorkingDir": "/w/d", "Env": ["X=1", "PATH=/p"]}
+    said = run_in_own_root(emulator, program, "i", "e:X", "e:PATH", **config)
+    assert said == ["user 77 group 88 in /w/d", "X=1", "PATH=/p"]
 
 
 def test_the_root_of_an_image_has_the_image_s_entries_only(emulator: JobEmulator, program: bytes) -> None:
-    said = run_in_own_root(emulator, program, "l:/", "l:/proc/self/task")
+    said = run_in_own_root(emulator, program, "e:HOME", "l:/", "l:/usr", "l:/proc/self/task", "r:/etc/hosts")
+    assert said[0] == "HOME=/root"
     found = {line.rpartition("/")[2] for line in said if line.startswith("//")}
     assert found == {"data", "dev", "etc", "gcs", "proc", "root", "run", "sys", "tmp", "var"}
-
-
-def test_machines_of_the_job_are_known_by_name(emulator: JobEmulator, program: bytes) -> None:
-    said = run_in_own_root(emulator, program, "r:/etc/hosts")
-    assert any("cmle-training-workerpool0-" in line for line in said)
+    assert not [line for line in said if line.startswith("/usr")]
+    assert any("cmle-training-workerpool0-" in line for line in said), "the machines of the job"
 
 
 def refusal(emulator: JobEmulator, pool: dict[str, Any]) -> str:
