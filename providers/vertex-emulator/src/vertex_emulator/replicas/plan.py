@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
 from vertex_emulator.kernel.timeouts import SUPERVISOR, SupervisorTimeouts
 from vertex_emulator.replicas.images.image import ReplicaImage
 from vertex_emulator.replicas.sandbox.mounts.file_shares import Share
 from vertex_emulator.replicas.sandbox.sandbox import Sandbox
-from vertex_training.replica_environment.replica import Contract
 from vertex_training.timeouts import LOWEST
+
+if TYPE_CHECKING:
+    from vertex_training.replica_environment.replica import Contract
 
 Network = Literal["host", "namespace"]
 """The network of a job's replicas: the machine's, or one of the job's own."""
