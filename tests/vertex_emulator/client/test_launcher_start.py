@@ -136,7 +136,7 @@ def test_a_caller_s_pipe_is_not_held_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cold_emulators")
-def test_eight_processes_start_one_daemon(tmp_path: Path) -> None:
+def test_four_processes_start_one_daemon(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     starters = [
         subprocess.Popen(
@@ -145,7 +145,7 @@ def test_eight_processes_start_one_daemon(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             text=True,
         )
-        for _ in range(8)
+        for _ in range(4)
     ]
     answers = set()
     for starter in starters:

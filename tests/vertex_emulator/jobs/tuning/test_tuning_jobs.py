@@ -88,7 +88,7 @@ def test_a_job_is_answered_as_it_was_created(emulator: JobEmulator) -> None:
     same="each is a custom job of real processes, distributed ones too",
     fields=("max_trial_count", "parallel_trial_count", "trial_job_spec", "study_spec.parameters"),
 )
-def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
+def test_eight_trials_four_at_a_time(emulator: JobEmulator) -> None:
     """Record the start and end of each trial, and check that at most four overlap."""
     marked = (
         PARSED + "n = os.environ['CLOUD_ML_TRIAL_ID']\n"
@@ -96,7 +96,7 @@ def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
         "time.sleep(0.1); report(x)\n"
         "open(f'/gcs/flags/end-{n}', 'w').write(repr(time.time()))\n"
     )
-    name = create(emulator, pool(marked), trials=20, parallel=4, study=study_spec(double("x"), **RANDOM))
+    name = create(emulator, pool(marked), trials=8, parallel=4, study=study_spec(double("x"), **RANDOM))
     seen: list[int] = []
 
     def ended() -> dict[str, Any] | None:
@@ -107,11 +107,11 @@ def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
     done = eventually(ended)
     assert done is not None
     assert done["state"] == "JOB_STATE_SUCCEEDED"
-    assert trial_states(done) == ["SUCCEEDED"] * 20
+    assert trial_states(done) == ["SUCCEEDED"] * 8
     assert max(seen) == 4
     moments = [
         (float((emulator.flags / f"{kind}-{n}").read_text()), change)
-        for n in range(1, 21)
+        for n in range(1, 9)
         for kind, change in (("begin", 1), ("end", -1))
     ]
     live = highest = 0
@@ -119,7 +119,7 @@ def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
         live += change
         highest = max(highest, live)
     assert highest <= 4
-    assert len({each["customJob"] for each in done["trials"]}) == 20
+    assert len({each["customJob"] for each in done["trials"]}) == 8
     assert all(metric_of(each) == values_of(each)["x"] for each in done["trials"])
 
 

@@ -243,12 +243,12 @@ def test_packages_that_were_changed_are_installed_again(builds: Builds) -> None:
 
 
 def test_a_wheel_that_unpacks_to_too_much_fills_no_disk(builds: Builds) -> None:
-    bomb = builds.stage("bomb-1-py3-none-any.whl", wheel("bomb", "", zeros=200 << 20))
+    bomb = builds.stage("bomb-1-py3-none-any.whl", wheel("bomb", "", zeros=101 << 20))
     outer = builds.stage(
         "outer-1-py3-none-any.whl",
         wheel("outer", "", requires="bomb @ file:///gcs/staging/bomb-1-py3-none-any.whl"),
     )
-    source = builds.stage("bombs-1.tar.gz", sdist("bombs", {"zeros": bytes(200 << 20)}))
+    source = builds.stage("bombs-1.tar.gz", sdist("bombs", {"zeros": bytes(101 << 20)}))
     for uri, named in ((bomb, bomb), (outer, "bomb-1-py3-none-any.whl"), (source, source)):
         job, _ = builds.run("bomb", uri)
         message = job["error"]["message"]

@@ -155,10 +155,9 @@ def test_packages_are_installed_once(emulator: JobEmulator) -> None:
     again = emulator.create(package_pool(*uris))
     assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
     assert f"The requirements are already installed in {environment}." in emulator.printed(again, "service")
-    edited = stage(
-        emulator, "a/trainer-1.0.tar.gz", sdist(code="import yaml\nprint('edited', yaml.__name__)\n")
-    )
-    after = emulator.create(package_pool(edited, uris[1]))
+    code = "import yaml\nprint('edited', yaml.__name__)\n"
+    edited = stage(emulator, "helper-2.0-py3-none-any.whl", wheel("pyyaml>=5", code=code))
+    after = emulator.create(package_pool(edited, module="helper"))
     assert emulator.wait(after)["state"] == "JOB_STATE_SUCCEEDED"
     assert emulator.printed(after) == ["edited yaml"]
     assert environments(emulator) == [environment], "an edit of the code installs no requirement again"
