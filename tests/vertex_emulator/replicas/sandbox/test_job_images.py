@@ -133,7 +133,7 @@ SHOWN = {
     "open('/opt/own/n', 'w').write('x'); print('a shared one')": "a shared one",
     "open('/usr/share/n', 'w').write('x'); print('even the host\\'s')": "even the host's",
 }
-"""What a replica sees of an image on a stand-in, beside the files of the host; it may write everywhere."""
+"""Code that shows the files of an image on a stand-in beside the host's, and its output."""
 
 
 @pytest.mark.parity("Custom jobs: containers")
@@ -219,7 +219,7 @@ OWN_ROOT = {
     "w:/dev/null": "wrote /dev/null",
     "w:/gcs/flags/f": "wrote /gcs/flags/f",
 }
-"""The words of the only program in an image's root, and what it says."""
+"""The words of the only program in an image's root, and its output."""
 
 
 @pytest.mark.parity("Custom jobs: containers")
