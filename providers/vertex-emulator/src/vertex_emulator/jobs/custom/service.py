@@ -187,6 +187,7 @@ class JobService:
 
     def start(self) -> None:
         """Resume the jobs of an earlier emulator; start supervisors that are missing."""
+        self._submitter.find_sandbox_soon()
         self._reconciler.recover()
 
     def live_jobs(self) -> int:

@@ -154,6 +154,9 @@ def _accelerators(pool: WorkerPoolSpec) -> str:
 
 log = logging.getLogger(__name__)
 
+_AFTER_START_SECONDS = 2.0
+"""Seconds from the start of an emulator to the trial of its sandbox, unless a job comes first."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobDefaults:
@@ -218,6 +221,13 @@ class JobSubmitter:
                 )
                 log.info("Replicas run in %s", self._sandbox.describe())
             return self._sandbox
+
+    def find_sandbox_soon(self) -> None:
+        """Find out without a job when the emulator's start is over: the first job need not wait for it."""
+        if self._sandbox is None:
+            timer = threading.Timer(_AFTER_START_SECONDS, self.sandbox)
+            timer.daemon = True
+            timer.start()
 
     def check(
         self, place: Place, job: DynamicMessage, *, allow_unknown_types: bool
