@@ -43,7 +43,7 @@ def wait_for_flags(*names: str) -> str:
 
 def pool(code: str = "", *, replicas: int = 1, **task: Any) -> dict[str, Any]:
     """Return a pool whose replicas run Python code or `command`; no code and `SLEEP` need no Python."""
-    without = {"": ["true"], SLEEP: ["sleep", "600"]}
+    without = {"": ["true"], SLEEP: ["sh", "-c", "exec sleep 600"]}
     command = task.pop("command", without.get(code, ["python3", "-c", code]))
     return {
         "machineSpec": {"machineType": "n1-standard-4"},
