@@ -14,6 +14,7 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, prov
 
 from pulumi_vertex_training.package.wire import properties
 from support.client.plugin import started
+from support.warm import warm_python
 
 JOB = "vertex-training:index:CustomJob"
 BUCKET = "vertex-training:index:StagingBucket"
@@ -46,7 +47,7 @@ class _Log(engine_pb2_grpc.EngineServicer):
 
 
 class PackageProcess:
-    """A plugin, and the log of its engine. Properties are plain values."""
+    """A plugin, a fork of the warm interpreter, and the log of its engine. Properties are plain values."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
         self._log = _Log()
@@ -54,7 +55,8 @@ class PackageProcess:
         engine_pb2_grpc.add_EngineServicer_to_server(self._log, self._engine)
         address = f"127.0.0.1:{self._engine.add_insecure_port('127.0.0.1:0')}"
         self._engine.start()
-        self._process, self._channel = started("pulumi_vertex_training.package", address)
+        python = warm_python.for_plugins()
+        self._process, self._channel = started("pulumi_vertex_training.package", address, python=python)
         self.stub = provider_pb2_grpc.ResourceProviderStub(self._channel)
         args = properties.write({**config, "stackKey": STACK_KEY})
         self.configured = self.stub.Configure(provider_pb2.ConfigureRequest(args=args))

@@ -78,6 +78,12 @@ _PLUGIN_MODULES = (
     "pulumi_vertex_training.package.configuration",
     "pulumi_vertex_training.package.functions",
     "pulumi_vertex_training.package.stack_key",
+    "grpc._utilities",
+    "grpc.experimental",
+    "google.api_core.retry",
+    "google.auth.transport.requests",
+    "pulumi_vertex_training.kinds.custom_job.provider",
+    "pulumi_vertex_training.kinds.staging_bucket.provider",
 )
 """The imports of the package's plugin, which has Pulumi's messages without the rest of its SDK."""
 
