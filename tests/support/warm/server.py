@@ -56,8 +56,8 @@ EMULATOR = "vertex_emulator.daemon.daemon"
 """The module of emulators, of which one is opened before the first fork."""
 PLUGIN = "pulumi_vertex_training.package.server"
 """The module of the package's plugin, which imports Pulumi's messages without the rest of its SDK."""
-COMMAND = "pulumi_vertex_training.cli"
-"""The module that keeps the imported modules of PACKAGE."""
+COMMANDS = ("pulumi_vertex_training.cli", "vertex_emulator.command")
+"""The modules that keep the imported modules of PACKAGE, or use none."""
 
 
 Request: TypeAlias = tuple[list[str], list[str], dict[str, str], str, bool, list[tuple[int, int, int]]]
@@ -191,7 +191,7 @@ def _run(request: Request, streams: list[int], fresh: Iterable[str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.orig_argv[:] = [sys.executable, *arguments]
-    if PACKAGE in sys.modules and COMMAND not in plain[:2]:
+    if PACKAGE in sys.modules and not any(each in plain[:2] for each in COMMANDS):
         _forget_package()
         _forget(fresh)
     if PROVIDER in plain[:2]:

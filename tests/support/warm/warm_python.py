@@ -67,6 +67,11 @@ _EMULATOR_MODULES = (
     "vertex_emulator.server.proxy.server",
     "vertex_emulator.replicas.supervisor.fork_server",
     "vertex_emulator.replicas.supervisor.supervisor",
+    "cryptography.hazmat.backends.openssl.backend",
+    "grpc._server",
+    "packaging.requirements",
+    "packaging.tags",
+    "encodings.utf_16_be",
 )
 """The imports of emulators and supervisors, whose warm interpreter is separate and has small forks."""
 
