@@ -188,6 +188,7 @@ class EmulatorServer(TCPServer):
             self.stopping = True
             is_serving = self._serving
         if is_serving:
+            shut_down(self.socket)  # wakes `serve_forever`, which would look for the end later
             self.shutdown()
         self.server_close()
         with self._state:

@@ -7,9 +7,8 @@ that Google's client libraries can be loaded in the same process.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 
@@ -140,19 +139,18 @@ def operation_metadata(method: MethodDescriptor) -> str:
     return name if "." in name else f"{method.full_name.rsplit('.', 2)[0]}.{name}"
 
 
-def methods(service: str) -> Iterator[Method]:
-    """Yield the methods of a service, with the HTTP rules that Google published for them."""
-    for method in pool().FindServiceByName(service).methods:
-        # Only the default pool knows the extension, so the options are parsed again with its types.
-        options = descriptor_pb2.MethodOptions.FromString(method.GetOptions().SerializeToString())
-        rule = options.Extensions[annotations_pb2.http]
-        yield Method(
-            name=method.full_name,
-            request=method.input_type,
-            rules=tuple(
-                _rule(each) for each in (rule, *rule.additional_bindings) if each.WhichOneof("pattern")
-            ),
-        )
+@cache  # several emulators may run in one process, as in a suite of tests
+def methods(service: str) -> tuple[Method, ...]:
+    """Return the methods of a service, with the HTTP rules that Google published for them."""
+    return tuple(_method(each) for each in pool().FindServiceByName(service).methods)
+
+
+def _method(method: MethodDescriptor) -> Method:
+    # Only the default pool knows the extension, so the options are parsed again with its types.
+    options = descriptor_pb2.MethodOptions.FromString(method.GetOptions().SerializeToString())
+    rule = options.Extensions[annotations_pb2.http]
+    rules = [_rule(each) for each in (rule, *rule.additional_bindings) if each.WhichOneof("pattern")]
+    return Method(name=method.full_name, request=method.input_type, rules=tuple(rules))
 
 
 def _rule(rule: http_pb2.HttpRule) -> HttpRule:
