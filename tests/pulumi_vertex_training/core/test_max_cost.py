@@ -13,12 +13,11 @@ import pytest
 from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from support.client.in_process.small_engine import kills
-from support.client.in_process.trials import Trial, at_every_point
+from support.client.in_process.trials import FORMS, Trial, at_every_point
 from support.client.kills.subjects import CUSTOM_JOB, PIPELINE, TUNING_JOB, Declaration, Subject, has_ended
 from support.waiting import eventually
 from vertex_training.cost.max_cost import LABEL, Limit, read_label
 
-FORMS = pytest.mark.parametrize("package", [False, True], ids=["dynamic", "package"])
 QUICK = ("true",)
 
 
@@ -54,7 +53,7 @@ def ended(trial: Trial) -> None:
     trial.engine.refresh()
 
 
-@FORMS
+@pytest.mark.parametrize("package", FORMS)
 @pytest.mark.parametrize("subject", [CUSTOM_JOB, TUNING_JOB, PIPELINE], ids=lambda one: one.noun)
 def test_a_run_gets_the_timeout_that_the_price_allows(
     stack: Callable[..., Trial], subject: Subject, package: bool
@@ -78,7 +77,7 @@ def test_a_run_gets_the_timeout_that_the_price_allows(
     trial.destroy()
 
 
-@FORMS
+@pytest.mark.parametrize("package", FORMS)
 def test_another_sum_runs_nothing_and_counts_for_the_next_run(
     stack: Callable[..., Trial], package: bool
 ) -> None:
@@ -102,7 +101,7 @@ def test_another_sum_runs_nothing_and_counts_for_the_next_run(
     trial.destroy()
 
 
-@FORMS
+@pytest.mark.parametrize("package", FORMS)
 @pytest.mark.parametrize("on_replace", ["keep", "delete"])
 def test_a_used_up_sum_refuses_the_next_run_before_anything_is_cancelled(
     stack: Callable[..., Trial], package: bool, on_replace: str, capsys: pytest.CaptureFixture[str]
@@ -124,7 +123,7 @@ def test_a_used_up_sum_refuses_the_next_run_before_anything_is_cancelled(
     trial.destroy()
 
 
-@FORMS
+@pytest.mark.parametrize("package", FORMS)
 @pytest.mark.parametrize("policy", ["on_failure", "always", "on_change"])
 def test_a_failed_job_stays_once_the_sum_is_used_up(
     stack: Callable[..., Trial], package: bool, policy: str, capsys: pytest.CaptureFixture[str]
@@ -150,7 +149,7 @@ def test_a_failed_job_stays_once_the_sum_is_used_up(
     fresh.destroy()
 
 
-@FORMS
+@pytest.mark.parametrize("package", FORMS)
 @pytest.mark.slow
 @pytest.mark.parametrize("on_replace", ["keep", "delete"])
 def test_a_replacement_that_is_killed_anywhere_counts_what_was_spent(
@@ -210,7 +209,7 @@ def test_declared_retries_are_kept(stack: Callable[..., Trial], capsys: pytest.C
         trial.destroy()
 
 
-@FORMS
+@pytest.mark.parametrize("package", FORMS)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

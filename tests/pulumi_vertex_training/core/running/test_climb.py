@@ -15,6 +15,7 @@ from pulumi_vertex_training.core.provider import Failure
 from pulumi_vertex_training.core.running import provider
 from support.client.in_process.climbs import ClimbTrial, ladder, trial
 from support.client.in_process.small_engine import kills
+from support.client.in_process.trials import FORMS
 from support.waiting import eventually
 from vertex_emulator.client.control import Control
 
@@ -40,7 +41,7 @@ def control(endpoint: Endpoint) -> Iterator[Control]:
     found.clear_capacities()
 
 
-@pytest.fixture(params=[False, True], ids=["dynamic", "package"])
+@pytest.fixture(params=FORMS)
 def job(request: pytest.FixtureRequest, data_dir: Path, control: Control) -> Iterator[ClimbTrial]:
     made = trial(data_dir, serves_package=request.param)
     yield made

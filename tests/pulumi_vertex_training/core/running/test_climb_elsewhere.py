@@ -11,7 +11,7 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from support.client.in_process.climbs import ClimbTrial, ladder, trial
-from support.client.in_process.trials import at_every_point
+from support.client.in_process.trials import FORMS, at_every_point
 from support.client.kills.subjects import Declaration
 from vertex_emulator.client.control import Control
 
@@ -33,7 +33,7 @@ def scarce(endpoint: Endpoint) -> Iterator[None]:
     control.clear_capacities()
 
 
-@pytest.fixture(params=[False, True], ids=["dynamic", "package"])
+@pytest.fixture(params=FORMS)
 def job(request: pytest.FixtureRequest, data_dir: Path) -> Iterator[ClimbTrial]:
     made = trial(data_dir, serves_package=request.param, regions=("us-central1", OTHER))
     yield made

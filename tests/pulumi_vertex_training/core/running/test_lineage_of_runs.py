@@ -24,7 +24,7 @@ from support.client.in_process.climbs import ClimbTrial, ladder
 from support.client.in_process.climbs import trial as climb_trial
 from support.client.in_process.package_host import PackageProvider
 from support.client.in_process.small_engine import Declared, SmallEngine, kills
-from support.client.in_process.trials import Trial, at_every_point
+from support.client.in_process.trials import FORMS, Trial, at_every_point
 from support.client.kills.subjects import CUSTOM_JOB, PIPELINE, TUNING_JOB, Declaration, Subject
 from support.waiting import eventually
 from vertex_emulator.client.control import Control
@@ -51,7 +51,7 @@ SHARED = with_data(
 )
 
 
-@pytest.fixture(params=[False, True], ids=["dynamic", "package"])
+@pytest.fixture(params=FORMS)
 def trial(data_dir: Path, request: pytest.FixtureRequest) -> Trial:
     return Trial(subject=WITH_BUCKET, data_dir=data_dir, serves_package=request.param)
 
@@ -341,7 +341,7 @@ def scarce(endpoint: Endpoint) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("scarce")
-@pytest.mark.parametrize("package", [False, True], ids=["dynamic", "package"])
+@pytest.mark.parametrize("package", FORMS)
 def test_each_rung_has_a_file_that_names_it(data_dir: Path, package: bool) -> None:
     made: ClimbTrial = climb_trial(data_dir, serves_package=package)
     made.subject = WITH_BUCKET

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pulumi_vertex_training.core.state.hidden_input import HIDDEN_INPUT
 from support.client.in_process.small_engine import STACK_KEY, SmallEngine, kills
 from support.client.kills.subjects import (
@@ -29,6 +31,8 @@ from support.waiting import eventually
 from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 
+FORMS = (pytest.param(False, id="dynamic", marks=pytest.mark.slow), pytest.param(True, id="package"))
+"""Whether the package serves a trial. What is the same in both is fast in the package alone."""
 _NUMBERS = itertools.count(1)
 _INNER = {
     TUNING_JOB.noun: ("customJobs",),
