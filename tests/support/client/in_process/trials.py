@@ -32,7 +32,7 @@ from vertex_emulator.client import launcher
 from vertex_emulator.client.control import Control
 
 FORMS = (pytest.param(False, id="dynamic", marks=pytest.mark.slow), pytest.param(True, id="package"))
-"""Whether the package serves a trial. What is the same in both is fast in the package alone."""
+"""Values of `serves_package`. What is the same in both forms is fast in the package alone."""
 _NUMBERS = itertools.count(1)
 _INNER = {
     TUNING_JOB.noun: ("customJobs",),
