@@ -76,6 +76,7 @@ class JobService:
         timeouts: DaemonTimeouts = DAEMON,
     ) -> None:
         self._data_dir = data_dir
+        self._scheduler = scheduler
         self._clock = Clock(data_dir / FILE) if time is None else time
         self.store = JobStore(database, self._clock)
         self._supervisors = supervisors or Supervisors(timeouts)
@@ -187,7 +188,7 @@ class JobService:
 
     def start(self) -> None:
         """Resume the jobs of an earlier emulator; start supervisors that are missing."""
-        self._submitter.find_sandbox_soon()
+        self._submitter.find_sandbox_soon(self._scheduler)
         self._reconciler.recover()
 
     def live_jobs(self) -> int:

@@ -30,9 +30,10 @@ from vertex_emulator.jobs.custom.queue.queue import Queue
 from vertex_emulator.jobs.custom.reconciler import Reconciler
 from vertex_emulator.jobs.custom.stale_objects import StaleObjects
 from vertex_emulator.jobs.custom.store import CUSTOM_JOB, CUSTOM_JOBS
-from vertex_emulator.kernel import times
+from vertex_emulator.kernel import machine_clock, times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.timeouts import DaemonTimeouts
 from vertex_emulator.replicas.images.image import ReplicaImage
 from vertex_emulator.replicas.images.resolution import Images
@@ -222,12 +223,20 @@ class JobSubmitter:
                 log.info("Replicas run in %s", self._sandbox.describe())
             return self._sandbox
 
-    def find_sandbox_soon(self) -> None:
+    def find_sandbox_soon(self, scheduler: Scheduler) -> None:
         """Find out without a job when the emulator's start is over: the first job need not wait for it."""
-        if self._sandbox is None:
-            timer = threading.Timer(_AFTER_START_SECONDS, self.sandbox)
-            timer.daemon = True
-            timer.start()
+        if self._sandbox is not None:
+            return
+        at = machine_clock.monotonic() + _AFTER_START_SECONDS
+
+        def find() -> Next:
+            left = at - machine_clock.monotonic()
+            if left > 0:
+                return Next(seconds=left)
+            self.sandbox()
+            return Next()
+
+        scheduler.add("trial of the sandbox", find)
 
     def check(
         self, place: Place, job: DynamicMessage, *, allow_unknown_types: bool
