@@ -52,9 +52,10 @@ def _text(node: ast.Constant | ast.JoinedStr) -> str | None:
 
 
 def messages(folders: list[Path]) -> Iterator[Message]:
-    """Yield the messages of all modules in the folders."""
+    """Yield the messages of all modules in the folders, but not of packages that are installed in one."""
     for folder in folders:
-        for file in sorted(folder.rglob("*.py")):
+        own = (each for each in folder.rglob("*.py") if "site-packages" not in each.parts)
+        for file in sorted(own):
             yield from messages_of(file, file.read_text())
 
 

@@ -71,7 +71,7 @@ class Previews:
     """The output of the preview of each program."""
 
     equal: tuple[str, str]
-    taken: str
+    taken: tuple[str, str]
     accepted: str
     texts: str
 
@@ -89,7 +89,7 @@ def previews(shared_engine: Engine) -> Previews:
         return engine.preview().failed().output
 
     equal = refused(TWO_BUCKETS), refused(TWO_MODELS)
-    taken = refused(TAKEN_BUCKET + TAKEN_REPOSITORY)
+    taken = refused(TAKEN_BUCKET), refused(TAKEN_REPOSITORY)
     texts = refused(TEXTS)
     engine.write(FREE + CONVERTED + SERVERS)
     accepted = engine.preview("--diff").ok().output
@@ -104,9 +104,10 @@ def test_resources_with_one_id_are_named(previews: Previews) -> None:
 
 
 def test_an_id_of_somebody_else_is_refused_with_the_remedy(previews: Previews) -> None:
-    assert "name: 'theirs' is taken: bucket names are global" in previews.taken
-    assert "repository_id: 'theirs' is taken" in previews.taken
-    assert 'repository="us-central1-docker.pkg.dev/local/theirs"' in previews.taken
+    bucket, repository = previews.taken
+    assert "name: 'theirs' is taken: bucket names are global" in bucket
+    assert "repository_id: 'theirs' is taken" in repository
+    assert 'repository="us-central1-docker.pkg.dev/local/theirs"' in repository
 
 
 def test_a_free_id_is_accepted(previews: Previews) -> None:

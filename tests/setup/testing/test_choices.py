@@ -72,8 +72,9 @@ def test_a_seed_gives_the_same_order_again(root: Path) -> None:
 
 
 def test_only_files_with_slow_tests_are_read_for_slow_tests(root: Path) -> None:
-    found = queue.entries(root, queue.test_files(root), marks="slow", seed=1)
-    assert 20 < len(found) < 100
+    files = queue.test_files(root)
+    found = queue.entries(root, files, marks="slow", seed=1)
+    assert 20 < len(found) < len(files) / 4
     assert "tests/clients/storage/test_client_gcloud.py" in {entry.file for entry in found}
 
 

@@ -127,7 +127,7 @@ def make_runs(scene: Scene, *, name: str = "digits", replicas: tuple[int, int] =
         directory = {"outputUriPrefix": f"gs://train-dev-data/{name}/runs/{run}/"}
         key = scene.create(
             pool(code, args=args),
-            pool("", replicas=workers, args=args),
+            pool("pass", replicas=workers, args=args),
             name=name,
             labels=labels,
             baseOutputDirectory=directory,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
 from vertex_emulator.kernel.disk.reserve import Reserve
 from vertex_emulator.server.http.messages import Handler, Request, Response, Route
@@ -14,7 +13,10 @@ _CUSTOM_METHODS = (":cancel", ":delete")
 
 def with_reserve(reserve: Reserve, routes: Iterable[Route]) -> tuple[Route, ...]:
     """Return the routes such that deletions and cancellations use the reserve when the disk is full."""
-    return tuple(replace(route, handler=_spending(reserve, route.handler)) for route in routes)
+    return tuple(
+        Route(one.method, one.pattern, _spending(reserve, one.handler), one.call, one.error_form)
+        for one in routes  # `replace` takes three times as long, for each route of each emulator
+    )
 
 
 def _spending(reserve: Reserve, handler: Handler) -> Handler:
