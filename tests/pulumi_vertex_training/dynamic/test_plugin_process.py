@@ -9,10 +9,11 @@ from typing import Any
 import grpc
 import pytest
 from pulumi.output import Unknown
+from pulumi.runtime.proto import provider_pb2
 
 from pulumi_vertex_training.core.running.declaration import RECORD
 from pulumi_vertex_training.providers import CustomJobProvider, StagedFileProvider, StagingBucketProvider
-from support.client.plugin import UNKNOWN, PluginProcess
+from support.client.plugin import UNKNOWN, PluginProcess, serialized
 
 JOB = CustomJobProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
@@ -89,6 +90,8 @@ def test_a_secret_that_is_wrong_is_not_shown_by_the_engine(plugin: PluginProcess
 def test_a_move_says_so(plugin: PluginProcess) -> None:
     inputs, _ = plugin.check(JOB, job(pool(1.0)))
     moved, _ = plugin.check(JOB, job(pool(1.0), location="europe-west4"), inputs)
+    olds, news = serialized(JOB, recorded(inputs)), serialized(JOB, moved)
+    assert plugin.stub.Diff(provider_pb2.DiffRequest(id="id", olds=olds, news=news)).deleteBeforeReplace
     assert plugin.diff(JOB, recorded(inputs), moved) == (True, ["location"])
     said = "train: location: us-central1 -> europe-west4; the job is replaced, because a job cannot move"
     assert said in plugin.stop()
